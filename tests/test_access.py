@@ -50,7 +50,7 @@ def test_only_loopback_addresses_are_unrestricted(address, expected):
         config.set_option("server.address", "localhost")
 
 
-def test_a_visitor_opens_what_is_shipped_the_run_directory_and_what_is_allowed(
+def test_visitors_open_only_shipped_files_the_run_directory_and_allowed_paths(
     restricted, shipped, shipped_runs, secrets, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -61,12 +61,12 @@ def test_a_visitor_opens_what_is_shipped_the_run_directory_and_what_is_allowed(
     assert not access.is_allowed("runs/../secrets")
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "link").symlink_to(secrets)
-    assert not access.is_allowed("runs/link"), "a link counts as what it points to"
+    assert not access.is_allowed("runs/link"), "a link is resolved before the check"
     monkeypatch.setenv(access.ALLOW, os.pathsep.join([str(secrets), str(tmp_path / "other")]))
     assert access.is_allowed(secrets / "rows.csv")
 
 
-def test_missing_and_forbidden_paths_are_refused_alike(restricted, shipped, secrets):
+def test_missing_and_forbidden_paths_give_the_same_error(restricted, shipped, secrets):
     for name in (str(secrets), "/nowhere/at/all", "~", "~nobody-of-that-name", "a\0b", "x" * 5000, "some/hub-model"):
         with raises_error(CheckpointError, "checkpoint-not-allowed", name=access.shorten(name)):
             sessions.find_checkpoint(name)
@@ -96,9 +96,9 @@ def test_pages_open_no_other_paths(restricted, shipped, shipped_runs, runs, secr
     assert len(errors(home)) == 1
     assert not any(str(Path.home()) in body for body in bodies(home))
     for page, name in (("compare", "before"), ("time_machine", "run")):
-        opened = open_page(page, **{name: str(secrets)})
-        assert not opened.exception
-        assert len(errors(opened)) == 1
+        app = open_page(page, **{name: str(secrets)})
+        assert not app.exception
+        assert len(errors(app)) == 1
 
 
 def test_training_draws_no_runs_of_other_directories(restricted, shipped, shipped_runs, runs, tmp_path):
@@ -115,7 +115,7 @@ def test_training_draws_no_runs_of_other_directories(restricted, shipped, shippe
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_another_machine_reads_no_file(chromium, checkpoints, secrets, tmp_path):
+def test_another_machine_cannot_read_files_of_the_server(chromium, checkpoints, secrets, tmp_path):
     """A real server on every address, reached by the address that other machines use."""
     host = socket.gethostbyname(socket.gethostname())
     with socket.socket() as probe:

@@ -67,7 +67,7 @@ def test_fine_tuning_and_evaluation(pretrained, directory):
     assert result.metrics["examples"] == 40
 
 
-def test_a_setting_out_of_bounds_is_one_line(directory):
+def test_invalid_settings_and_checkpoints_raise_one_line_errors(directory):
     with pytest.raises(BertlabError) as error:
         bertlab.pretrain(directory / "corpus", directory / "refused", batch_size=0)
     assert "\n" not in str(error.value)

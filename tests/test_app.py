@@ -106,12 +106,12 @@ def test_a_directory_opens(shipped, tiny_checkpoint):
     assert any("<b>tiny</b>" in body for body in bodies(app))
 
 
-@pytest.mark.parametrize(("page", "out_of_reach"), [("attention", False), ("compare", True), ("training", True)])
-def test_checkpoint_field_is_disabled_on_pages_that_ignore_it(shipped, page, out_of_reach):
+@pytest.mark.parametrize(("page", "disabled"), [("attention", False), ("compare", True), ("training", True)])
+def test_checkpoint_field_is_disabled_on_pages_that_ignore_it(shipped, page, disabled):
     app = open_page(page, checkpoint="scratch")
-    picked = next(box for box in app.selectbox if box.key == "checkpoint")
-    assert picked.disabled is out_of_reach
-    assert picked.value == "scratch", "it stays for the other pages"
+    field = next(box for box in app.selectbox if box.key == "checkpoint")
+    assert field.disabled is disabled
+    assert field.value == "scratch", "the other pages still use it"
 
 
 def test_start_page_shows_validation_metrics(shipped):
@@ -143,8 +143,8 @@ def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, l
 def test_link_restores_masked_words(shipped):
     app = open_page("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
     assert not app.exception
-    said = [body for body in bodies(app) if 'class="say"' in body]
-    assert ["tea" in said[0], "[MASK]" in said[1]] == [True, True]
+    words = [body for body in bodies(app) if 'class="say"' in body]
+    assert ["tea" in words[0], "[MASK]" in words[1]] == [True, True]
     assert len(app.get("plotly_chart")) == 2
     app.button[0].click().run()
     assert len(app.get("plotly_chart")) == 1, "what the user typed stays"
@@ -206,20 +206,20 @@ def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
     assert app.text_area[0].value == passage
 
 
-@pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
-def test_truncated_question_is_reported(shipped, count, cut):
+@pytest.mark.parametrize(("count", "truncated"), [(64, False), (65, True)])
+def test_truncated_question_is_reported(shipped, count, truncated):
     app = open_page("question", question="a " * count)
-    said = text("question-too-long", limit=64)
-    assert any(caption.value == said for caption in app.caption) == cut
+    note = text("question-too-long", limit=64)
+    assert any(caption.value == note for caption in app.caption) == truncated
 
 
-@pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
-def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, doubts):
-    found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(sessions, "read_passage", lambda *_, **__: SimpleNamespace(answers=found))
+@pytest.mark.parametrize(("no_answer", "noted"), [(0.9, True), (0.1, False)])
+def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, noted):
+    answers = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
+    monkeypatch.setattr(sessions, "read_passage", lambda *_, **__: SimpleNamespace(answers=answers))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
-    assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == doubts
+    assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == noted
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
@@ -234,13 +234,13 @@ def test_missing_checkpoints_are_reported(monkeypatch, tmp_path):
         app = open_page(screen)
         assert not app.exception
         # these pages need no checkpoint, only runs
-        said = errors(app) or [body for body in bodies(app) if any(line in body for line in missing)]
-        assert said or screen in ("training", "time_machine")
+        reports = errors(app) or [body for body in bodies(app) if any(line in body for line in missing)]
+        assert reports or screen in ("training", "time_machine")
 
 
 @pytest.fixture
 def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
-    """Shipped is a checkpoint that may say "no answer", with a threshold of its own."""
+    """The only shipped checkpoint: it may predict "no answer" and stores a threshold for it."""
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     model = FastBert(tiny_model.config, ("span",))
     model.load_state_dict(tiny_model.state_dict(), strict=False)
@@ -250,30 +250,32 @@ def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
 
 def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
-    silent = text("question-no-answer")
-    asked = {"question": "Who?", "passage": "Green tea and two cups."}
-    app = open_page("question", **asked)
-    assert not app.slider, "it answers always until it may refuse"
-    assert not any(silent in body for body in bodies(app))
+    no_answer = text("question-no-answer")
+    inputs = {"question": "Who?", "passage": "Green tea and two cups."}
+    app = open_page("question", **inputs)
+    assert not app.slider, "without the toggle the page always shows an answer"
+    assert not any(no_answer in body for body in bodies(app))
     app.toggle(key="refuse").set_value(True).run()
     assert app.query_params["refuse"] == "1"
     assert app.slider[0].value == 7.2
     assert "tau" not in app.query_params
     app.slider[0].set_value(-30.0).run()
     assert app.query_params["tau"] == "-30.0"
-    for page in (app, open_page("question", tau="-30", **asked)):
+    for page in (app, open_page("question", tau="-30", **inputs)):
         assert not page.exception
-        said = bodies(page)
-        assert any(silent in body for body in said)
-        assert any('class=" faint"' in body and best.answers[0].text in body for body in said), "still shown, faintly"
+        html_blocks = bodies(page)
+        assert any(no_answer in body for body in html_blocks)
+        assert any('class=" faint"' in body and best.answers[0].text in body for body in html_blocks), (
+            "still shown, faintly"
+        )
         assert any(f"{SignedNumber(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
-    assert not any(silent in body for body in bodies(app))
+    assert not any(no_answer in body for body in bodies(app))
     answered = text("question-answer-score", margin=best.no_answer_margin, tau=30.0)
     assert answered in [caption.value for caption in app.caption]
 
 
-def test_checkpoint_without_no_answer_has_no_threshold(shipped):
+def test_checkpoint_that_always_answers_has_no_threshold_slider(shipped):
     assert not open_page("question").slider
 
 

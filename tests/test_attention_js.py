@@ -1,4 +1,4 @@
-"""The canvas views in a real Chromium, cut off from every network, driven as a reader drives them."""
+"""The canvas views in a real Chromium without a network, operated with mouse and keyboard as a user would."""
 
 import base64
 import csv
@@ -25,17 +25,17 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def visit(chromium, tmp_path):
     """Open HTML from disk with the network off; any error or request on the page fails the test."""
-    opened, troubles = [], []
+    contexts, problems = [], []
 
     def open_page(text, *, width=1280, height=900, scheme="light", ready="globalThis.bertlab"):
         context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True)
-        opened.append(context)
+        contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
-        page.on("dialog", lambda dialog: (troubles.append("a dialog opened"), dialog.dismiss()))
-        page.on("request", lambda request: request.url.startswith("http") and troubles.append(request.url))
-        file = tmp_path / f"page{len(opened)}.html"
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+        page.on("dialog", lambda dialog: (problems.append("a dialog opened"), dialog.dismiss()))
+        page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
+        file = tmp_path / f"page{len(contexts)}.html"
         file.write_text(text, encoding="utf-8")
         page.goto(file.as_uri())
         until(page, ready)
@@ -45,11 +45,11 @@ def visit(chromium, tmp_path):
             settle(page)
         return page
 
-    open_page.troubles = troubles
+    open_page.problems = problems
     yield open_page
-    for context in opened:
+    for context in contexts:
         context.close()
-    assert not troubles
+    assert not problems
 
 
 def until(page, expression, seconds=10):
@@ -106,7 +106,7 @@ def values(text):
     return [float(value) for value in re.findall(r"\S+ (0\.\d+|1\.0+)(?= · |$)", text)]
 
 
-def test_lines_are_drawn_and_said(visit):
+def test_lines_are_drawn_and_described_in_words(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     assert ink(page) > 2000
@@ -124,7 +124,7 @@ def test_lines_are_drawn_and_said(visit):
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[0, :, :, 3].mean(0).max(), abs=6e-4)
 
 
-def test_a_click_keeps_a_token_and_shift_sums(visit):
+def test_a_click_pins_a_token_and_shift_click_sums_several(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     page.mouse.click(*token_at(page, "query", 1))
@@ -160,7 +160,7 @@ def test_head_squares_toggle_and_solo(visit):
     assert state(page)["heads"] is None
 
 
-def test_every_choice_reaches_the_host_once(visit):
+def test_quick_changes_reach_the_host_as_one_state(visit):
     page = visit(html.attention_html(attention()))
     page.evaluate("() => { const next = document.querySelectorAll('.bl-step')[1]; next.click(); next.click(); }")
     until(page, "heard.length > 0")
@@ -208,11 +208,11 @@ def test_keyboard_alone_is_enough(visit):
     assert (state(page)["view"], state(page)["heads"]) == ("lines", [2])
     ring = "getComputedStyle(document.activeElement).outlineStyle"
     assert page.evaluate(f"[document.activeElement.ariaLabel, {ring}]") == ["Lines", "solid"], (
-        "and goes on in the lines"
+        "the lines view then has the focus"
     )
 
 
-def test_filter_and_hiding_choose_rows_and_columns(visit):
+def test_the_sentence_filter_and_hiding_choose_rows_and_columns(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     page.locator("select").select_option("ba")
@@ -276,16 +276,16 @@ def test_the_heat_map_reads_out_the_value(visit):
 def test_the_heat_map_follows_the_pointer(visit):
     page = visit(html.attention_html(attention(), options={"state": {"view": "matrix"}}))
     box = page.locator("canvas.bl-over").bounding_box()
-    seen = set()
+    readouts = set()
     for step in range(6):
         page.mouse.move(box["x"] + box["width"] * 0.5 + 36 * step, box["y"] + box["height"] * 0.6)
         settle(page)
-        seen.add(readout(page))
-    assert len(seen) == 6
-    assert all("attends to" in text for text in seen)
+        readouts.add(readout(page))
+    assert len(readouts) == 6
+    assert all("attends to" in text for text in readouts)
 
 
-def test_choices_survive_another_text_and_the_host_echo(visit):
+def test_choices_survive_another_text_and_a_late_state_of_the_host(visit):
     page = visit(html.attention_html(attention()))
     page.locator(".bl-step").nth(1).click()
     page.locator(".bl-head").nth(3).dblclick()
@@ -294,7 +294,9 @@ def test_choices_survive_another_text_and_the_host_echo(visit):
     page.locator(".bl-step").nth(1).click()
     other = attention(tokens=rows(["a", "new", "text"]), seed=5)
     update(page, payload.AttentionPack(other).bytes(), {"state": echo})
-    assert (state(page)["layer"], state(page)["heads"]) == (2, [3]), "an echo must not undo a later choice"
+    assert (state(page)["layer"], state(page)["heads"]) == (2, [3]), (
+        "an older state that the host sends back must not undo a later choice"
+    )
     page.mouse.move(*token_at(page, "query", 2))
     settle(page)
     assert readout(page).startswith("new attends to")
@@ -309,7 +311,7 @@ def test_choices_survive_another_text_and_the_host_echo(visit):
 @pytest.mark.parametrize(
     "nonsense", [{"view": "x", "layer": -3, "heads": "all"}, {"tokens": [99, None], "layer": 1.5}, {"heads": []}]
 )
-def test_a_state_from_a_mistyped_link_is_brought_in_order(visit, nonsense):
+def test_an_invalid_state_of_a_link_is_replaced_by_the_defaults(visit, nonsense):
     page = visit(html.attention_html(attention(), options={"state": nonsense}))
     assert ink(page) > 1000
     assert state(page) == {
@@ -329,7 +331,7 @@ def test_a_state_from_a_mistyped_link_is_brought_in_order(visit, nonsense):
     }
 
 
-def test_a_long_input_brings_what_is_asked_for(visit):
+def test_a_long_input_is_sent_layer_by_layer_on_request(visit):
     pack = payload.AttentionPack(long_attention(180))
     page = visit(html.attention_html(attention()))
     update(page, pack.bytes({"layer": 4}), {"state": {"layer": 4}})
@@ -337,7 +339,7 @@ def test_a_long_input_brings_what_is_asked_for(visit):
     assert ink(page, ".bl-stage .bl-over") > 100_000
     page.locator("[data-view=lines]").click()
     until(page, "heard.some((state) => state.view === 'lines')")
-    assert ink(page) == 0, "of this layer only one head is here"
+    assert ink(page) == 0, "the page has only one head of this layer yet"
     update(page, pack.bytes({"view": "lines", "layer": 4}))
     assert ink(page) > 2000
     page.locator(".bl-step").nth(1).click()
@@ -352,7 +354,7 @@ def test_a_long_input_brings_what_is_asked_for(visit):
     page.locator("canvas.bl-over").focus()
     page.keyboard.press("ArrowDown")
     settle(page)
-    assert "Layer 5 · Head 7" in readout(page), "the layer is here, so each of its heads is"
+    assert "Layer 5 · Head 7" in readout(page), "the page has the whole layer"
     page.locator("[data-view=lines]").click()
     page.get_by_label(text("canvas-fit")).check()
     settle(page)
@@ -360,14 +362,14 @@ def test_a_long_input_brings_what_is_asked_for(visit):
     assert scroll.evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
 
 
-def test_a_new_long_text_asks_for_the_layer_that_is_looked_at(visit):
+def test_a_new_long_text_requests_the_layer_in_view(visit):
     page = visit(html.attention_html(attention(layers=12), options={"state": {"layer": 7, "view": "lines"}}))
     update(page, payload.AttentionPack(long_attention(170)).bytes())
     assert page.evaluate("heard.at(-1)?.layer") == 7
     assert ink(page) == 0
 
 
-def test_a_drag_keeps_a_run_of_tokens(visit):
+def test_a_drag_pins_neighbouring_tokens(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     page.mouse.move(*token_at(page, "query", 2))
@@ -382,14 +384,14 @@ def test_a_drag_keeps_a_run_of_tokens(visit):
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[0, :, 2:5].mean(0).sum(0).max(), abs=6e-4)
 
 
-def test_a_search_lights_counts_and_goes_on(visit):
+def test_a_search_highlights_counts_and_steps_through_matches(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     before = ink(page, "canvas.bl-over")
     page.get_by_label(text("canvas-find")).fill("THE")
     settle(page)
     assert page.locator(".bl-count").inner_text() == "0 / 3"
-    assert ink(page, "canvas.bl-over") > before + 500, "matches are lit"
+    assert ink(page, "canvas.bl-over") > before + 500, "matches are highlighted"
     for place in (1, 2, 3, 1):
         page.keyboard.press("Enter")
         assert page.locator(".bl-count").inner_text() == f"{place} / 3"
@@ -404,7 +406,7 @@ def test_a_search_lights_counts_and_goes_on(visit):
     until(page, "heard.at(-1)?.find === 'boats'")
 
 
-def test_tokens_become_words_as_clark_sums_them(visit):
+def test_tokens_are_merged_into_words_as_in_clark_et_al(visit):
     tokens = rows(["the", "lamp", "##light", "##er", "went"], ["un", "##seen"])
     fact = attention(tokens=tokens)
     page = visit(html.attention_html(fact))
@@ -422,7 +424,7 @@ def test_tokens_become_words_as_clark_sums_them(visit):
     page.mouse.click(*token_at(page, "query", 5))
     page.get_by_label(text("canvas-whole-words")).uncheck()
     settle(page)
-    assert state(page)["tokens"] == [7], "a word is kept by its first token"
+    assert state(page)["tokens"] == [7], "a pinned word is stored as its first token"
     assert not visit(html.attention_html(attention())).get_by_label(text("canvas-whole-words")).is_visible()
 
 
@@ -470,7 +472,7 @@ def test_zoom_widens_the_picture_and_keeps_its_middle(visit, look):
 
 
 @pytest.mark.parametrize("look", ["lines", "grid", "matrix", "neuron"])
-def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
+def test_a_view_is_saved_as_image_page_numbers_and_code(visit, tmp_path, look):
     fact = attention()
     subject = {"checkpoint": "strongest", "text": "The lamp, lit"}
     options = {"state": {"view": look, "layer": 1, "head": 2}, "code": "state = STATE", "subject": subject}
@@ -508,9 +510,9 @@ def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
         assert [float(row["probability"]) for row in one_head] == pytest.approx(fact.probs_LNTT[1, 2].ravel(), abs=2e-5)
         assert {row["checkpoint"] for row in table} == {"strongest"}
         assert {row["text"] for row in table} == {"The lamp, lit"}
-        kept = {}
-        exec(files["py"].read_text(encoding="utf-8"), kept)
-        assert kept["state"] == state(page)
+        names = {}
+        exec(files["py"].read_text(encoding="utf-8"), names)
+        assert names["state"] == state(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -538,7 +540,7 @@ def test_words_are_legible_in_both_themes(visit, scheme):
         assert look["brightest"] > 200
 
 
-def test_a_hosts_colours_win_and_are_followed(visit):
+def test_the_view_uses_and_follows_the_colours_of_its_host(visit):
     page = visit(html.attention_html(attention()))
     page.evaluate(
         """() => {
@@ -549,7 +551,7 @@ def test_a_hosts_colours_win_and_are_followed(visit):
     )
     page.wait_for_timeout(200)
     settle(page)
-    found = page.evaluate(
+    uses_new_colour = page.evaluate(
         """() => {
           const canvas = document.querySelector("canvas.bl-over");
           const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -559,11 +561,11 @@ def test_a_hosts_colours_win_and_are_followed(visit):
           return false;
         }"""
     )
-    assert found, "the canvas still uses the old ink"
+    assert uses_new_colour, "the canvas still uses the old text colour"
 
 
-def nearest(colours, sight):
-    """How far apart the two most alike of some colours are, in OKLab."""
+def smallest_distance(colours, sight):
+    """The distance in OKLab of the two most similar colours, as seen with one kind of colour vision."""
     rgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in colours])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen = oklab(linear @ np.transpose(SIGHTS[sight]))
@@ -572,7 +574,7 @@ def nearest(colours, sight):
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_the_colours_of_figures_are_told_apart_with_every_kind_of_sight(sight):
-    assert nearest([*figures.COLOURS, figures.GREY], sight) > 0.09
+    assert smallest_distance([*figures.COLOURS, figures.GREY], sight) > 0.09
 
 
 SWAPPED = """
@@ -609,7 +611,7 @@ def test_heads_are_told_apart_with_every_kind_of_sight(visit, sight, dark):
     for count in (12, 16):
         colours = page.evaluate("([count, dark]) => headColours(count, dark)", [count, dark])
         assert len(set(colours)) == count
-        apart = nearest(colours, sight)
+        apart = smallest_distance(colours, sight)
         # 0.02 is just noticeable side by side; three times that is told apart at a distance
         assert apart > 0.055, (count, apart)
 
@@ -642,7 +644,7 @@ def test_tokens_are_drawn_as_text(visit):
 
 
 @pytest.mark.parametrize("view", ["lines", "grid", "matrix"])
-def test_a_phone_scrolls_nothing_sideways(visit, view):
+def test_on_a_phone_nothing_scrolls_sideways(visit, view):
     page = visit(html.attention_html(attention(12, 12), options={"state": {"view": view}}), width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert ink(page, ".bl-stage canvas") > 500
@@ -664,7 +666,7 @@ def test_texts_in_korean(visit):
     assert page.get_by_role("button", name="줄", exact=True).is_visible()
 
 
-def test_broken_bytes_say_so(visit):
+def test_invalid_bytes_show_an_error_until_valid_bytes_come(visit):
     page = visit(html.attention_html(attention()))
     page.evaluate("console.error = () => {}")
     update(page, b"not a payload at all")
@@ -688,9 +690,9 @@ def test_neuron_view_opens_a_token(visit):
     settle(page)
     line = readout(page)
     assert line.startswith("lamp → on")
-    score, chance = (float(number) for number in re.findall(r"-?\d\.\d+", line))
+    score, probability = (float(number) for number in re.findall(r"-?\d\.\d+", line))
     assert score == pytest.approx(fact.scores_TT[2, 3], abs=6e-4)
-    assert chance == pytest.approx(fact.probs_TT[2, 3], abs=6e-4)
+    assert probability == pytest.approx(fact.probs_TT[2, 3], abs=6e-4)
     page.mouse.move(box["x"] + box["width"] * 0.62, box["y"] + 64 + 25 * 3.5)
     settle(page)
     dimension, q, k, product = (float(number) for number in re.findall(r"-?\d+\.?\d*", readout(page)))
@@ -754,7 +756,7 @@ def test_the_streamlit_adapter_mounts_once_and_keeps_choices(visit):
     assert page.locator(".bl-view").count() == 0
 
 
-def test_the_jupyter_adapter_speaks_both_ways(visit):
+def test_the_jupyter_adapter_sends_and_receives_states(visit):
     page = visit(adapter_page("jupyter"), ready="globalThis.adapter")
     page.evaluate(
         """async (text) => {

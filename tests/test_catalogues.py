@@ -1,4 +1,4 @@
-"""The catalogues: every message exists in every language with the same parameters, is used, and is used correctly."""
+"""The catalogues: every message exists in every language with the same parameters, and is used with its parameters."""
 
 import ast
 import re
@@ -31,14 +31,14 @@ class Variables(Visitor):
 def messages(code: str) -> dict[str, set[str]]:
     """The ids of a language's messages, each with the names of its parameters.
 
-    Fails on an id that stands twice and on what Fluent cannot read.
+    Fails on a repeated id and on text that Fluent cannot parse.
     """
     found: dict[str, set[str]] = {}
     for path in languages.find_message_files(code):
         for entry in FluentParser().parse(path.read_text(encoding="utf-8")).body:
             assert not isinstance(entry, ftl.Junk), f"{path}: {entry.content[:80]!r}"
             if isinstance(entry, ftl.Message):
-                assert entry.id.name not in found, f"{path}: {entry.id.name} stands twice"
+                assert entry.id.name not in found, f"{path}: {entry.id.name} is defined twice"
                 variables = Variables()
                 variables.visit(entry)
                 found[entry.id.name] = variables.names
@@ -52,16 +52,16 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
-def called(node: ast.Call) -> str:
+def callee(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def uses() -> list[tuple[str, str, set[str] | None]]:
-    """Where the package words a message: place, id, and the parameters it passes (None: with `**`)."""
+    """Every use of a message in the package: its place, the id, and the parameters passed (None for `**`)."""
     found = []
     for path, tree in trees().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and called(node) in {*ERRORS, "Message"} and node.args:
+            if isinstance(node, ast.Call) and callee(node) in {*ERRORS, "Message"} and node.args:
                 first = node.args[0]
                 if isinstance(first, ast.Constant):
                     names = {keyword.arg for keyword in node.keywords}
@@ -83,7 +83,7 @@ def test_no_error_is_raised_with_free_text():
         f"{path}:{node.lineno}"
         for path, tree in trees().items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and called(node) in ERRORS and node.args
+        if isinstance(node, ast.Call) and callee(node) in ERRORS and node.args
         if isinstance(node.args[0], ast.JoinedStr | ast.BinOp) or " " in str(getattr(node.args[0], "value", ""))
     ]
     assert not free
@@ -136,7 +136,7 @@ def test_long_values_are_cut_in_messages():
     assert "9" * 30 in str(errors.DataError("invalid-row", source="a", row=int("9" * 30), reason="x")).replace(",", "")
 
 
-def test_an_error_survives_the_way_to_another_process():
+def test_an_error_can_be_pickled():
     import pickle
 
     error = pickle.loads(pickle.dumps(errors.TextError("text-too-long", tokens=70, limit=64)))
@@ -156,8 +156,8 @@ def test_a_language_names_known_task_types_tasks_and_scripts(code):
         assert TASKS[task].kind == task_type
 
 
-def test_only_the_catalogues_name_a_language():
-    """A language is a folder of data, so no other module may name one. The rows of `config/tasks.py` name their own."""
+def test_no_code_names_a_language():
+    """A language is a folder of data, so code names none; only `config/tasks.py` gives the language of each task."""
     catalogues = (PACKAGE / "config" / "languages.py", PACKAGE / "config" / "tasks.py")
     named = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
@@ -169,8 +169,8 @@ def test_only_the_catalogues_name_a_language():
     assert not named
 
 
-def test_a_third_language_is_a_folder(tmp_path, monkeypatch):
-    """A folder outside the package becomes a language; what it does not word yet appears in English."""
+def test_a_folder_adds_a_language(tmp_path, monkeypatch):
+    """A folder outside the package becomes a language; messages that it lacks appear in English."""
     folder = tmp_path / "xx"
     folder.mkdir()
     (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")

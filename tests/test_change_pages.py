@@ -15,7 +15,7 @@ from bertlab.cli import main
 from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."
-ASKED = [
+PREDICTIONS = [
     {"ask": "mask", "masked": MASKED},
     {"ask": "nsp"},
     {"ask": "span", "question": "Who carried it?", "passage": "The keeper of the old mill carried it."},
@@ -23,7 +23,7 @@ ASKED = [
 
 
 def grid(app) -> dict:
-    """What the grid of heads is told."""
+    """The data that the grid of heads receives."""
     (proto,) = [e.proto for e in app.get("bidi_component") if e.proto.component_name == "bertlab_heads"]
     return json.loads(proto.json)
 
@@ -34,7 +34,7 @@ def link(app) -> str:
     return found if isinstance(found, str) else found[0]
 
 
-def said(app) -> str:
+def result_html(app) -> str:
     return next(body for body in bodies(app) if 'class="say"' in body)
 
 
@@ -42,9 +42,9 @@ def click(app, key: str):
     return next(button for button in app.button if button.key == key).click().run()
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked["ask"])
-def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
-    app = open_page("heads", changes="0.1,1", **asked)
+@pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction["ask"])
+def test_every_kind_is_measured_and_shown_before_and_after(shipped, prediction):
+    app = open_page("heads", changes="0.1,1", **prediction)
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     data = grid(app)
@@ -57,12 +57,12 @@ def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
 def test_each_change_can_be_removed_and_the_last_undone(shipped):
     app = open_page("heads", masked=MASKED, changes="0.1,r1.0.2-u,p1.2-0.1", other="Some bread.")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1"
-    before = said(app)
+    before = result_html(app)
     app = click(app, "back-r1.0.2")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1,r1.0.2"
     assert grid(app)["off"] == ["0.1"]
     app = next(button for button in app.button if button.label == text("heads-undo")).click().run()
-    assert said(app) == before
+    assert result_html(app) == before
     app = next(button for button in app.button if button.label == "Reset").click().run()
     assert "changes" not in app.query_params
     assert grid(app)["off"] == []
@@ -121,7 +121,7 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
     assert main(command.split()[1:]) == 0
     assert json.loads((tmp_path / "pruned" / "config.json").read_text())["pruned_heads"] == {"0": [1]}
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
-    assert not record["validation"], "what was measured on the whole model does not hold"
+    assert not record["validation"], "metrics of the unpruned model do not apply"
     pruned, whole = sessions.find_checkpoint(str(tmp_path / "pruned")), sessions.find_checkpoint("strongest")
     expected = sessions.compute(whole, "intervene", "mask", MASKED, None, changes="0.1")
     got = sessions.compute(pruned, "intervene", "mask", MASKED, None).outcomes[0]
@@ -177,8 +177,8 @@ def test_export_in_eight_bits(shipped, capsys, tmp_path):
     assert after.best.probability == pytest.approx(before.best.probability, abs=0.1)
 
 
-def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
-    """The shipped classifier has a whole record, so its card is written."""
+def test_the_card_of_a_smaller_dtype_states_no_metrics_of_the_original(capsys, tmp_path):
+    """The record of the shipped classifier is complete, so its card states metrics."""
     wide, narrow = tmp_path / "wide", tmp_path / "narrow"
     assert main(["export", str(wide), "--checkpoint", "sst2"]) == 0
     assert main(["export", str(narrow), "--checkpoint", str(wide), "--dtype", "float8"]) == 0
@@ -192,39 +192,39 @@ def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
 @pytest.mark.parametrize(
     "words", [["--prune", "0.1"], ["--prune", "0.1", "--zeroed"], ["--average", "sst2", "--share", "0.25"]]
 )
-def test_what_was_made_of_a_checkpoint_can_be_measured_anew(tmp_path, words):
-    """The shipped classifier has a whole record: its figures and remarks are not those of what was made of it."""
-    made, rows = tmp_path / "made", tmp_path / "rows.csv"
+def test_an_export_drops_the_metrics_of_the_original_and_can_be_evaluated(tmp_path, words):
+    """The metrics and the note of the shipped classifier do not apply to a changed copy of it."""
+    exported, rows = tmp_path / "made", tmp_path / "rows.csv"
     rows.write_text("sentence,label\na fine evening,1\na dull one,0\n", encoding="utf-8")
-    assert main(["export", str(made), "--checkpoint", "sst2", *words]) == 0
-    card = (made / "README.md").read_text(encoding="utf-8")
+    assert main(["export", str(exported), "--checkpoint", "sst2", *words]) == 0
+    card = (exported / "README.md").read_text(encoding="utf-8")
     assert "| accuracy |" not in card
     assert bertlab.load("sst2").record["note"] not in card
     assert ("0.1 (layer.head, from 0) of sst2" if "--prune" in words else "75 % of sst2 and 25 % of sst2") in card
     assert ("transformers 5 does not" in card) == (words == ["--prune", "0.1"])
-    assert main(["evaluate", "sst2", "--checkpoint", str(made), "--data", str(rows), "--record"]) == 0
-    card = (made / "README.md").read_text(encoding="utf-8")
+    assert main(["evaluate", "sst2", "--checkpoint", str(exported), "--data", str(rows), "--record"]) == 0
+    card = (exported / "README.md").read_text(encoding="utf-8")
     assert "| accuracy |" in card
     assert f"\nOn {rows.name}.\n" in card
 
 
 def test_interrupted_head_effects_resume_after_finished_layers(shipped):
-    asked, told = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
+    inputs, progress = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
     chosen = sessions.find_checkpoint("strongest")
 
     def stop(share: float) -> None:
-        told.append(share)
+        progress.append(share)
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        sessions.compute_head_effects(chosen, asked, 0, stop)
-    whole = sessions.compute_head_effects(chosen, asked, 0, told.append)
-    assert told == [0.5, 1.0], "of two layers the second alone was missing"
-    expected = sessions.open_session(chosen).head_effects(*asked)
+        sessions.compute_head_effects(chosen, inputs, 0, stop)
+    whole = sessions.compute_head_effects(chosen, inputs, 0, progress.append)
+    assert progress == [0.5, 1.0], "only the second of two layers was left to compute"
+    expected = sessions.open_session(chosen).head_effects(*inputs)
     assert (whole.layers, whole.label) == (expected.layers, expected.label)
     np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
-    sessions.compute_head_effects(chosen, asked, 0, told.append)
-    assert len(told) == 2, "nothing is measured twice"
+    sessions.compute_head_effects(chosen, inputs, 0, progress.append)
+    assert len(progress) == 2, "nothing is measured twice"
 
 
 def test_hidden_states_and_layers_share_one_numbering(shipped):

@@ -1,4 +1,4 @@
-"""Two checkpoints, or two inputs, held against each other: the measures against a few lines of their definitions."""
+"""Comparison of two checkpoints or two inputs: the distances and similarities equal those of their definitions."""
 
 import re
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_a_checkpoint_does_not_differ_from_itself(one):
     np.testing.assert_allclose(found.drift_LU, 0, atol=1e-6)
 
 
-def test_two_checkpoints_differ_as_their_attention_does(one, two):
+def test_differences_of_two_checkpoints_are_those_of_their_attention(one, two):
     found = compare(one, two, TEXT, PAIR)
     ours, theirs = (session.attention(TEXT, PAIR).probs_LNTT for session in (one, two))
     np.testing.assert_allclose(found.first_LNUU, ours, atol=1e-5)
@@ -71,41 +71,41 @@ def test_two_checkpoints_differ_as_their_attention_does(one, two):
     np.testing.assert_allclose(back.cka_LM, found.cka_LM.T, atol=1e-6)
 
 
-def test_js_distance_is_scipys():
+def test_js_distance_equals_that_of_scipy():
     distance = pytest.importorskip("scipy.spatial.distance")
     rng = np.random.default_rng(0)
     first, second = rng.dirichlet(np.ones(9), (2, 5))
     first[0, :4] = 0
     first /= first.sum(-1, keepdims=True)
-    wanted = [distance.jensenshannon(p, q, base=2) for p, q in zip(first, second, strict=True)]
-    np.testing.assert_allclose(js_distance(first, second), wanted, atol=1e-9)
+    expected = [distance.jensenshannon(p, q, base=2) for p, q in zip(first, second, strict=True)]
+    np.testing.assert_allclose(js_distance(first, second), expected, atol=1e-9)
 
 
-def test_linear_cka_is_its_formula_and_knows_no_rotation_nor_scale():
+def test_linear_cka_equals_its_formula_and_ignores_rotation_and_scale():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, 12, 5)), rng.normal(size=(3, 12, 7))
-    found = linear_cka(first, second)
+    similarities = linear_cka(first, second)
     for layer, x in enumerate(first):
         for other, y in enumerate(second):
             x0, y0 = x - x.mean(0), y - y.mean(0)
             squares = np.linalg.norm(y0.T @ x0) ** 2
-            wanted = squares / np.linalg.norm(x0.T @ x0) / np.linalg.norm(y0.T @ y0)
-            assert found[layer, other] == pytest.approx(wanted)
-    turned, _ = np.linalg.qr(rng.normal(size=(5, 5)))
-    assert linear_cka(first, 3 * first @ turned + 1)[0, 0] == pytest.approx(1)
-    assert linear_cka(first[:, :1], first[:, :1]).tolist() == [[0, 0], [0, 0]], "one unit says nothing"
+            expected = squares / np.linalg.norm(x0.T @ x0) / np.linalg.norm(y0.T @ y0)
+            assert similarities[layer, other] == pytest.approx(expected)
+    rotation, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    assert linear_cka(first, 3 * first @ rotation + 1)[0, 0] == pytest.approx(1)
+    assert linear_cka(first[:, :1], first[:, :1]).tolist() == [[0, 0], [0, 0]], "the CKA of a single unit is 0"
 
 
 def test_attention_between_words_adds_keys_and_averages_queries():
     probs = np.random.default_rng(1).dirichlet(np.ones(4), (1, 1, 4))
-    found = pool_attention(probs, [(0,), (1, 2), (3,)])[0, 0]
-    assert found[0, 1] == pytest.approx(probs[0, 0, 0, 1] + probs[0, 0, 0, 2])
-    assert found[1, 0] == pytest.approx((probs[0, 0, 1, 0] + probs[0, 0, 2, 0]) / 2)
-    np.testing.assert_allclose(found.sum(-1), 1)
+    pooled = pool_attention(probs, [(0,), (1, 2), (3,)])[0, 0]
+    assert pooled[0, 1] == pytest.approx(probs[0, 0, 0, 1] + probs[0, 0, 0, 2])
+    assert pooled[1, 0] == pytest.approx((probs[0, 0, 1, 0] + probs[0, 0, 2, 0]) / 2)
+    np.testing.assert_allclose(pooled.sum(-1), 1)
     assert mean_distance(np.eye(3)[::-1][None])[0] == pytest.approx(4 / 3)
 
 
-def test_other_vocabularies_are_compared_word_by_word(one, foreign):
+def test_checkpoints_with_different_vocabularies_are_compared_by_words(one, foreign):
     found = compare(one, foreign, TEXT, PAIR)
     assert found.by == "words"
     labels = [unit.label for unit in found.units]
@@ -122,17 +122,17 @@ def test_other_vocabularies_are_compared_word_by_word(one, foreign):
     assert np.array(differences.layer_similarity(found).data[0].z).shape == (3, 4)
 
 
-def test_inputs_of_one_length_are_compared_place_by_place(one):
+def test_inputs_of_equal_length_are_compared_position_by_position(one):
     found = compare(one, one, "green tea", None, "green bread")
     assert len(found.units) == len(one.encode("green tea")) == len(one.encode("green bread"))
     changed = [unit for unit in found.units if unit.first != unit.second]
     assert changed
     assert all(" → " in unit.label for unit in changed)
-    assert found.drift_LU[0, 0] == pytest.approx(0), "[CLS] goes in as it was"
+    assert found.drift_LU[0, 0] == pytest.approx(0), "the embedding of [CLS] is the same in both inputs"
     assert found.drift_LU[-1].max() > 0.001
 
 
-def test_inputs_of_different_length_are_compared_where_they_read_alike(one):
+def test_inputs_of_different_length_are_compared_at_their_common_tokens(one):
     found = compare(one, one, TEXT, None, "The old keeper of the mill carried the green lantern.")
     assert found.left_out[0] > 0
     assert found.left_out[1] > 0
@@ -148,9 +148,9 @@ def test_inputs_with_nothing_in_common_are_refused_in_one_line(one):
 
 @pytest.mark.parametrize("text", ["", "tea " * 80])
 def test_a_text_that_cannot_be_read_is_refused(one, two, text):
-    for given in ((text,), (TEXT, None, text)):
+    for texts in ((text,), (TEXT, None, text)):
         with pytest.raises(TextError, match=r"^[^\n]+$"):
-            compare(one, two, *given)
+            compare(one, two, *texts)
 
 
 def test_words_are_drawn_as_text(one, foreign):
@@ -176,8 +176,8 @@ def test_the_figures_show_the_numbers(one, two):
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_the_two_directions_differ_without_their_hues(sight):
-    """By lightness, for every kind of sight; the grid of heads has the same two colours."""
+def test_the_colours_of_both_directions_differ_in_lightness(sight):
+    """Their lightness differs for every kind of colour vision; the grid of heads takes its colours from Python."""
     ends = [re.findall(r"\d+", DIVERGING[end][1])[:3] for end in (0, -1)]
     assert "data.colours" in GRID
     assert not re.search(r"#[0-9a-f]{6}|rgba?\(", GRID), "the grid of heads has no colours of its own"
@@ -187,10 +187,10 @@ def test_the_two_directions_differ_without_their_hues(sight):
     assert less[0] - more[0] > 0.2
 
 
-def test_a_signed_cell_says_its_direction(one, two):
+def test_signed_cells_show_plus_or_minus(one, two):
     found = compare(one, two, "green tea and bread", None)
     for drawn in (differences.head_differences(found), differences.head_difference(found, 1, 1)):
-        values, said = np.array(drawn.data[0].z), np.array(drawn.data[0].text)
-        assert set(said[values > 0]) <= {"+", ""}
-        assert set(said[values < 0]) <= {"−", ""}
-        assert said.flat[np.abs(values).argmax()], "the strongest is named"
+        values, signs = np.array(drawn.data[0].z), np.array(drawn.data[0].text)
+        assert set(signs[values > 0]) <= {"+", ""}
+        assert set(signs[values < 0]) <= {"−", ""}
+        assert signs.flat[np.abs(values).argmax()], "the cell with the largest difference has a sign"

@@ -46,22 +46,22 @@ def test_metrics_equal_those_of_evaluate_and_cells_add_up(shipped, tmp_path, nam
     path = jsonl(tmp_path / "rows.jsonl", TEXTS if task else tagged)
     spec = find_task(loaded, task, () if task else ("tokens",), "" if task else "ner_tags")
     rows = read_labelled_rows(path, spec)
-    found = analyse_errors(loaded, rows, spec, 500)
-    examples = read_examples(rows, found.spec, loaded.config.labels)
-    assert found.metrics == metrics_of(examples, predictions_of(loaded, examples, 64))
-    counts_GP = found.confusion.counts_GP
+    analysis = analyse_errors(loaded, rows, spec, 500)
+    examples = read_examples(rows, analysis.spec, loaded.config.labels)
+    assert analysis.metrics == metrics_of(examples, predictions_of(loaded, examples, 64))
+    counts_GP = analysis.confusion.counts_GP
     if task:
-        assert counts_GP.sum() == len(found.rows) == 12
-        assert 100 * np.trace(counts_GP) / 12 == pytest.approx(found.metrics["accuracy"])
+        assert counts_GP.sum() == len(analysis.rows) == 12
+        assert 100 * np.trace(counts_GP) / 12 == pytest.approx(analysis.metrics["accuracy"])
     else:
-        person = found.confusion.names.index("PER")
-        assert counts_GP[person].sum() == 9, "every given name is in its row once"
-        right, said = np.trace(counts_GP), counts_GP[:, [n != "" for n in found.confusion.names]].sum()
-        assert 100 * 2 * right / (9 + said) == pytest.approx(found.metrics["entity_f1"])
-    chances = [found.rows[row].probability for row in found.hardest()]
-    assert chances == sorted(chances)
+        person = analysis.confusion.names.index("PER")
+        assert counts_GP[person].sum() == 9, "every labelled name is counted once in its row"
+        correct, predicted = np.trace(counts_GP), counts_GP[:, [n != "" for n in analysis.confusion.names]].sum()
+        assert 100 * 2 * correct / (9 + predicted) == pytest.approx(analysis.metrics["entity_f1"])
+    probabilities = [analysis.rows[row].probability for row in analysis.hardest()]
+    assert probabilities == sorted(probabilities)
     with torch.inference_mode():
-        assert all(0 <= row.probability <= 1 for row in found.rows)
+        assert all(0 <= row.probability <= 1 for row in analysis.rows)
 
 
 def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
@@ -76,11 +76,11 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
     ]  # fmt: skip
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     spec = find_task(loaded)
-    found = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 500)
-    official = score_squad({row.id: row.prediction for row in found.rows}, questions, "2.0")
-    assert found.metrics["f1"] == pytest.approx(official["f1"])
-    assert 100 * np.mean([row.score for row in found.rows]) == pytest.approx(official["f1"])
-    for groups in found.groups.values():
+    analysis = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 500)
+    official = score_squad({row.id: row.prediction for row in analysis.rows}, questions, "2.0")
+    assert analysis.metrics["f1"] == pytest.approx(official["f1"])
+    assert 100 * np.mean([row.score for row in analysis.rows]) == pytest.approx(official["f1"])
+    for groups in analysis.groups.values():
         assert sorted(row for group in groups for row in group.rows) == list(range(12))
         weighed = sum(group.exact_match * len(group.rows) for group in groups) / 12
         assert weighed == pytest.approx(official["exact_match"])
@@ -92,18 +92,18 @@ def test_largest_error_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer)
     data = jsonl(tmp_path / "rows.jsonl", [{"a": f"Tea {n}.", "b": "Tea.", "y": n} for n in (1, 2, 900)])
     loaded = checkpoint.load(path)
     spec = find_task(loaded, "", ("a", "b"), "y")
-    found = analyse_errors(loaded, read_labelled_rows(data, spec), spec)
-    assert found.rows[found.hardest()[0]].gold == "900"
-    assert found.confusion is None
+    analysis = analyse_errors(loaded, read_labelled_rows(data, spec), spec)
+    assert analysis.rows[analysis.hardest()[0]].gold == "900"
+    assert analysis.confusion is None
 
 
 def test_limited_rows_are_sampled_evenly(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": f"Tea {n}.", "label": n % 2, "idx": n} for n in range(9)])
     spec = find_task(loaded, "sst2")
-    found = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 3)
-    assert [row.id for row in found.rows] == ["0", "4", "8"]
-    assert found.total == 9
+    analysis = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 3)
+    assert [row.id for row in analysis.rows] == ["0", "4", "8"]
+    assert analysis.total == 9
 
 
 def test_invalid_rows_are_reported(shipped, tmp_path):
@@ -119,9 +119,9 @@ def test_unreadable_rows_are_skipped_or_stop(shipped, tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", TEXTS)
     path.write_text(path.read_text().replace("number 2", 'number "2'), encoding="utf-8")
     rows = read_labelled_rows(path, spec)
-    found = analyse_errors(loaded, rows, spec)
-    assert (len(found.rows), found.usable, found.total, len(found.invalid_rows)) == (11, 11, 12, 1)
-    assert [row.id for row in found.rows][:3] == ["0", "1", "3"], "ids are the numbers of the rows in the file"
+    analysis = analyse_errors(loaded, rows, spec)
+    assert (len(analysis.rows), analysis.usable, analysis.total, len(analysis.invalid_rows)) == (11, 11, 12, 1)
+    assert [row.id for row in analysis.rows][:3] == ["0", "1", "3"], "ids are the numbers of the rows in the file"
     with raises_error(DataError, "invalid-row-stops"):
         read_labelled_rows(path, spec, invalid="stop")
     path.write_text('{"sentence": \n' * 3, encoding="utf-8")
@@ -162,7 +162,7 @@ def test_the_switch_decides_whether_invalid_rows_are_skipped(shipped, language, 
 def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
     app = open_page("evaluation", rows=str(reviews))
     assert not app.exception, app.exception[0].message
-    assert not app.get("plotly_chart"), "nothing is asked before the button is clicked"
+    assert not app.get("plotly_chart"), "nothing is evaluated before the button is clicked"
     app = next(b for b in app.button if b.label.startswith("Evaluate")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
@@ -214,7 +214,7 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_sample_rows_of_values_are_graded_pairs(language):
+def test_the_sample_rows_of_regression_are_graded_pairs(language):
     task = TASKS["stsb" if language == "en" else "klue_sts"]
     rows = list(csv.DictReader(io.StringIO(format_sample_rows(task, (), language))))
     grades = [float(row[task.label[0]]) for row in rows]
@@ -223,7 +223,7 @@ def test_the_sample_rows_of_values_are_graded_pairs(language):
     assert len({row[column] for row in rows for column in task.text}) == 2 * len(rows)
 
 
-def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
+def test_the_shipped_stsb_checkpoint_agrees_with_the_sample_rows(tmp_path):
     loaded = bertlab.load("stsb").loaded
     spec, path = find_task(loaded), tmp_path / "rows.csv"
     path.write_text(format_sample_rows(spec, (), "en"), encoding="utf-8")
@@ -251,7 +251,7 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "total", "useless", "id"),
+    ("kind", "evaluated", "total", "invalid", "id"),
     [
         ("classify", 4, 4, 0, "evaluation-coverage-all"),
         ("classify", 2, 6, 2, "evaluation-coverage-sample-valid"),
@@ -260,12 +260,12 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
         ("regress", 1, 2, 1, "evaluation-coverage-single-valid"),
     ],
 )
-def test_coverage_of_metrics(monkeypatch, kind, asked, total, useless, id):
+def test_coverage_of_metrics(monkeypatch, kind, evaluated, total, invalid, id):
     monkeypatch.setattr(evaluation_results, "t", lambda key, **values: text(key, **values))
-    left_out = ("row 1 is empty",) * useless
-    usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
-    found = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
-    assert evaluation_results.describe_coverage(found) == text(id, count=asked, total=usable, invalid=useless)
+    left_out = ("row 1 is empty",) * invalid
+    usable = total if kind == "span" else total - invalid  # questions are counted without invalid ones
+    analysis = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * evaluated, total, usable, left_out)
+    assert evaluation_results.describe_coverage(analysis) == text(id, count=evaluated, total=usable, invalid=invalid)
 
 
 def test_correlations_are_not_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
@@ -278,9 +278,11 @@ def test_correlations_are_not_percentages(shipped, tmp_path, tiny_model, tiny_to
     assert "%" not in figures
 
 
-@pytest.mark.parametrize("between", [",", "\t"])
-def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, between):
-    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(",", between)
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, delimiter):
+    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(
+        ",", delimiter
+    )
     app = open_page("evaluation", measure="question", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
@@ -295,24 +297,26 @@ def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, bet
 def test_error_analysis_uses_the_windows_of_evaluate(shipped, tmp_path):
     loaded = replace(loaded_of(shipped, "squad"), record={"settings": {"stride": 5}})
     text = "The keeper of the old mill carried the lantern. " * 12
-    asked = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
+    questions = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
     spec = find_task(loaded, "squad")
-    found = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
-    decoded = answer_questions(loaded.model, loaded.tokenizer, asked, stride=5)
-    assert [row.prediction for row in found.rows] == [one.text for one in decoded]
+    analysis = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec), spec, 500)
+    decoded = answer_questions(loaded.model, loaded.tokenizer, questions, stride=5)
+    assert [row.prediction for row in analysis.rows] == [one.text for one in decoded]
 
 
 @pytest.mark.parametrize("task", ["klue_mrc", "squad_v2"])
 def test_error_analysis_of_korean_questions_uses_the_metrics_of_their_task(shipped, tmp_path, task):
     loaded = loaded_of(shipped, "squad")
     text = "강가의 방앗간은 1874년에 지었다."
-    asked = [{"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)]
+    questions = [
+        {"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)
+    ]
     spec = find_task(loaded, task)
-    found = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
-    assert ("rouge_w" in found.metrics) is (task == "klue_mrc")
-    for groups in found.groups.values():
+    analysis = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec), spec, 500)
+    assert ("rouge_w" in analysis.metrics) is (task == "klue_mrc")
+    for groups in analysis.groups.values():
         weighed = sum(group.exact_match * len(group.rows) for group in groups) / 4
-        assert weighed == pytest.approx(found.metrics["exact_match"])
+        assert weighed == pytest.approx(analysis.metrics["exact_match"])
 
 
 @pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])

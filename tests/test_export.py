@@ -76,7 +76,7 @@ CANVASES = [
 
 
 @pytest.mark.parametrize(("screen", "parameters"), CANVASES)
-def test_code_of_a_canvas_computes_the_values_of_the_page(
+def test_code_of_a_canvas_view_computes_the_values_of_the_page(
     shipped, shipped_runs, monkeypatch, tmp_path, screen, parameters
 ):
     app = open_page(screen, **parameters)

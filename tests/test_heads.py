@@ -1,4 +1,4 @@
-"""The four heads of fine-tuning: equal to transformers' classes, both ways through a directory, and asked in words."""
+"""The four task heads of fine-tuning: outputs equal to those of transformers, saving and loading, and predictions."""
 
 import json
 
@@ -96,7 +96,7 @@ def test_theirs_opens_here(head, tiny_model, tiny_tokenizer, tmp_path):
     torch.testing.assert_close(logits_of(head, session.model, batch)[mask], hf_logits(head, theirs, batch)[mask])
 
 
-def test_there_and_back(head, ours, tiny_tokenizer, tmp_path):
+def test_a_saved_task_head_loads_unchanged(head, ours, tiny_tokenizer, tmp_path):
     path = checkpoint.save(tmp_path / "mine", ours, tiny_tokenizer, {}, dtype=torch.float32)
     again = checkpoint.load(path)
     assert again.heads == (head,)
@@ -111,7 +111,7 @@ def test_two_default_labels_need_no_names(tiny_model, tiny_tokenizer, tmp_path):
     assert bertlab.load(tmp_path).labels == ("LABEL_0", "LABEL_1")
 
 
-def test_without_architectures_the_pooler_tells(tiny_model, tiny_tokenizer, tmp_path):
+def test_without_architectures_the_pooler_shows_which_task_head_it_is(tiny_model, tiny_tokenizer, tmp_path):
     for head, name in (("classify", "a"), ("tag", "b")):
         hf = THEIRS[head](BertConfig(**tiny_model.config.to_hf(), num_labels=4))
         hf.save_pretrained(tmp_path / name)
@@ -145,7 +145,7 @@ def test_labels_that_do_not_fit(changes, message, tiny_model, tiny_tokenizer, tm
     assert "\n" not in str(error.value)
 
 
-def test_one_classifier_a_checkpoint(tiny_model, tiny_tokenizer, tmp_path):
+def test_a_checkpoint_has_at_most_one_classifier(tiny_model, tiny_tokenizer, tmp_path):
     model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["classify", "tag"])
     with raises_error(CheckpointError, "checkpoint-several-classifiers"):
         checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {})
@@ -153,13 +153,13 @@ def test_one_classifier_a_checkpoint(tiny_model, tiny_tokenizer, tmp_path):
         FastBert(tiny_model.config, ["classify"])
 
 
-def test_pretraining_heads_may_stay(tiny_model, tiny_tokenizer, tmp_path):
+def test_a_task_head_can_be_saved_with_the_pretraining_heads(tiny_model, tiny_tokenizer, tmp_path):
     model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["mlm", "nsp", "tag"])
     path = checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {}, dtype=torch.float32)
     assert checkpoint.load(path).heads == ("mlm", "nsp", "tag")
 
 
-# -- asking ------------------------------------------------------------------------------------------------------
+# -- predictions -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +167,8 @@ def directories(tmp_path_factory, tiny_model, tiny_tokenizer):
     root = tmp_path_factory.mktemp("heads")
     for name in THEIRS:
         checkpoint.save(root / name, with_head(tiny_model, name), tiny_tokenizer, {}, dtype=torch.float32)
-    tokens = {"settings": {"unit": "character"}}
-    checkpoint.save(root / "tokens", with_head(tiny_model, "tag"), tiny_tokenizer, tokens, dtype=torch.float32)
+    record = {"settings": {"unit": "character"}}
+    checkpoint.save(root / "tag-characters", with_head(tiny_model, "tag"), tiny_tokenizer, record, dtype=torch.float32)
     return root
 
 
@@ -196,7 +196,7 @@ def test_choose(directories):
             session.choose(TEXT, choices)
 
 
-@pytest.mark.parametrize("name", ["tag", "tokens"])
+@pytest.mark.parametrize("name", ["tag", "tag-characters"])
 def test_tag(directories, name):
     session = bertlab.load(directories / name)
     text = "The keeper, of the mill: 할머니가  fell."
@@ -207,7 +207,7 @@ def test_tag(directories, name):
     for word in found.words:
         assert sum(word.probabilities) == pytest.approx(1)
         assert word.tag == LABELS["tag"][max(range(5), key=word.probabilities.__getitem__)]
-    tagged = {place for e in found.entities for w in found.words if e.start <= w.start < e.end for place in [w.start]}
+    tagged = {word.start for e in found.entities for word in found.words if e.start <= word.start < e.end}
     assert tagged == {word.start for word in found.words if word.tag != "O"}
     if name == "tag":
         words = ["The", "keeper", ",", "of", "the", "mill", ":", "할머니가", "fell", "."]
@@ -232,7 +232,7 @@ def test_missing_heads_are_named(checkpoints):
         session.classify(TEXT)
     for language, task in (("en", "sst2"), ("ko", "nsmc")):
         assert f"bertlab finetune {task}" in caught.value.render(language), (
-            "a command to copy, for data in the language"
+            "the command names a task in the language of the reader"
         )
 
 

@@ -1,4 +1,4 @@
-"""A start at which the first heads look at the tokens next to each, at every place and for every size."""
+"""The local-attention initialisation: heads of the first layers attend to neighbouring tokens at every position."""
 
 import pytest
 import torch
@@ -11,24 +11,24 @@ from bertlab.text.batch import Batch
 
 
 @pytest.mark.parametrize(("hidden", "heads", "sd"), [(256, 4, 0.05), (384, 12, 0.02), (512, 8, 0.035)])
-def test_heads_look_at_their_neighbours(hidden, heads, sd):
+def test_heads_attend_to_their_neighbours(hidden, heads, sd):
     torch.manual_seed(0)
     config = ModelConfig(
         vocab_size=1000, hidden_size=hidden, num_layers=3, num_heads=heads, intermediate_size=64, initializer_range=sd
     )
     model = FastBert(config).eval()
     ids_BT = torch.randint(0, 1000, (4, 64))
-    batch, plain, started = Batch(ids_BT, torch.zeros_like(ids_BT), None), Trace.of("probs"), Trace.of("probs")
+    batch, plain, local = Batch(ids_BT, torch.zeros_like(ids_BT), None), Trace.of("probs"), Trace.of("probs")
     model(batch, trace=plain)
     initialise_local_attention(model)
-    model(batch, trace=started)
+    model(batch, trace=local)
     for head in range(heads):
         offset = HEAD_OFFSETS[head % len(HEAD_OFFSETS)]
 
-        def given(trace, layer, head=head, offset=offset):
+        def mean_weight(trace, layer, head=head, offset=offset):
             return float(trace["probs"][layer][:, head].diagonal(offset, -2, -1).mean())
 
-        assert given(plain, 0) < 0.03
-        assert given(started, 0) > 0.15
-        assert given(started, NUM_LAYERS - 1) > 0.06
-        assert given(started, NUM_LAYERS) < 0.03
+        assert mean_weight(plain, 0) < 0.03
+        assert mean_weight(local, 0) > 0.15
+        assert mean_weight(local, NUM_LAYERS - 1) > 0.06
+        assert mean_weight(local, NUM_LAYERS) < 0.03

@@ -20,7 +20,7 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 @pytest.fixture
 def kernel(monkeypatch, request) -> None:
-    """A kernel that finds this project and a checkpoint."""
+    """The environment in which a kernel finds this project and a checkpoint."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     if "strongest" not in bertlab.shipped():
@@ -54,19 +54,19 @@ def test_a_lesson_runs(kernel, nbformat, lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_is_kept_clean(nbformat, lesson):
+def test_a_lesson_is_short_and_stored_without_outputs(nbformat, lesson):
     notebook = nbformat.read(lesson, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert len(code) <= 10, "a lesson has ten cells"
+    assert len(code) <= 10, "a lesson has at most ten code cells"
     assert all(not cell.outputs and cell.execution_count is None for cell in code), (
         "strip the outputs before committing"
     )
-    assert sum("assert " in cell.source for cell in code) >= 1, "what is rebuilt by hand is held against the library"
+    assert sum("assert " in cell.source for cell in code) >= 1, "a lesson compares its own computation with the library"
     assert lesson.stat().st_size < 50_000
 
 
-def test_every_widget_comes_up_in_a_notebook(kernel, nbformat, tiny_checkpoint, runs):
-    """The cell makes it, and what a page needs to draw it travels with the notebook: module, style and bytes."""
+def test_every_widget_is_stored_in_the_notebook(kernel, nbformat, tiny_checkpoint, runs):
+    """The notebook stores everything that a browser needs to draw a widget: module, style and bytes."""
     sources = [
         f"import bertlab\nsession = bertlab.load({str(tiny_checkpoint)!r})",
         "from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget\n"
@@ -99,7 +99,7 @@ def test_every_widget_comes_up_in_a_notebook(kernel, nbformat, tiny_checkpoint, 
 @pytest.mark.slow
 @pytest.mark.browser
 def test_every_widget_is_drawn_in_jupyterlab(chromium, kernel, nbformat, tiny_checkpoint, runs, tmp_path):
-    """A real JupyterLab in a real browser: the only place where a widget that stays blank shows."""
+    """Only a real JupyterLab in a real browser shows that a widget stays blank."""
     pytest.importorskip("jupyterlab")
     source = f"""
 import bertlab

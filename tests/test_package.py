@@ -87,8 +87,8 @@ def run(python: Path, *words: str, at: Path | None = None, **more: str) -> subpr
         at: the working directory; None for that of `python`.
         more: environment variables.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
-    environment = kept | {"HF_HUB_OFFLINE": "1"} | more
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
+    environment = inherited | {"HF_HUB_OFFLINE": "1"} | more
     return subprocess.run(
         [str(python), *words], cwd=at or python.parent, env=environment, capture_output=True, text=True,
         encoding="utf-8",

@@ -1,5 +1,5 @@
-"""The window with a checkpoint that compares two texts: it opens on a pair, and says nothing of one text alone. And the
-table of many answers."""
+"""The classification page with a checkpoint for text pairs: its examples, its labels, a missing second text, and the
+table of batch predictions."""
 
 import csv
 import io
@@ -20,22 +20,22 @@ from bertlab.nn.fast.model import FastBert
 
 
 @pytest.fixture(scope="module")
-def comparers(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
-    """Checkpoints that were taught pairs, by what they give: a "value" (of English, and "값" of Korean) or a
-    "label"."""
-    made, directory = {}, tmp_path_factory.mktemp("comparers")
+def pair_checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
+    """Checkpoints fine-tuned on text pairs, by their prediction: "value" (regression; "값" is the Korean one) or
+    "label" (classification)."""
+    paths, directory = {}, tmp_path_factory.mktemp("comparers")
     for name, head, language in (("value", "regress", "en"), ("값", "regress", "ko"), ("label", "classify", "en")):
         task = {"kind": head, "text": ["sentence1", "sentence2"]}
         record = {"task": task, "language": language} | ({"value_range": [0, 5]} if head == "regress" else {})
         model = FastBert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
         model.load_state_dict(tiny_model.state_dict(), strict=False)
-        place = directory / f"{head}-{language}"
-        made[name] = str(checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32))
-    return made
+        path = directory / f"{head}-{language}"
+        paths[name] = str(checkpoint.save(path, model, tiny_tokenizer, record, dtype=torch.float32))
+    return paths
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
+def test_a_checkpoint_trained_on_sentence_order_predicts_the_order(
     shipped, tmp_path, tiny_model, tiny_tokenizer, capsys, language
 ):
     record = {"objectives": ["masked words", "sentence order"]}
@@ -47,35 +47,35 @@ def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
     assert "swapped" in capsys.readouterr().out
     app = open_page("next_sentence", checkpoint=place, lang=language)
     assert not app.exception, app.exception[0].message
-    assert told(app, "next-sentence-order-note", language)
-    assert text("next-sentence-no-order", language) in said(app)[0]
+    assert shows(app, "next-sentence-order-note", language)
+    assert text("next-sentence-no-order", language) in results(app)[0]
 
 
-def said(app) -> list[str]:
+def results(app) -> list[str]:
     return [body for body in bodies(app) if 'class="say"' in body]
 
 
-def told(app, key: str, language: str) -> bool:
+def shows(app, key: str, language: str) -> bool:
     return any(text(key, language) in body for body in bodies(app))
 
 
 @pytest.mark.parametrize(("name", "language"), [("value", "en"), ("값", "ko"), ("label", "en")])
-def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers, name, language):
-    app = open_example_page("classify", checkpoint=comparers[name])
+def test_a_checkpoint_for_pairs_opens_with_two_similar_texts(shipped, pair_checkpoints, name, language):
+    app = open_example_page("classify", checkpoint=pair_checkpoints[name])
     assert not app.exception, app.exception[0].message
     assert tuple(field.value for field in app.text_input) == read_examples(language).similar_pair
-    assert said(app)
-    assert "judged2" not in app.query_params, "the address stays bare of an example"
+    assert results(app)
+    assert "judged2" not in app.query_params, "an example is not written to the address"
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("name", ["value", "label"])
-def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
-    app = open_example_page("classify", lang=language, checkpoint=comparers[name])
+def test_the_texts_of_the_page_fit_a_value_or_a_label(shipped, pair_checkpoints, name, language):
+    app = open_example_page("classify", lang=language, checkpoint=pair_checkpoints[name])
     assert not app.exception, app.exception[0].message
     of, effect = ("classify-value", "word_effect_value") if name == "value" else ("classify", "word_effect")
     assert app.title[0].value == text(f"{of}-title", language)
-    assert told(app, f"{of}-lead", language)
+    assert shows(app, f"{of}-lead", language)
     (words,) = [heading for heading in app.subheader if heading.value == text(f"{of}-words", language)]
     assert words.help == text(f"{of}-words-help", language)
     formulas = [latex.value for latex in app.latex]
@@ -85,37 +85,37 @@ def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, language):
-    app = open_example_page("classify", lang=language, checkpoint=comparers["value"])
+def test_without_the_second_text_the_page_shows_a_note_and_no_number(shipped, pair_checkpoints, language):
+    app = open_example_page("classify", lang=language, checkpoint=pair_checkpoints["value"])
     app.text_input(key="judged2").set_value("").run()
     assert not app.exception, app.exception[0].message
-    assert told(app, "classify-second-text-missing", language)
-    assert not said(app)
+    assert shows(app, "classify-second-text-missing", language)
+    assert not results(app)
     assert not app.get("plotly_chart")
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    assert told(open_example_page("classify", **linked), "classify-second-text-missing", language), (
+    assert shows(open_example_page("classify", **linked), "classify-second-text-missing", language), (
         "the link shows the same"
     )
     app.text_input(key="judged2").set_value("A bowl.").run()
-    assert said(app)
+    assert results(app)
     assert not errors(app)
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("pasted", ["Green tea.\nA bowl.", "sentence,score\nGreen tea.,4\nA bowl.,1"])
-def test_many_single_texts_are_not_asked(shipped, comparers, language, pasted):
-    link = {"lang": language, "checkpoint": comparers["value"], "batch-classify": pasted}
+def test_a_batch_of_single_texts_cannot_be_predicted(shipped, pair_checkpoints, language, pasted):
+    link = {"lang": language, "checkpoint": pair_checkpoints["value"], "batch-classify": pasted}
     app = open_example_page("classify", **link)
     assert not app.exception, app.exception[0].message
-    assert told(app, "batch-second-text-missing", language)
+    assert shows(app, "batch-second-text-missing", language)
     assert not [button for button in app.button if button.key == "ask-classify"]
 
 
-def test_many_pairs_are_asked(shipped, comparers):
+def test_a_batch_of_pairs_is_predicted(shipped, pair_checkpoints):
     app = open_example_page(
-        "classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."}
+        "classify", checkpoint=pair_checkpoints["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."}
     )
-    assert not told(app, "batch-second-text-missing", 0)
+    assert not shows(app, "batch-second-text-missing", 0)
     app = app.button(key="ask-classify").click().run()
     assert not app.exception, app.exception[0].message
     assert not any(app.dataframe[-1].value["error"])
@@ -123,16 +123,16 @@ def test_many_pairs_are_asked(shipped, comparers):
 
 @pytest.fixture
 def saves(monkeypatch) -> list[bytes]:
-    """The files that the box has offered."""
-    made, write = [], batch.encode_csv
-    monkeypatch.setattr(batch, "encode_csv", lambda rows: made.append(write(rows)) or made[-1])
-    return made
+    """The CSV files that the page offered for download."""
+    files, encode = [], batch.encode_csv
+    monkeypatch.setattr(batch, "encode_csv", lambda rows: files.append(encode(rows)) or files[-1])
+    return files
 
 
 @pytest.mark.parametrize("screen", ["classify", "tag"])
-def test_the_columns_of_a_table_stand_before_its_answers(shipped, saves, screen):
-    given = "id,text,label,Probability,error\n7,Green tea.,1,0.5,\n9, ,0,,none\n8,A bowl.,0,,\n"
-    app = open_page(screen, **{f"batch-{screen}": given})
+def test_the_columns_of_a_table_come_before_the_predictions(shipped, saves, screen):
+    pasted = "id,text,label,Probability,error\n7,Green tea.,1,0.5,\n9, ,0,,none\n8,A bowl.,0,,\n"
+    app = open_page(screen, **{f"batch-{screen}": pasted})
     app = app.button(key=f"ask-{screen}").click().run()
     assert not app.exception, app.exception[0].message
     table = app.dataframe[-1].value
@@ -156,12 +156,12 @@ def test_the_columns_of_a_table_stand_before_its_answers(shipped, saves, screen)
     assert [row[:3] for row in rows] == [["7", "Green tea.", "1"], ["9", " ", "0"], ["8", "A bowl.", "0"]]
 
 
-def test_lines_have_one_column_before_their_answers(shipped, comparers):
+def test_lines_have_one_column_before_the_predictions(shipped, pair_checkpoints):
     app = open_example_page("classify", **{"batch-classify": "Green tea.\nA bowl."})
     app = app.button(key="ask-classify").click().run()
     assert list(app.dataframe[-1].value.columns)[:3] == ["text", "predicted", "probability"]
     app = open_example_page(
-        "classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nA.\tB."}
+        "classify", checkpoint=pair_checkpoints["value"], **{"batch-classify": "Green tea.\tA bowl.\nA.\tB."}
     )
     app = app.button(key="ask-classify").click().run()
     assert list(app.dataframe[-1].value.columns) == ["1", "2", "predicted", "error"]

@@ -1,4 +1,4 @@
-"""The benchmarks and their peer: the same rows give `transformers` the same features and losses. No time is judged."""
+"""The benchmarks: `transformers` makes the same features and losses of the same rows. Times are not tested."""
 
 import json
 import statistics
@@ -37,44 +37,46 @@ from bertlab.training.optimizers import OptimConfig
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict]:
-    found = [question_row(number) for number in range(40)]
-    for row in found[::5]:  # longer than a window
+    questions = [question_row(number) for number in range(40)]
+    for row in questions[::5]:  # longer than a window
         row["context"] += " The harbour was quiet and the boats stayed in." * 6
-    for row in found[1::7]:
+    for row in questions[1::7]:
         row["answers"] = {"text": [], "answer_start": []}
-    return found
+    return questions
 
 
-def test_run_qa_s_features_are_ours(rows, tiny_checkpoint, tiny_tokenizer):
-    max_tokens, room = 64, None
+def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokenizer):
+    max_tokens, capacity = 64, None
     ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, unanswerable=True)
     windows = list(ours.windows)
     theirs = peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0
     for number, row in enumerate(rows):
-        own = range(*ours.windows.of_question(number).indices(len(windows)))
-        room = max_tokens - 3 - windows[own[0]].question_tokens
-        # they count what neighbours share, we how far apart they begin
-        found = peer.encode_span_rows([row], theirs, max_tokens, room - 24)
-        assert len(found) == len(own)
-        for given, w in zip(found, own, strict=True):
-            assert given["input_ids"] == windows[w].ids.tolist()
-            assert given["token_type_ids"] == windows[w].token_type_ids.tolist()
-            assert (given["start_positions"], given["end_positions"]) == (ours.start_W[w], ours.end_W[w])
+        window_numbers = range(*ours.windows.of_question(number).indices(len(windows)))
+        capacity = max_tokens - 3 - windows[window_numbers[0]].question_tokens
+        # `stride` is the overlap of two windows in run_qa, and the distance of their starts in bertlab
+        their_windows = peer.encode_span_rows([row], theirs, max_tokens, capacity - 24)
+        assert len(their_windows) == len(window_numbers)
+        for their_window, w in zip(their_windows, window_numbers, strict=True):
+            assert their_window["input_ids"] == windows[w].ids.tolist()
+            assert their_window["token_type_ids"] == windows[w].token_type_ids.tolist()
+            assert (their_window["start_positions"], their_window["end_positions"]) == (ours.start_W[w], ours.end_W[w])
             compared_windows += 1
     assert compared_windows == len(windows) > len(rows)
     assert 0 < np.count_nonzero(ours.start_W) < len(windows)
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "squad"])
-def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
-    """The same first weights, batches and rate, and no dropout. Of questions only those of one length: the Trainer lets
-    padding be an answer."""
+def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny_checkpoint):
+    """Both have the same initial weights, batches and learning rate, and no dropout.
+
+    The questions all have one length, since the Trainer allows answers in the padding.
+    """
     spec, loaded = task(name), checkpoint.load(tiny_checkpoint)
     torch.manual_seed(0)
     model = add_task_head(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
-    born = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
-    tokenizer, rows = peer.load_tokenizer(born), rows_of(spec, 48)
+    initial = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
+    tokenizer, rows = peer.load_tokenizer(initial), rows_of(spec, 48)
     if spec.kind == "span":
         lengths = [len(tokenizer(row["question"], row["context"]).input_ids) for row in rows]
         rows = [row for row, length in zip(rows, lengths, strict=True) if length == statistics.mode(lengths)]
@@ -85,20 +87,20 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     train = tmp_path / "train.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
     settings = FinetuneConfig(
-        task=name, from_=str(born), data=str(train), hold_out=0.0, out=tmp_path / "run", epochs=3, batch_size=4,
+        task=name, from_=str(initial), data=str(train), hold_out=0.0, out=tmp_path / "run", epochs=3, batch_size=4,
         max_tokens=48, dropout=0.0, precision="float32", device="cpu",
         optim=OptimConfig(lr=1e-3, warmup=0.0, decay=0.0, beta2=0.999, eps=1e-8),
     )  # fmt: skip
     ours = [report.loss for report in finetune(settings)]
     trainer = peer.make_trainer(
-        born, TASK_TYPES[spec.kind], data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3,
+        initial, TASK_TYPES[spec.kind], data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3,
         num_train_epochs=1, lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
         use_cpu=True,
     )  # fmt: skip
     order = [rows.tolist() for epoch in range(3) for rows in shuffle_epoch(len(data), 4, 0, epoch)]
     trainer.get_train_dataloader = lambda: DataLoader(data, batch_sampler=order, collate_fn=trainer.data_collator)
     theirs, step = [], trainer.training_step
-    trainer.training_step = lambda *given: theirs.append(step(*given)) or theirs[-1]
+    trainer.training_step = lambda *args: theirs.append(step(*args)) or theirs[-1]
     trainer.train()
     assert ours == pytest.approx([float(loss) for loss in theirs], rel=1e-3)
     assert len(ours) == len(order)
@@ -137,32 +139,32 @@ def test_a_ratio_is_computed_within_each_round():
 def data(rows, tmp_path_factory) -> Path:
     """Directories of tasks: squad, glue/rte and glue/sst2, each with train and validation rows."""
     place = tmp_path_factory.mktemp("tasks")
-    answered = [row for row in rows if row["answers"]["text"] and len(row["context"]) < 120]
-    texts = [row["context"] for row in answered]
-    entailed = [
+    squad_rows = [row for row in rows if row["answers"]["text"] and len(row["context"]) < 120]
+    texts = [row["context"] for row in squad_rows]
+    rte_rows = [
         {"sentence1": text, "sentence2": row["question"], "label": i % 2, "idx": i}
-        for i, (text, row) in enumerate(zip(texts, answered, strict=True))
+        for i, (text, row) in enumerate(zip(texts, squad_rows, strict=True))
     ]
-    praised = [{"sentence": text, "label": i % 2, "idx": i} for i, text in enumerate(texts)]
-    for name, own in (("squad", answered), ("glue/rte", entailed), ("glue/sst2", praised)):
+    sst2_rows = [{"sentence": text, "label": i % 2, "idx": i} for i, text in enumerate(texts)]
+    for name, task_rows in (("squad", squad_rows), ("glue/rte", rte_rows), ("glue/sst2", sst2_rows)):
         (place / name).mkdir(parents=True)
         for split in ("train", "validation"):
-            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(own), place / name / f"{split}.parquet")
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(task_rows), place / name / f"{split}.parquet")
     return place
 
 
-def test_the_fused_attention_of_a_processor_is_counted():
+def test_the_flop_of_fused_attention_on_the_cpu_are_counted():
     query_BNTD = torch.randn(2, 3, 5, 4, requires_grad=True)
     one_product = 2 * 2 * 3 * 5 * 5 * 4  # [T, D] x [D, T], for each of B x N heads
     with torch.no_grad():
         forward = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
     assert forward == 2 * one_product
     both = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
-    assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
+    assert both == (2 + 5) * one_product  # backward computes the scores again, and four more products
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_linear_layers_arithmetic_is_counted_in_either_type(dtype):
+def test_the_flop_of_a_linear_layer_are_counted_in_both_dtypes(dtype):
     layer, inputs = torch.nn.Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
     assert count_flop(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
@@ -209,7 +211,7 @@ def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
     text = (tmp_path / "BENCHMARKS.md").read_text()
     assert "| speed of mini | 4.07x (2 to 4, n = 5) |  | transformers |" in text
     assert "| answer | 181 ms (n = 5) | 300 ms |" in text
-    assert "3x" not in text, "only the newest row of a claim"
+    assert "3x" not in text, "the report has only the newest row of a claim"
     with raises_error(DataError, "bench-results-missing"):
         results.read_results(tmp_path / "none.jsonl")
     results.RESULTS.write_text('{"claim": 1, "size": 2}\n')
@@ -256,7 +258,7 @@ def test_bench_prepare_measures_growing_amounts(tmp_path, tiny_checkpoint, capsy
     assert once["peak_resident_mb"] > once["peak_anonymous_mb"] > 0
 
 
-def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
+def test_bench_features_measures_both_libraries(data, tiny_checkpoint, capsys):
     words = ["bench", "features", "--data", str(data / "squad/train.parquet"), "--checkpoint", str(tiny_checkpoint)]
     assert main([*words, "--max-tokens", "64", "--stride", "24", "--rows", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -265,7 +267,7 @@ def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
 
 
 @pytest.mark.parametrize("task", ["sst2", "squad"])
-def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
+def test_bench_finetune_measures_all_three_implementations(task, data, tiny_checkpoint, capsys):
     source = data / {"sst2": "glue/sst2", "squad": "squad"}[task]
     words = ["bench", "finetune", task, "--data", str(source), "--checkpoint", str(tiny_checkpoint), "--rows", "24"]
     words += ["--batch-size", "4", "--steps", "2", "--rounds", "2", "--device", "cpu", "--precision", "float32"]
@@ -277,7 +279,7 @@ def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
         assert 0 < found[f"{name}_min"] <= found[name] <= found[f"{name}_max"]
 
 
-def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
+def test_the_parity_benchmark_resumes_and_prints_both_sides(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
     small = {name: replace(recipe, epochs=1.0, max_tokens=64) for name, recipe in finetune_parity.RECIPES.items()}
     monkeypatch.setattr(finetune_parity, "RECIPES", small)
     config = finetune_parity.ParityBenchConfig(

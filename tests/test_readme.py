@@ -1,4 +1,4 @@
-"""The README's commands, run as they stand; only what would take hours or the network is made small."""
+"""The commands of the README run as written; only training and data that need hours or the network are made smaller."""
 
 import json
 import re
@@ -24,7 +24,7 @@ KOREAN = (ROOT / "README.ko.md").read_text(encoding="utf-8")
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
-    """What stands between ```: its language and its lines."""
+    """The fenced code blocks of a text, as (language, lines)."""
     return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
@@ -45,7 +45,7 @@ TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 
 @pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] not in TRAINING], ids=" ".join)
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
-def test_what_it_asks_is_answered(words, capsys):
+def test_the_commands_that_use_a_checkpoint_print_a_result(words, capsys):
     assert main(words) == 0
     out = capsys.readouterr().out
     assert len(out.splitlines()) > 2
@@ -54,7 +54,7 @@ def test_what_it_asks_is_answered(words, capsys):
 
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(("text", "name"), [(README, "strongest"), (KOREAN, "korean")], ids=["en", "ko"])
-def test_its_python_runs(monkeypatch, text, name):
+def test_the_python_of_the_readme_runs(monkeypatch, text, name):
     monkeypatch.chdir(ROOT)
     (block,) = [block for language, block in blocks(text) if language == "python"]
     names: dict = {}
@@ -62,8 +62,8 @@ def test_its_python_runs(monkeypatch, text, name):
     assert names["session"].name == name
 
 
-def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
-    """prepare, pretrain, finetune, evaluate: each takes up what the one before it left."""
+def test_the_training_commands_run_one_after_another(tmp_path, monkeypatch, capsys):
+    """prepare, pretrain, finetune, evaluate: each reads the output of the one before it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts").mkdir()
     for i, story in enumerate(stories(20)):
@@ -75,48 +75,48 @@ def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
         "finetune": ["--data", str(data), "--epochs", "0.5", "--batch-size", "8", "--threads", "1"],
         "evaluate": ["--data", str(data)],
     }
-    asked = [c for c in COMMANDS if c[0] in TRAINING]
-    assert [c[0] for c in asked] == list(TRAINING)
-    for words in asked:
+    training_commands = [c for c in COMMANDS if c[0] in TRAINING]
+    assert [c[0] for c in training_commands] == list(TRAINING)
+    for words in training_commands:
         assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
-    figures = capsys.readouterr().out
-    assert "f1" in figures
+    printed = capsys.readouterr().out
+    assert "f1" in printed
     pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").read_documents(0), 64, np.random.default_rng(0))
     assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
 
 
 @pytest.mark.parametrize("words", [c for c in commands(KOREAN) if c[0] in TRAINING], ids=" ".join)
-def test_its_korean_training_is_understood(words, monkeypatch, capsys):
-    command, asked = COMMANDS_BY_NAME[words[0]], []
-    monkeypatch.setattr(f"bertlab.{command.module}.{command.function}", asked.append)
+def test_the_training_commands_of_the_korean_readme_are_parsed(words, monkeypatch, capsys):
+    command, configs = COMMANDS_BY_NAME[words[0]], []
+    monkeypatch.setattr(f"bertlab.{command.module}.{command.function}", configs.append)
     assert main(words) == 0, capsys.readouterr().err
-    assert len(asked) == 1
+    assert len(configs) == 1
 
 
 @pytest.mark.parametrize("words", LAUNCHED, ids=" ".join)
-def test_what_torchrun_starts_is_understood_and_ends(words, monkeypatch, capsys):
+def test_the_torchrun_commands_are_parsed_and_have_an_end(words, monkeypatch, capsys):
     launch = parse_args(words)
     assert (launch.module, launch.training_script) == (True, "bertlab")
-    asked = []
-    monkeypatch.setattr("bertlab.training.pretraining.pretrain.run", asked.append)
+    configs = []
+    monkeypatch.setattr("bertlab.training.pretraining.pretrain.run", configs.append)
     assert main(launch.training_script_args) == 0, capsys.readouterr().err
-    assert asked[0].minutes or asked[0].steps < 100_000
+    assert configs[0].minutes or configs[0].steps < 100_000
 
 
-def test_each_of_its_runs_has_a_directory_of_its_own():
+def test_each_run_of_the_readme_has_its_own_directory():
     directories = [words[words.index("--out") + 1] for words in [*COMMANDS, *LAUNCHED] if "--out" in words]
     assert len(directories) == len(set(directories)) > len(LAUNCHED) > 0, directories
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README + KOREAN, re.MULTILINE))))
-def test_its_make_targets_exist(target):
+def test_the_make_targets_of_the_readme_exist(target):
     done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_its_tree_and_its_links_are_there():
+def test_the_directories_and_links_of_the_readme_exist():
     (tree,) = [block for language, block in BLOCKS if not language and "bertlab/config" in block]
     for line in tree.splitlines():
         assert (ROOT / line.split()[0]).exists(), line

@@ -1,4 +1,4 @@
-"""Sentence pairs and masks on real text: the statistics of the paper, decided by the seed alone."""
+"""Sentence pairs and masks on real text: the statistics of the paper, determined by the seed alone."""
 
 import numpy as np
 import pytest
@@ -46,9 +46,9 @@ def test_lengths_do_not_reveal_the_label(pairs):
     assert bag_of_lengths_accuracy(pairs) < 0.53
 
 
-def test_masks_are_fifteen_percent_eighty_ten_ten(corpus, tokenizer):
+def test_15_percent_of_tokens_are_chosen_and_masked_80_10_10(corpus, tokenizer):
     rule, sampler = MaskRule.for_tokenizer(tokenizer), PairSampler(corpus, tokenizer, 512, 128, seed=1)
-    real = chosen = hidden = kept = 0
+    real = chosen = replaced = unchanged = 0
     special = torch.tensor(sorted(tokenizer.special_ids))
     for _ in range(8):
         batch = next(sampler)
@@ -56,17 +56,17 @@ def test_masks_are_fifteen_percent_eighty_ten_ten(corpus, tokenizer):
         used_P = labels_P != IGNORED
         index, labels = index_P[used_P], labels_P[used_P]
         assert not torch.isin(labels, special).any()
-        shown = masked.input_ids_BT.flatten()[index]
+        masked_ids = masked.input_ids_BT.flatten()[index]
         real += int(batch.inputs.attention_mask_BT.sum())
         chosen += len(index)
-        hidden += int((shown == tokenizer.mask_id).sum())
-        kept += int((shown == labels).sum())
+        replaced += int((masked_ids == tokenizer.mask_id).sum())
+        unchanged += int((masked_ids == labels).sum())
     assert chosen / real == pytest.approx(0.15, abs=0.002)
-    assert hidden / chosen == pytest.approx(0.8, abs=0.01)
-    assert kept / chosen == pytest.approx(0.1, abs=0.01)
+    assert replaced / chosen == pytest.approx(0.8, abs=0.01)
+    assert unchanged / chosen == pytest.approx(0.1, abs=0.01)
 
 
-def test_the_seed_alone_decides(corpus, tokenizer):
+def test_the_seed_alone_determines_the_batches(corpus, tokenizer):
     first, second, other = (
         next(PairSampler(corpus, tokenizer, 64, 128, seed)).inputs.input_ids_BT for seed in (3, 3, 4)
     )

@@ -15,7 +15,7 @@ SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens"
 SMALL += ["--threads", "1", "--no-snapshots", "--no-sample-predictions", "--device", "cpu", "--precision", "float32"]
 
 
-def test_the_google_recipe_has_the_papers_settings():
+def test_the_google_recipe_has_the_settings_of_the_paper():
     config = google(Path("corpus"), Path("out"))
     assert (config.preset, config.steps, config.batch_size) == ("base", 1_000_000, 256)
     assert (config.max_tokens, config.final_max_tokens, config.final_share) == (128, 512, 0.1)
@@ -40,12 +40,12 @@ def test_a_keyword_changes_one_setting():
 
 
 @pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])
-def test_the_command_line_names_a_recipe(words):
+def test_a_recipe_is_read_from_the_command_line(words):
     assert recipe_from_arguments(words).recipe == "google"
 
 
 @pytest.mark.parametrize("words", [[], ["--recipe"], ["--recipe", "plain"], ["corpus", "--out", "google"]])
-def test_the_command_line_names_no_recipe(words):
+def test_a_command_line_without_a_known_recipe_gives_none(words):
     assert recipe_from_arguments(words) is None
 
 
@@ -76,7 +76,7 @@ def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monke
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_runs_and_goes_on(corpus, tmp_path, name, capsys):
+def test_a_recipe_runs_and_is_resumed_only_with_the_same_recipe(corpus, tmp_path, name, capsys):
     words = ["pretrain", str(corpus), "--out", str(tmp_path / name), "--recipe", name, *SMALL]
     assert cli.main(words) == 0, capsys.readouterr().err
     record = checkpoint.load(tmp_path / name / "checkpoint").record

@@ -1,4 +1,4 @@
-"""Rules for the repository as a whole: sizes, and that nothing is fetched or leaked."""
+"""Rules for the repository as a whole: sizes of checkpoints, no downloads, no unsafe unpickling, existing links."""
 
 import json
 import re
@@ -49,13 +49,13 @@ def test_nothing_is_unpickled_that_could_run_code():
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("assets/checkpoints/*/README.md")), ids=lambda path: path.parent.name)
-def test_a_shipped_card_tells_what_was_measured_and_what_is_published(path):
+def test_a_shipped_card_states_held_out_and_published_results(path):
     record = json.loads((path.parent / "bertlab.json").read_text(encoding="utf-8"))
     text = path.read_text(encoding="utf-8")
     assert record["validation"]
     assert "Held-out" in record["note"]
     assert record["note"] in text
-    if "task" in record:  # what is known of others of its size, or that nothing is
+    if "task" in record:  # published results of models of this size, or that there are none
         assert "ublished" in record["note"]
 
 

@@ -41,9 +41,9 @@ def test_the_soft_limit_of_open_files_is_raised():
     low = min(256, soft)
     resource.setrlimit(resource.RLIMIT_NOFILE, (low, hard))
     try:
-        aim = 1024 if hard == resource.RLIM_INFINITY else min(1024, hard)
-        assert server.raise_open_file_limit(1024) == aim
-        assert server.raise_open_file_limit(512) == aim, "a higher limit stays"
+        expected = 1024 if hard == resource.RLIM_INFINITY else min(1024, hard)
+        assert server.raise_open_file_limit(1024) == expected
+        assert server.raise_open_file_limit(512) == expected, "a higher limit stays"
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

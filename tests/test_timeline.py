@@ -1,4 +1,4 @@
-"""A run read, scrubbed through, and made small enough to ship; and the time machine in a browser."""
+"""Training runs: the timeline of their snapshots, reading and exporting them, and the time machine in a browser."""
 
 import json
 import math
@@ -30,17 +30,17 @@ TEXT, PAIR = "The keeper carried the [MASK] and some [MASK].", "Rain fell all ni
 
 @pytest.fixture
 def run(runs, tmp_path):
-    """A copy of the run, to be spoiled."""
+    """A copy of the run that a test may damage."""
     return shutil.copytree(runs / "learner", tmp_path / "learner")
 
 
-# -- what every snapshot says ------------------------------------------------------------------------------------
+# -- timelines ---------------------------------------------------------------------------------------------------
 
 
-def test_each_moment_is_what_its_snapshot_says_alone(runs):
-    told = []
-    seen = timeline(runs / "learner", TEXT, PAIR, on_progress=lambda *so_far: told.append(so_far))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+def test_each_moment_has_the_results_of_its_snapshot_alone(runs):
+    progress = []
+    seen = timeline(runs / "learner", TEXT, PAIR, on_progress=lambda *so_far: progress.append(so_far))
+    assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert [snapshot.step for snapshot in seen.snapshots] == [0, 10, 30, 40]
     assert [snapshot.tokens for snapshot in seen.snapshots] == [0, 1000, 3000, 4000]
     for at, snapshot in enumerate(seen.snapshots):
@@ -58,7 +58,7 @@ def test_each_moment_is_what_its_snapshot_says_alone(runs):
     assert len({probs.tobytes() for probs in seen.probs}) == 4, "the snapshots differ"
 
 
-def test_without_mask_and_pair_only_attention_moves(runs):
+def test_a_text_without_mask_and_pair_has_only_attention(runs):
     seen = timeline(runs / "learner", "Green tea.")
     assert seen.tracks == ()
     assert seen.follows is None
@@ -105,12 +105,12 @@ def test_the_payload_carries_every_moment(runs):
     assert header["curve"]["step"] == list(range(1, 42))
     assert header["curve"]["loss"][-1] is None
     for probs_LNTT, block in zip(seen.probs, blocks, strict=True):
-        found = decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
-        wanted = probs_LNTT.astype(np.float32)
-        assert np.all(np.abs(found - wanted) <= np.sqrt(wanted) / 255 + 1e-5)
+        decoded = decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
+        expected = probs_LNTT.astype(np.float32)
+        assert np.all(np.abs(decoded - expected) <= np.sqrt(expected) / 255 + 1e-5)
 
 
-def test_a_widget_holds_the_moments_and_its_readers_state(runs):
+def test_a_widget_holds_the_moments_and_its_state(runs):
     seen = timeline(runs / "learner", TEXT)
     widget = TimelineWidget(seen, log=history.read_log(runs / "learner"), state={"at": 10}, lang="ko")
     assert widget.state == {"at": 10}
@@ -119,10 +119,10 @@ def test_a_widget_holds_the_moments_and_its_readers_state(runs):
     assert header["options"] == {"lang": "ko"}
 
 
-# -- a run read ----------------------------------------------------------------------------------------------------
+# -- reading a run -------------------------------------------------------------------------------------------------
 
 
-def test_a_log_half_written_or_damaged_is_read_as_far_as_it_goes(run):
+def test_the_valid_rows_of_a_damaged_log_are_read(run):
     with (run / "log.jsonl").open("ab") as file:
         file.write(b'{"step": 41, "loss": 4.0}\n\xff\xfe garbage\n[1, 2]\n{"loss": 1}\n{"step": 42, "lo')
     rows = history.read_log(run)
@@ -145,7 +145,7 @@ def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
     assert history.shipped_runs() == {"learner": runs / "learner"}
 
 
-def test_how_a_run_stands(run):
+def test_the_status_of_a_run(run):
     rows = history.read_log(run)
     assert history.run_status(run, rows) == history.RunStatus("finished", 40, pytest.approx(0, abs=3600))
     shutil.rmtree(run / "checkpoint")
@@ -159,24 +159,24 @@ def test_how_a_run_stands(run):
     assert history.run_status(run, [*rows, *risen], now + history.STALL_SECONDS + 1).state == "diverged"
 
 
-def test_a_thinned_log_keeps_measurements_ends_and_means():
+def test_a_thinned_log_keeps_validation_rows_the_last_step_and_mean_losses():
     steps = [{"step": step, "tokens": 10 * step, "loss": 1 / step, "learning_rate": step} for step in range(1, 10_001)]
-    measured = [{"step": step, "tokens": 10 * step, "validation": {"mlm_loss": 1.0}} for step in (100, 5000)]
-    found = history.thin_log([*steps, *measured], 400)
-    thinned = [row for row in found if history.is_step(row)]
+    validation_rows = [{"step": step, "tokens": 10 * step, "validation": {"mlm_loss": 1.0}} for step in (100, 5000)]
+    kept_rows = history.thin_log([*steps, *validation_rows], 400)
+    thinned = [row for row in kept_rows if history.is_step(row)]
     assert 250 <= len(thinned) <= 400
-    assert [row for row in found if not history.is_step(row)] == measured
-    assert [row["step"] for row in found] == sorted(row["step"] for row in found)
+    assert [row for row in kept_rows if not history.is_step(row)] == validation_rows
+    assert [row["step"] for row in kept_rows] == sorted(row["step"] for row in kept_rows)
     assert [row["step"] for row in thinned[:10]] == list(range(1, 11)), "dense early"
     assert thinned[-1]["step"] == 10_000
     assert thinned[-1]["tokens"] == 100_000
     start = thinned[-2]["step"]
     mean = sum(1 / step for step in range(start + 1, 10_001)) / (10_000 - start)
     assert thinned[-1]["loss"] == pytest.approx(mean, abs=1e-6)
-    assert thinned[-1]["learning_rate"] == 10_000, "the learning rate is the last one's"
+    assert thinned[-1]["learning_rate"] == 10_000, "the learning rate is that of the last step, not a mean"
 
 
-# -- a run made small enough to ship -----------------------------------------------------------------------------
+# -- exporting a run ---------------------------------------------------------------------------------------------
 
 
 def test_export_run_ships_what_the_time_machine_needs(runs, tmp_path, capsys):
@@ -186,7 +186,7 @@ def test_export_run_ships_what_the_time_machine_needs(runs, tmp_path, capsys):
     assert not (out / "checkpoint").exists()
     assert not (out / "state.safetensors").exists()
     text = (out / "run.json").read_text()
-    assert "/data" not in text, "where a run lay is nobody's business"
+    assert "/data" not in text, "the export does not reveal directories of this machine"
     assert json.loads(text)["corpus"] == "tea"
     rows = history.read_log(out)
     assert len([row for row in rows if history.is_step(row)]) <= 10
@@ -218,7 +218,7 @@ def test_export_run_refuses_in_one_line(runs, tmp_path, source, settings, id):
 
 @pytest.mark.parametrize("name", ["log.jsonl", "run.json", "snapshots/step-00000010/README.md", "checkpoint/vocab.txt"])
 def test_export_run_does_not_follow_links_out_of_the_run(runs, tmp_path, name):
-    """A received run must not carry a file of this machine into what is passed on."""
+    """A link in a run from elsewhere must not copy a file of this machine into the export."""
     received, secret = tmp_path / "received", tmp_path / "secret"
     shutil.copytree(runs / "learner", received)
     secret.write_text('{"step": 1, "password": "tea"}')
@@ -243,7 +243,7 @@ def test_export_run_does_not_follow_a_snapshot_that_is_a_link(runs, tmp_path):
 
 
 def test_damaged_logs_and_records_are_skipped(runs, tmp_path):
-    """A damaged first line, integers of 5,000 digits and deep nesting cost the row, not the run."""
+    """A damaged first line, an integer of 5,000 digits or deep nesting loses only its own row."""
     run = tmp_path / "run"
     shutil.copytree(runs / "learner", run)
     rows = history.read_log(run)
@@ -259,7 +259,7 @@ def test_damaged_logs_and_records_are_skipped(runs, tmp_path):
     assert history.run_status(run, rows).state == "finished"
 
 
-def test_an_export_that_fails_leaves_nothing(runs, tmp_path, monkeypatch):
+def test_an_export_that_fails_leaves_no_files(runs, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -268,7 +268,7 @@ def test_an_export_that_fails_leaves_nothing(runs, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bertlab_errors_are_one_line(tmp_path):
+def test_the_error_for_a_directory_without_run_is_one_line(tmp_path):
     with pytest.raises(BertlabError, match=r"^[^\n]+$"):
         timeline(tmp_path, TEXT)
 
@@ -284,10 +284,10 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     file = tmp_path / "machine.html"
     file.write_text(html.timeline_html(seen, log=history.read_log(run)), encoding="utf-8")
     best = [track.words[int(np.argmax(track.probs_SW[0]))] for track in seen.tracks]
-    faults = []
+    page_errors = []
     page = chromium.new_page(viewport={"width": 1280, "height": 1000})
     page.set_default_timeout(30_000)
-    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("pageerror", lambda error: page_errors.append(str(error)))
     page.goto(file.as_uri())
     expect = playwright.expect
     expect.set_options(timeout=30_000)
@@ -331,11 +331,11 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     expect(name).to_contain_text("step 40")
     expect(page.locator(".bl-play")).to_contain_text("Play")
     expect(heard).to_have_attribute("data-heard", '{"at":40,"against":0,"layer":1,"head":1}')
-    assert not faults
+    assert not page_errors
 
 
 @pytest.mark.skipif(not history.shipped_runs(), reason="no shipped runs")
-def test_the_shipped_run_opens_at_every_moment_and_says_what_was_measured():
+def test_shipped_runs_have_snapshots_with_validation_metrics():
     for path in history.shipped_runs().values():
         moments = history.find_snapshots(path)
         assert len(moments) >= 5, path

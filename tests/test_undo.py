@@ -1,4 +1,4 @@
-"""Links and undo: what a reader has typed or chosen is in the address, comes back from it, and can be taken back."""
+"""Links and undo: the address holds what a user typed or chose and restores it, and every change can be undone."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,12 +15,12 @@ KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbo
 
 def controls(app: AppTest) -> dict:
     """The controls of a page whose value can be set, by key."""
-    found = {widget.key: widget for kind in KINDS for widget in app.get(kind) if widget.key and not widget.disabled}
-    return {key: widget for key, widget in found.items() if key != "lang"}
+    widgets = {widget.key: widget for kind in KINDS for widget in app.get(kind) if widget.key and not widget.disabled}
+    return {key: widget for key, widget in widgets.items() if key != "lang"}
 
 
-def changed(app: AppTest, widget) -> bool:
-    """Set a control to another value than it has; whether it could be."""
+def change_value(app: AppTest, widget) -> bool:
+    """Set a control to a new value. Returns False for a control that has no other value."""
     if widget.type in ("text_input", "text_area"):
         widget.set_value("The keeper carried tea, bread and a lantern.")
     elif widget.type in ("slider", "number_input"):
@@ -32,14 +32,14 @@ def changed(app: AppTest, widget) -> bool:
     elif widget.type == "radio":
         widget.set_value(widget.options[-1])
     elif widget.type == "button_group":
-        # AppTest knows the labels only: a label's message is called PREFIX-VALUE, with one prefix for all options
+        # AppTest knows only the labels; the id of a label's message is PREFIX-VALUE, with one prefix for all options
         ids = [[id for id in message_ids() if label in (render(id), render(id, "ko"))] for label in widget.options]
         prefixes = set.intersection(*({id.rpartition("-")[0] for id in of_label} for of_label in ids))
         values = {id.rpartition("-")[2] for id in ids[-1] if id.rpartition("-")[0] in prefixes}
-        fitting = [value for value in values if value != widget.value]
-        if not fitting or not isinstance(widget.value, str):
+        others = [value for value in values if value != widget.value]
+        if not others or not isinstance(widget.value, str):
             return False
-        app.session_state[widget.key] = sorted(fitting)[0]
+        app.session_state[widget.key] = sorted(others)[0]
     else:
         return False
     return True
@@ -56,10 +56,10 @@ def parameters(app: AppTest) -> dict:
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_page_opened_by_link_shows_what_its_sender_saw(shipped, screen):
     sender = open_page(screen, lang="ko", checkpoint="scratch" if screen not in ("question", "xray") else "squad")
-    for _ in range(2):  # a change may bring controls of its own
+    for _ in range(2):  # a change may add controls
         for key in list(controls(sender)):
             widget = controls(sender).get(key)
-            if widget is not None and changed(sender, widget):
+            if widget is not None and change_value(sender, widget):
                 sender.run()
                 assert not sender.exception, sender.exception[0].message
     link = parameters(sender)
@@ -77,20 +77,20 @@ def undo(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_every_change_on_a_page_can_be_taken_back(shipped, monkeypatch, screen):
+def test_every_change_on_a_page_can_be_undone(shipped, monkeypatch, screen):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page(screen)
     for key in list(controls(app)):
         before = values(app)
-        if changed(app, controls(app)[key]):
+        if change_value(app, controls(app)[key]):
             app.run()
             if values(app).get(key) == before[key]:
-                continue  # it had one value only
+                continue  # the control has only one value
             undo(app)
             assert values(app) == before, key
 
 
-def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
+def test_changes_are_undone_one_by_one_back_to_the_first_state(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("input")
     for typed in ("Green", "Green tea", "Green tea, some bread"):
@@ -103,7 +103,7 @@ def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
     assert len(app.toast) == 1
 
 
-def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
+def test_letters_typed_in_quick_succession_are_one_change(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 1e9)
     app = open_page("input")
     for typed in ("Green tea, s", "Green tea, so", "Green tea, som"):
@@ -115,7 +115,7 @@ def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
     assert [app.text_input(key=key).value for key in "ab"] == ["Green tea.", "A bowl."]
 
 
-def test_undo_on_one_page_leaves_what_another_changed(shipped, monkeypatch):
+def test_undo_on_one_page_keeps_changes_of_another(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("input")
     app.text_input(key="a").set_value("Bread.").run()
@@ -127,7 +127,7 @@ def test_undo_on_one_page_leaves_what_another_changed(shipped, monkeypatch):
     assert app.text_input(key="a").value == "Green tea."
 
 
-def test_hidden_words_come_back(shipped, monkeypatch):
+def test_undo_restores_masked_words(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("fill_mask", mask="1")
     next(button for button in app.button if button.label == text("fill-mask-reset")).click().run()
@@ -136,7 +136,7 @@ def test_hidden_words_come_back(shipped, monkeypatch):
     assert parameters(app)["mask"] == "1"
 
 
-def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
+def test_a_masked_word_stays_masked_in_the_edited_text(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("fill_mask", text="She opened the window.", mask="3")
     app.text_input(key="text").set_value("Today she opened the big window.").run()
@@ -147,7 +147,7 @@ def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
     assert app.session_state["url.values"]["mask"] == "5"
 
 
-def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeypatch):
+def test_an_example_in_another_language_is_no_change_to_undo(shipped, monkeypatch):
     monkeypatch.setattr(selection, "examples_for", lambda task: read_examples(language()))
     app = open_example_page("next_sentence")
     app.session_state["lang"] = "ko"
@@ -161,7 +161,7 @@ def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeyp
     assert [toast.value for toast in app.toast] == [text("undo-nothing")]
 
 
-def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch):
+def test_undo_restores_the_checkpoint_and_keeps_the_language(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("start", lang="ko")
     next(button for button in app.button if button.key == "open-scratch").click().run()
@@ -171,7 +171,7 @@ def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch)
     assert app.session_state["lang"] == "ko"
 
 
-def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shipped, monkeypatch):
+def test_the_back_button_restores_texts_and_keeps_language_and_checkpoint(shipped, monkeypatch):
     app = open_page("input", lang="en")
     app.session_state["lang"], app.session_state["checkpoint"] = "ko", "scratch"
     app.run()
@@ -188,12 +188,12 @@ def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shi
     }
 
 
-def test_a_run_that_changes_nothing_leaves_what_is_being_typed(shipped):
+def test_a_rerun_without_changes_keeps_a_text_that_is_being_typed(shipped):
     page = open_page("question")
     drawn = page.text_area("passage")
     assert drawn.proto.set_value
     page.run()
     again = page.text_area("passage")
-    assert not again.proto.set_value, "the browser would put the old text over an unsent one"
-    # and one that has not drawn the field yet finds the text there
+    assert not again.proto.set_value, "set_value would overwrite a text that the browser has not sent yet"
+    # a browser that has not drawn the field yet takes the text from `default`
     assert again.proto.default == drawn.value != ""

@@ -1,4 +1,4 @@
-"""An encoder with another vocabulary: what stays, what is new, and that pre-training continues from it."""
+"""An encoder with another vocabulary: which weights it keeps, which are new, and pre-training from it."""
 
 import pytest
 import torch
@@ -29,13 +29,13 @@ def test_shared_tokens_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, ot
     for name, tensor in new.items():
         if name not in ("embeddings.token.weight", "heads.mlm.bias"):
             assert torch.equal(tensor, old[name]), name
-    theirs = loaded.tokenizer.tokens(range(loaded.tokenizer.vocab_size))
-    shared = [token for token in other.tokens(range(other.vocab_size)) if token in theirs]
+    old_tokens = loaded.tokenizer.tokens(range(loaded.tokenizer.vocab_size))
+    shared = [token for token in other.tokens(range(other.vocab_size)) if token in old_tokens]
     assert len(shared) > 20
-    table, known = new["embeddings.token.weight"], old["embeddings.token.weight"]
+    new_embeddings, old_embeddings = new["embeddings.token.weight"], old["embeddings.token.weight"]
     for number, token in enumerate(other.tokens(range(other.vocab_size))):
-        same = token in theirs and torch.equal(table[number], known[theirs.index(token)])
-        assert same == (token in theirs), token
+        same = token in old_tokens and torch.equal(new_embeddings[number], old_embeddings[old_tokens.index(token)])
+        assert same == (token in old_tokens), token
     assert torch.equal(new["heads.mlm.bias"], torch.zeros(other.vocab_size))
 
 
@@ -50,6 +50,6 @@ def test_pretraining_continues_with_another_vocabulary(tmp_path, tiny_checkpoint
     with raises_error(BertlabError, "new-vocabulary-without-from"):
         list(pretrain(PretrainConfig(out=tmp_path / "none", new_vocabulary=True, **settings | {"from_": None})))
     assert len(list(pretrain(PretrainConfig(out=tmp_path / "run", new_vocabulary=True, **settings)))) == 3
-    made = checkpoint.load(tmp_path / "run" / "checkpoint")
-    assert made.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest
-    assert "a new vocabulary" in made.record["from"]
+    pretrained = checkpoint.load(tmp_path / "run" / "checkpoint")
+    assert pretrained.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest
+    assert "a new vocabulary" in pretrained.record["from"]

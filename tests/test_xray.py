@@ -1,4 +1,4 @@
-"""The x-ray of an answer: it shows what `answer` uses, window by window, and attention as the attention view has it."""
+"""The answer x-ray: the windows and scores are those of `answer`, and the attention is that of the attention view."""
 
 import re
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ def session(tiny_checkpoint) -> Session:
 
 
 @pytest.mark.parametrize("passage", [PASSAGE, LONG, "할머니가 부엌에서 따뜻한 보리차를 끓였다.", "tea"])
-def test_it_says_what_the_answer_says(session, passage):
+def test_the_xray_holds_the_answers_and_windows_of_answer(session, passage):
     seen = session.xray(QUESTION, passage, n_best=7, max_tokens=60, stride=16)
     assert seen.answers == session.answer(QUESTION, passage, n_best=7, max_tokens=60, stride=16)
     assert len(seen.readings) == len(seen.answers.windows)
@@ -37,7 +37,7 @@ def test_it_says_what_the_answer_says(session, passage):
         assert (reading.start, reading.end) == (start, end)
 
 
-def test_the_best_window_and_the_lowest_no_answer_are_the_answers(session):
+def test_the_answer_has_the_score_of_the_best_window_and_the_lowest_no_answer_score(session):
     seen = session.xray(QUESTION, LONG, n_best=30)
     assert len(seen.readings) > 5
     assert max(reading.score for reading in seen.readings) == pytest.approx(seen.answers.answers[0].score)
@@ -50,8 +50,8 @@ def test_the_best_window_and_the_lowest_no_answer_are_the_answers(session):
         assert answer.end <= seen.readings[window].end
 
 
-def test_starts_and_ends_are_distributions_and_score_is_their_sum(session):
-    """Log-probabilities differ from logits by a constant of the window, so scores less the no-answer score agree."""
+def test_starts_and_ends_are_distributions_that_give_the_score(session):
+    """Log-probabilities differ from logits by a constant of the window, so differences to the no-answer score agree."""
     for reading in session.xray(QUESTION, LONG).readings:
         for probs_T in (reading.start_probs_T, reading.end_probs_T):
             assert len(probs_T) == len(reading.tokens)
@@ -67,7 +67,7 @@ def test_starts_and_ends_are_distributions_and_score_is_their_sum(session):
         assert odds == pytest.approx(reading.score - reading.no_answer_score, abs=1e-4)
 
 
-def test_tokens_are_the_windows_tokens(session):
+def test_the_tokens_are_those_of_the_window(session):
     [reading] = session.xray(QUESTION, PASSAGE).readings
     assert [token.token for token in reading.tokens] == [token.token for token in session.encode(QUESTION, PASSAGE)]
     shown = [token for token in reading.tokens if token.segment and not token.special]
@@ -76,7 +76,7 @@ def test_tokens_are_the_windows_tokens(session):
     assert [token.special for token in reading.tokens] == [token.special for token in session.encode(QUESTION, PASSAGE)]
 
 
-def test_attention_between_question_and_answer_is_the_attention_views(session):
+def test_attention_between_question_and_answer_equals_that_of_the_attention_view(session):
     seen = session.xray(QUESTION, PASSAGE)
     answer = seen.answers.answers[0]
     found = session.span_attention(QUESTION, PASSAGE, 0, answer.start, answer.end)
@@ -136,7 +136,7 @@ def test_numbers_below_one_and_a_missing_head_are_refused(session, shipped):
         bertlab.load("strongest").xray(QUESTION, PASSAGE)
 
 
-# -- pictures --------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------------------
 
 HOSTILE = 'tea <img src=x onerror="alert(1)"> %{y} </script><script>alert(1)</script> \ud800 bread'
 
@@ -181,13 +181,13 @@ def test_overlapping_spans_lie_in_lanes():
     assert xray.spans_html("a <b>", []).count("&lt;b&gt;") == 1
 
 
-def test_the_strip_flips_at_the_margin_and_stays_inside(session):
+def test_the_threshold_strip_changes_at_the_margin_and_stays_in_its_bounds(session):
     seen = session.xray(QUESTION, PASSAGE)
     for bound in (30.0, 0.001):
-        silent, answered = xray.threshold_strip(seen, 0.0, bound).data
-        flips = min(max(seen.margin, -bound), bound)
-        assert silent.base[0] + silent.x[0] == pytest.approx(flips)
-        assert answered.base[0] == pytest.approx(flips)
+        unanswered, answered = xray.threshold_strip(seen, 0.0, bound).data
+        change = min(max(seen.margin, -bound), bound)
+        assert unanswered.base[0] + unanswered.x[0] == pytest.approx(change)
+        assert answered.base[0] == pytest.approx(change)
         assert answered.base[0] + answered.x[0] == pytest.approx(bound)
 
 
@@ -210,18 +210,18 @@ def test_windows_and_heads_are_all_drawn(session):
 # -- the page --------------------------------------------------------------------------------------------------
 
 
-def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
+def test_moving_the_threshold_past_the_margin_gives_no_answer(shipped):
     app = open_page("xray", question=QUESTION, passage=PASSAGE, tau="20")
     margin = bertlab.load("squad").xray(QUESTION, PASSAGE).margin
     assert -20 < margin < 20
-    said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
-    assert text("xray-answer-at", tau=20) in said()
+    result_html = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
+    assert text("xray-answer-at", tau=20) in result_html()
     app.slider(key="tau").set_value(-20.0).run()
-    assert text("xray-no-answer-at", tau=SignedNumber(-20)) in said()
+    assert text("xray-no-answer-at", tau=SignedNumber(-20)) in result_html()
     assert app.query_params["tau"] == "-20.0"
 
 
-def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
+def test_the_page_opens_a_long_passage_at_the_best_window(shipped):
     app = open_page("xray", question=QUESTION, passage=LONG)
     assert not app.exception
     seen = bertlab.load("squad").xray(QUESTION, LONG, 10)
@@ -240,29 +240,29 @@ def test_a_head_opens_in_the_attention_page(shipped):
     assert app.query_params["layer"] == "1"
 
 
-def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(shipped):
-    parts, chosen = [], sessions.find_checkpoint("squad")
+def test_a_long_passage_is_read_in_batches_with_progress_and_only_once(shipped):
+    batches, chosen = [], sessions.find_checkpoint("squad")
 
     def progress(rows):
         for row in rows:
-            parts.append(row)
+            batches.append(row)
             yield row
 
     seen = sessions.read_passage(chosen, "What fell?", LONG, progress)
-    assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
+    assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
     alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
     assert sessions.read_passage(chosen, "What fell?", LONG, progress) is seen
-    assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
+    assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
 
 
-def test_a_bar_says_how_far_long_work_is(monkeypatch):
-    told = []
+def test_long_work_shows_a_progress_bar(monkeypatch):
+    events = []
     monkeypatch.setattr(frame, "t", lambda key, **values: text(key, **values))
-    place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
+    place = SimpleNamespace(progress=lambda *arguments: events.append(arguments), empty=lambda: events.append("gone"))
     assert list(frame.progress_bar(place, "question-progress")([1, 2, 3])) == [1, 2, 3]
-    assert told == ["gone"], "quick work shows no bar"
+    assert events == ["gone"], "quick work shows no bar"
     monkeypatch.setattr(frame, "PROGRESS_DELAY", -1.0)
     list(frame.progress_bar(place, "question-progress")([1, 2]))
-    assert told[1:] == [(0.0, text("question-progress", done=0, of=2)),
+    assert events[1:] == [(0.0, text("question-progress", done=0, of=2)),
                         (0.5, text("question-progress", done=1, of=2)), "gone"]  # fmt: skip
