@@ -8,10 +8,18 @@ widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget
 figures         Plotly: mask_bars, span_curves, embedding_strips, nsp_gauge
 curves          Plotly: run_curves of several training runs
 differences     Plotly: head_differences, head_difference, layer_drift, layer_similarity, most_changed_tokens
+change_figures  Plotly: before_after, head_map, lens_grid, lens_depth
+evaluation      Plotly and HTML for an error analysis: confusion_map, value_scatter, group_bars, row_html
+labels          Plotly and HTML for fine-tuned models: label_bars, value_scale, word_bars, tagged_html, tag_heat
+xray            Plotly and HTML for the answer x-ray: columns_html, spans_html, windows_figure, heads_map
+ablation        the paper's ablation tables: markdown, figure
 passage         marked text as safe HTML: highlight, tokens_html
 columns         columns of the CSV files that figures are saved as
+export          what the save menu needs: tidy (columns as JSON values), python_lines
+numbers         numbers as text: percent, signed
 palette         the colours of every view, from static/palette.json
 terminal        lines for the command line: mask_lines, next_sentence_lines, answer_lines, attention_lines, table
+terminal_change lines for interventions and the logit lens: effect_lines, prediction_change_lines, lens_lines
 bertviz_view    bertviz's head view, offline, for short inputs: head_view_html
 static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js with
                 snapshot_panel, loss_curve and numbers; figure.js, the save menu of a figure; shared modules: dom,

@@ -1,6 +1,6 @@
 """An ablation table of the BERT paper, reproduced: as Markdown, and as a Plotly figure beside the paper's results.
 
-Both take the dictionary that `training.paper.reproduce.read_table` returns.
+Both functions take the dictionary that `training.paper.reproduce.read_table` returns.
 """
 
 import plotly.graph_objects as go
