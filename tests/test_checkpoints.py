@@ -270,7 +270,7 @@ def test_an_8_bit_checkpoint_is_half_as_large_and_opens_in_transformers(tmp_path
 
 @pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-def test_precision(tmp_path, tokenizer, stored, dtype):
+def test_weights_are_saved_and_loaded_in_the_requested_dtypes(tmp_path, tokenizer, stored, dtype):
     model = fresh(("mlm",))
     checkpoint.save(tmp_path / "saved", model, tokenizer, {}, dtype=stored)
     tensors = safetensors.torch.load_file(tmp_path / "saved" / "model.safetensors")
@@ -433,7 +433,7 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(saved, damage, id):
     assert "\n" not in error.render("ko")
 
 
-def test_values_that_are_not_finite_are_named(saved):
+def test_the_error_names_the_tensor_that_is_not_finite(saved):
     write_value(saved, float("nan"))
     assert refusal(saved).params["tensor"] == KEY
 
@@ -454,7 +454,7 @@ def test_a_classifier_without_rows_is_refused(saved, shape):
     assert refusal(saved).params["reason"].id == "weights-classifier-shape"
 
 
-def test_paths_that_are_not_checkpoints(tmp_path):
+def test_paths_that_are_not_checkpoints_are_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
     assert refusal(tmp_path / "file").id == "checkpoint-is-a-file"
@@ -472,7 +472,7 @@ def test_paths_that_are_not_checkpoints(tmp_path):
     assert refusal(" ").id == "checkpoint-name-empty"
 
 
-def test_a_checkpoint_in_a_directory_whose_name_is_not_utf8(saved, tmp_path):
+def test_a_checkpoint_opens_in_a_directory_whose_name_is_not_utf8(saved, tmp_path):
     path = tmp_path / os.fsdecode(b"caf\xe9")
     try:
         saved.rename(path)
@@ -583,7 +583,7 @@ def test_hub_ids_and_paths_are_told_apart(name, is_id, monkeypatch):
     [("somebody/some-model", "hub-unreachable"), ("some-model", "hub-unreachable"), ("a--b", "hub-name-invalid"),
      ("a..b", "hub-name-invalid")],
 )  # fmt: skip
-def test_a_hub_id_without_a_network(name, id, monkeypatch, tmp_path):
+def test_a_hub_id_is_refused_without_a_network(name, id, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("BERTLAB_ASSETS", str(tmp_path))
     error = refusal(name)

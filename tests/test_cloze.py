@@ -57,7 +57,7 @@ def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
             assert [p for _, p in guesses] == pytest.approx(best.values.tolist(), abs=1e-3)
 
 
-def test_a_run_prints_and_logs_predictions_and_is_not_changed_by_them(corpus, tmp_path):
+def test_predictions_are_printed_and_logged_and_do_not_change_the_losses(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
     losses = [report.loss for report in pretrain(config, lines.append)]

@@ -223,13 +223,13 @@ def test_dropout_is_for_training_only(kind):
     assert torch.equal(model(batch).hidden_BTH, model(batch).hidden_BTH)
 
 
-@pytest.mark.parametrize("knob", ["hidden_dropout", "attention_dropout"])
-def test_each_dropout_acts(knob, kind):
-    model, batch = kind(CONFIG.replace(**{knob: 0.5})).train(), make_batch(True, False)
+@pytest.mark.parametrize("dropout", ["hidden_dropout", "attention_dropout"])
+def test_each_dropout_changes_the_output(dropout, kind):
+    model, batch = kind(CONFIG.replace(**{dropout: 0.5})).train(), make_batch(True, False)
     assert not torch.equal(model(batch).hidden_BTH, model(batch).hidden_BTH)
 
 
-def test_fresh_weights(kind):
+def test_initial_weights_follow_a_truncated_normal_distribution(kind):
     torch.manual_seed(0)
     model = kind(CONFIG.replace(vocab_size=2000, labels=("a", "b")), heads=HEADS)
     for name, parameter in model.named_parameters():
@@ -239,7 +239,7 @@ def test_fresh_weights(kind):
             assert (parameter == 1).all(), name
         else:
             assert parameter.abs().max() <= 0.04, name
-    # a normal distribution cut off at two standard deviations has 0.88 times its original one: 0.88 * 0.02 = 0.0176
+    # cutting a normal distribution off at two standard deviations leaves 0.88 of its standard deviation: 0.88 * 0.02
     assert model.embeddings.token.weight.std().item() == pytest.approx(0.0176, abs=3e-4)
 
 
@@ -252,7 +252,7 @@ def test_the_decoder_is_tied(model):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_missing_head_is_named(head):
+def test_the_error_names_the_missing_head(head):
     with raises_error(MissingHead, "head-missing", head=HEADS[head].title):
         getattr(Bert(CONFIG), head)(torch.zeros(1, 1, CONFIG.hidden_size))
 
@@ -264,7 +264,7 @@ def test_heads_can_be_added():
     assert model.span(torch.zeros(2, 5, CONFIG.hidden_size, dtype=torch.bfloat16)).shape == (2, 5, 2)
 
 
-def test_too_many_tokens(model):
+def test_too_many_tokens_are_refused(model):
     with raises_error(TextError, "text-too-long", tokens=25, limit=24):
         model(make_batch(False, False, T=25))
 
@@ -389,6 +389,6 @@ def test_gradients_reach_patched_states_and_replaced_attention_rows(model):
         (lambda: Interventions(head_scale_LBN=torch.ones(3, 2, 4)), "head-scale-rows", {"rows": 2, "expected": 3}),
     ],
 )
-def test_interventions_that_do_not_fit(model, make, id, params):
+def test_interventions_that_do_not_fit_the_model_are_refused(model, make, id, params):
     with raises_error(InterventionError, id, **params):
         model(make_batch(True, False), interventions=make())

@@ -141,8 +141,8 @@ def test_gradients_in_bfloat16_accumulate_in_float32(corpus):
     exact = gradients(corpus, 1, torch.float32)
     whole, accumulated = gradients(corpus, 1, torch.bfloat16), gradients(corpus, 24, torch.bfloat16)
 
-    def error(gradient_of: dict[str, torch.Tensor]) -> float:
-        return max(float((gradient_of[name] - exact[name]).norm() / exact[name].norm()) for name in exact)
+    def error(grads: dict[str, torch.Tensor]) -> float:
+        return max(float((grads[name] - exact[name]).norm() / exact[name].norm()) for name in exact)
 
     assert error(accumulated) < 1.5 * error(whole)
 

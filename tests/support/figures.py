@@ -24,8 +24,8 @@ def draw_from_code(code: str, monkeypatch) -> go.Figure:
 
 def trace_values(spec: dict) -> list[dict]:
     """The traces of a figure without their style: names, coordinates and values."""
-    kept = ("name", "type", "x", "y", "z", "text", "customdata")
-    return [{name: _plain(trace[name]) for name in kept if name in trace} for trace in spec["data"]]
+    keys = ("name", "type", "x", "y", "z", "text", "customdata")
+    return [{name: _plain(trace[name]) for name in keys if name in trace} for trace in spec["data"]]
 
 
 def _plain(value):
