@@ -44,7 +44,8 @@ class FeaturesBenchConfig(BenchOptions):
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
-    """Distance between the starts of neighbouring windows; for the peer, their overlap."""
+    """The number that both get as stride: for bertlab the distance between the starts of neighbouring windows, for the
+    peer their overlap, so the two make different numbers of windows."""
     rounds: int = 1
     """Number of repetitions for each implementation."""
 

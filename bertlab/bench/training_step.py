@@ -31,6 +31,8 @@ ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 1
 class StepBenchConfig(BenchOptions):
     """Measure how much faster single parts of a training step are than their plain PyTorch versions, on a CPU.
 
+    The parts: fused attention, dropout, Muon, and a whole step without padding, compared with a padded one.
+
     Examples:
       bertlab bench step
       bertlab bench step --dropout 0.1 --rounds 3
@@ -41,7 +43,7 @@ class StepBenchConfig(BenchOptions):
     threads: int = 1
     """CPU threads."""
     preset: Preset = "minilm"
-    """The size of the model whose step is measured with and without padding."""
+    """The size of the model whose whole step is measured with and without padding."""
     dropout: float = 0.0
     """The dropout rate of that model."""
 

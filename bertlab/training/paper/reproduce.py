@@ -47,7 +47,8 @@ class ReproduceConfig:
     """Reproduce an ablation of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
     table5: pre-training without next-sentence prediction, left to right, and with a BiLSTM on top. table6: model sizes.
-    table7: features of a frozen encoder. table8: shares of [MASK], random and unchanged tokens among the masked tokens.
+    table7: features of a frozen encoder. table8: percentages of
+    the masked tokens that become [MASK] (m), stay the same (s) or become a random token (r).
 
     Examples:
       bertlab reproduce table5 --corpus runs/corpus --data tasks --out runs/table5 --minutes 10

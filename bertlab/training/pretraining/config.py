@@ -44,8 +44,8 @@ class PretrainConfig(RunConfig):
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
     recipe: Literal["plain", "fast", "google"] = "plain"
-    """A set of settings to start from; other flags change single settings. Add --help to see the settings of a
-    recipe."""
+    """A set of settings to start from; other flags change single settings. `--recipe google --help` shows
+    the settings of that recipe as defaults."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -101,8 +101,8 @@ class PretrainConfig(RunConfig):
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
     from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
-    """Data-loader workers per process. Default: 0 on a CPU; on N GPUs 2 N, but at least 2 and at most the number of CPU
-    cores per GPU. Each worker builds the batch of all processes and keeps the part of its own process."""
+    """Data-loader workers per process. Default: 0 on a CPU; on GPUs, twice the number of GPUs, limited to the CPU cores
+    per GPU but never below 2. Each worker builds the batch of all processes and keeps the part of its own process."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

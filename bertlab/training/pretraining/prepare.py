@@ -33,8 +33,8 @@ class PrepareConfig:
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
-    In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends, and lines of more
-    than a megabyte between words."""
+    In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. Longer lines are
+    split between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
