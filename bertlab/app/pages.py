@@ -12,7 +12,8 @@ from pathlib import Path
 from bertlab.tasks.registry import TASK_TYPES
 
 APP = Path(__file__).parent
-SECTIONS = ("", "inspect", "predict", "change", "train")  # of the menu; the pages of "" come first, without a heading
+# of the menu; the pages of "" come first, without a heading
+SECTIONS = ("", "learn", "inspect", "predict", "change", "train")
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ register("compare", ":material/difference:", "change", uses_checkpoint=False)
 register("training", ":material/show_chart:", "train", uses_checkpoint=False)
 register("time-machine", ":material/history:", "train", uses_checkpoint=False)
 register("evaluation", ":material/fact_check:", "train")
+
+
+def menu() -> dict[str, list[Page]]:
+    """Return the pages of every section that has any, in the order of the menu."""
+    return {section: pages for section in SECTIONS if (pages := list_pages(section))}
 
 
 def find_page(heads: Collection[str]) -> Page:

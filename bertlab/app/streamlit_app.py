@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
 
 from bertlab.app import components, frame, server, sidebar, url  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
-from bertlab.app.pages import PAGES, SECTIONS, list_pages  # noqa: E402
+from bertlab.app.pages import PAGES, menu  # noqa: E402
 
 server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
@@ -26,9 +26,9 @@ url.read_address()
 sections = {
     section and t(f"section-{section}"): [
         st.Page(page.script, title=t(page.name), icon=page.icon, url_path=page.name, default=page.name == "start")
-        for page in list_pages(section)
+        for page in pages
     ]
-    for section in SECTIONS
+    for section, pages in menu().items()
 }
 page = st.navigation(sections, expanded=True)
 url.enter_page(page.url_path)

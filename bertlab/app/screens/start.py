@@ -6,7 +6,7 @@ import bertlab
 from bertlab.app import components, display, frame, selection
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.pages import SECTIONS, find_page, list_pages
+from bertlab.app.pages import find_page, menu
 from bertlab.app.parts import preview
 from bertlab.config.languages import message_ids
 from bertlab.views.passage import escape_html
@@ -60,10 +60,11 @@ with frame.show_errors():
     components.draw_arcs(preview.make_arcs(attention, layer))
     st.caption(t("start-arcs", layer=layer))
 
-for section in SECTIONS[1:]:
+for section, pages in menu().items():
+    if not section:
+        continue
     st.html(f'<p class="small">{escape_html(t(f"section-{section}"))}</p>')
     # new columns for every row, so that its cards have the same height and a phone shows them in the order of the menu
-    pages = list_pages(section)
     for row in (pages[n : n + CARDS_PER_ROW] for n in range(0, len(pages), CARDS_PER_ROW)):
         for page, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
             with cell.container(border=True, height="stretch", gap="xsmall"):

@@ -15,6 +15,7 @@ download-html = Save as one HTML file
 sentence-a = Sentence A
 sentence-b = Sentence B
 sentence-b-optional = optional
+section-learn = Learn
 section-inspect = Look inside
 section-predict = Predict
 section-change = Change

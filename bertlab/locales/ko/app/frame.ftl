@@ -15,6 +15,7 @@ download-html = HTML 파일로 저장
 sentence-a = 문장 A
 sentence-b = 문장 B
 sentence-b-optional = 선택 사항
+section-learn = 배우기
 section-inspect = 들여다보기
 section-predict = 예측하기
 section-change = 바꿔 보기
