@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -185,6 +186,18 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert opening
     opening[0].click().run()
     assert again.session_state["url.values"]["a"].startswith("Green tea number")
+
+
+def test_a_changed_file_is_evaluated_again(shipped, tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", TEXTS)
+    app = open_page("evaluation", rows=str(path))
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert text("evaluation-coverage-all", count=12, total=12, invalid=0) in [caption.value for caption in app.caption]
+    jsonl(path, TEXTS[:4])
+    os.utime(path, (1, 1))
+    app = app.run()
+    assert not app.exception, app.exception[0].message
+    assert text("evaluation-coverage-all", count=4, total=4, invalid=0) in [caption.value for caption in app.caption]
 
 
 def test_uploaded_rows_are_evaluated_and_ragged_row_is_reported(shipped):

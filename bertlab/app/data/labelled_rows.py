@@ -36,15 +36,39 @@ def read_rows(
     """
     if content is not None:
         return _read_cached(name, content, spec, split, invalid, ())
+    modification_times = read_modification_times(name)
+    with _report_unreadable(name):
+        return _read_cached(str(Path(name).expanduser()), None, spec, split, invalid, modification_times)
+
+
+def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
+    """Read when each file of a path was last changed, as a cache key of the rows in these files.
+
+    Args:
+        name: the path of a file or directory.
+
+    Returns:
+        ((file, seconds since 1970), ...), sorted by file.
+
+    Raises:
+        DataError: visitors are not allowed to read the path, or it is invalid.
+    """
     access.check_path(name)
-    try:
+    with _report_unreadable(name):
         path = Path(name).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
-        modification_times = tuple(sorted((str(file), sessions.modification_time(file)) for file in files))
-        return _read_cached(str(path), None, spec, split, invalid, modification_times)
-    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, an unknown user, a null byte
-        if isinstance(error, BertlabError):
-            raise
+        return tuple(sorted((str(file), sessions.modification_time(file)) for file in files))
+
+
+@contextmanager
+def _report_unreadable(name: str) -> Iterator[None]:
+    """Raise a `DataError` for a path that the enclosed block cannot read."""
+    try:
+        yield
+    except BertlabError:
+        raise
+    # raised for a path that is too long, has a null byte, or begins with "~" and an unknown user name
+    except (OSError, RuntimeError, ValueError):
         raise DataError("labelled-rows-not-found", path=access.shorten(name)) from None
 
 

@@ -82,7 +82,8 @@ def evaluate(
     def analyse(
         loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int, **options: InvalidRowAction
     ) -> ErrorAnalysis:
-        key = (source.name, source.content_hash, source.split, *columns)
+        modification_times = () if source.content is not None else labelled_rows.read_modification_times(source.name)
+        key = (source.name, source.content_hash, modification_times, source.split, *columns)
         return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, _show_progress, **options)
 
     loaded_expression, spec = _loaded_expression(checkpoint, loaded), _find_task(checkpoint, loaded, task, columns)
