@@ -18,7 +18,7 @@ from bertlab.config.errors import MissingHead
 from bertlab.explore.batch_predict import TEXT_NAMES, predict_texts
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.classification import Classification
-from bertlab.tasks.tagging import Entity, Tags, WordTags
+from bertlab.tasks.tag_prediction import Entity, TaggedWord, Tags
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.views import labels
 
@@ -92,7 +92,7 @@ def test_entities_are_marked_in_their_text_and_nothing_else_is_html():
     text = "Ana <b> met Bo"
     names = ("O", "B-PER", "I-PER")
     words = tuple(
-        WordTags(text[s:e], s, e, names[k], tuple(0.8 if i == k else 0.1 for i in range(3)))
+        TaggedWord(text[s:e], s, e, names[k], tuple(0.8 if i == k else 0.1 for i in range(3)))
         for s, e, k in ((0, 3, 1), (4, 5, 0), (8, 11, 0), (12, 14, 1))
     )
     tags = Tags(names, words, (Entity("Ana", 0, 3, "PER", 0.8), Entity("Bo", 12, 14, "PER", 0.8)))

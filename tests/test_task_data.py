@@ -22,10 +22,10 @@ from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.examples import hold_out
-from bertlab.tasks.features import IGNORED, truncated_lengths
+from bertlab.tasks.features import NO_TAG, truncated_lengths
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.squad import read_rows, read_scores
-from bertlab.tasks.tagging import spread_tags
+from bertlab.tasks.tag_alignment import spread_tags
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers import data_file, json_values, registry
 from bertlab.text.readers import hub as hubs
@@ -582,7 +582,7 @@ def test_the_first_token_of_each_word_predicts_its_tag(tiny_tokenizer):
     features = features_of(tiny_tokenizer, examples, 64)
     batch = features.batch(np.array([0]))
     tokens = tiny_tokenizer.tokens(features[0].ids)
-    has_tag = batch.labels_B[0] != IGNORED
+    has_tag = batch.labels_B[0] != NO_TAG
     first_tokens = [token for token, tagged in zip(tokens, has_tag.tolist(), strict=True) if tagged]
     assert not any(token.startswith("##") for token in first_tokens)
     assert len(first_tokens) == 4, "a lone zero-width joiner has no token"

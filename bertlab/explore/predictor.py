@@ -21,7 +21,7 @@ from bertlab.tasks.multiple_choice import Choice, predict_choice
 from bertlab.tasks.registry import TASK_TYPES, types_of_command
 from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
 from bertlab.tasks.span.answer import Answers, find_answers, read_passage
-from bertlab.tasks.tagging import Tags, predict_tags
+from bertlab.tasks.tag_prediction import Tags, predict_tags
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Encoding
 

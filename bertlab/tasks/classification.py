@@ -18,7 +18,7 @@ from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confu
 from bertlab.tasks.examples import Example, Examples, find_label_index, label_name
 from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import ProgressMetric
@@ -180,7 +180,7 @@ def score_labels(
     Returns:
         The index of the predicted label of each example, the scored rows, and the confusion matrix.
     """
-    outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH, progress)
+    outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH_SIZE, progress)
     predictions = task_type.choose_predictions(outputs)
     scored_rows, counts = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):

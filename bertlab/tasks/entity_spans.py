@@ -4,10 +4,14 @@ from collections.abc import Iterable, Sequence
 
 
 def entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Find the (type, first tag, last tag) of every entity in the tags of one sentence.
+    """Find the entities that the tags of one sentence mark.
 
     As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins a new one. The
-    prefixes E (last word of an entity) and S (entity of one word) are read too. A tag without "-" has the type "_".
+    prefixes E (last word of an entity) and S (entity of one word) are supported too. A tag of one letter, such as "B",
+    has the type "_".
+
+    Returns:
+        (type, index of the first tag, index of the last tag) of each entity.
 
     >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4)]
@@ -26,21 +30,21 @@ def entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def _ends(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
-    """Whether an entity ends between two tags."""
+    """Whether an entity ends between two consecutive tags."""
     if prefix in "ES":
         return True
     return prefix in "BI" and (next_prefix in "BSO" or type != next_type)
 
 
 def _begins(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
-    """Whether an entity begins with the second of two tags."""
+    """Whether an entity begins with the second of two consecutive tags."""
     if next_prefix in "BS":
         return True
     return next_prefix in "EI" and (prefix in "ESO" or type != next_type)
 
 
 def is_entity_scheme(tags: Iterable[str]) -> bool:
-    """Whether all tags have the form of entity tags (O, B-X, I-X, E-X, S-X), unlike parts of speech.
+    """Whether all tags have the form of entity tags (O, B-X, I-X, E-X, S-X); parts of speech, for example, do not.
 
     >>> is_entity_scheme(["O", "B-PER"]), is_entity_scheme(["NOUN", "ADJ"])
     (True, False)
@@ -49,7 +53,7 @@ def is_entity_scheme(tags: Iterable[str]) -> bool:
 
 
 def order_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Sort the tags of a data set for the rows of the output layer: O first, then by type, B before I.
+    """Sort the distinct tags of a data set into the order of the output layer: O first, then by type, B before I.
 
     >>> order_tags(["I-PER", "O", "B-LOC", "B-PER"])
     ('O', 'B-LOC', 'B-PER', 'I-PER')

@@ -1,8 +1,8 @@
-"""Convert examples to token ids and batches with targets, for every task type except question answering.
+"""Convert examples to token ids, and to batches with targets, for every task type except question answering.
 
 Many texts are tokenised at once, because the `tokenizers` library then uses every core.
 
-Shape legend: B batch, T tokens of an input, I inputs, U units (words or characters).
+Shape legend: B batch, T tokens of an input, I inputs, U units of an example (words or characters with a tag).
 """
 
 from array import array
@@ -19,8 +19,8 @@ from bertlab.text.batch import LabelBatch, collate
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TEXTS_AT_ONCE = 20_000  # texts tokenised together, which bounds the memory
-IGNORED = -100
+TEXTS_AT_ONCE = 20_000  # how many texts are tokenised together, which bounds the memory
+NO_TAG = -100  # the target of a token that predicts no tag
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,15 @@ class Features(Sequence):
     example_I: np.ndarray
     """The index of each input's example."""
     unit_I: Ragged | None
-    """For tagging: for each token in `ids`, the index of the word or character whose tag it predicts; -1 for none."""
+    """For tagging: for each token in `ids`, the index of the word or character whose tag it predicts; -1 if it predicts
+    no tag. None for the other task types."""
     inputs_per_example: int
-    """The number of consecutive inputs of one example: the number of choices in multiple choice, otherwise 1."""
+    """The number of consecutive inputs that belong to one row of targets: the number of choices in multiple choice,
+    otherwise 1."""
     pad_id: int
     """The token id of padding."""
     target_dtype: torch.dtype = torch.int64
-    """float32 for values, int64 for label indices."""
+    """The type of the targets: float32 for values, int64 for label indices."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -65,10 +67,11 @@ class Features(Sequence):
         return Input(ids, (np.arange(len(ids)) >= self.second_start_I[i]).astype(np.int64))
 
     def batch(self, groups: np.ndarray) -> LabelBatch:
-        """Collate inputs and their targets.
+        """Collate inputs and their targets into one batch.
 
         Args:
-            groups: indices of groups of `inputs_per_example` consecutive inputs.
+            groups: the indices of the rows of the batch; row i consists of `inputs_per_example` consecutive inputs,
+                starting with input i * `inputs_per_example`.
         """
         inputs_I = (np.asarray(groups)[:, None] * self.inputs_per_example + np.arange(self.inputs_per_example)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
@@ -77,16 +80,17 @@ class Features(Sequence):
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._align_tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.inputs_per_example]]
-        # the dtype cannot be inferred in a process whose share of the batch is empty
+        # the dtype is explicit because it cannot be inferred in a process whose part of the batch is empty
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:
-        """The tag that each token predicts, [B, T]; IGNORED for the other tokens.
+        """The index of the tag that each token should predict, [B, T]; NO_TAG for the other tokens.
 
         Args:
+            inputs_I: the indices of the inputs.
             size: T, the length of the longest input.
         """
-        tags_BT = np.full((len(inputs_I), size), IGNORED, np.int64)
+        tags_BT = np.full((len(inputs_I), size), NO_TAG, np.int64)
         for row, i in enumerate(inputs_I):
             units_T = self.unit_I[int(i)]
             tags_U = np.array(self.examples[int(self.example_I[i])].target)
@@ -95,16 +99,18 @@ class Features(Sequence):
         return tags_BT
 
     def batches(self, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)) -> ShuffledSampler:
-        """Make endless shuffled batches of `batch_size` groups; see `batch`.
+        """Make endless shuffled batches of `batch_size` rows; see `batch`.
 
         Args:
-            share: (rank, number of processes), which select the part of every batch for this process.
+            batch_size: the number of rows in a batch over all processes.
+            seed: the seed of the shuffling.
+            share: (rank, number of processes); they select the part of every batch that this process reads.
         """
         return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.batch, share)
 
 
 def check_max_tokens(max_tokens: int) -> None:
-    """Raise TextError if `max_tokens` leaves no space for a text beside the special tokens."""
+    """Raise TextError if `max_tokens` leaves too little space for two texts beside the three special tokens."""
     if max_tokens < 5:
         raise TextError("max-tokens-too-few", max_tokens=max_tokens)
 
@@ -120,8 +126,6 @@ def tokenise_texts(
 ) -> Features:
     """Tokenise texts or pairs of texts; inputs longer than `max_tokens` are truncated, the longer text of a pair first.
 
-    Source: `_truncate_seq_pair` of google-research/bert.
-
     Args:
         tokenizer: the tokenizer of the model.
         examples: the examples; each has `inputs_per_example` consecutive inputs.
@@ -132,11 +136,13 @@ def tokenise_texts(
         target_dtype: see `Features.target_dtype`.
 
     Raises:
-        TextError: `max_tokens` leaves no space for a text.
+        TextError: `max_tokens` is below 5.
+
+    Source: `_truncate_seq_pair` of google-research/bert.
     """
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
-    flat, lengths, second_start = array("i"), array("q"), array("q")
+    flat_ids, lengths, second_start = array("i"), array("q"), array("q")
     for begin in range(0, len(texts_a), TEXTS_AT_ONCE):
         chunk = slice(begin, begin + TEXTS_AT_ONCE)
         ids_a = tokenizer.encode_ids(texts_a[chunk])
@@ -149,10 +155,10 @@ def tokenise_texts(
                 length_a, length_b = truncated_lengths(len(a), len(b), max_tokens - 3)
                 ids = [cls, *a[:length_a], sep, *b[:length_b], sep]
                 second_start.append(length_a + 2)
-            flat.extend(ids)
+            flat_ids.extend(ids)
             lengths.append(len(ids))
     example_I = np.repeat(np.arange(len(examples)), inputs_per_example)
-    ids = to_ragged(flat, lengths)
+    ids = to_ragged(flat_ids, lengths)
     return Features(
         examples, ids, np.array(second_start), example_I, None, inputs_per_example, tokenizer.pad_id, target_dtype
     )

@@ -1,4 +1,4 @@
-"""Functions that the predictions of every task type use."""
+"""Helper functions for prediction, shared by the task types."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from bertlab.config.errors import BertlabError
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """The device of a model's weights."""
+    """Return the device that a model's weights are on."""
     return next(model.parameters()).device
 
 
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode without gradients, and restore its mode afterwards."""
+    """Put a model into evaluation mode and disable gradients; restore its mode afterwards."""
     was_training = model.training
     model.eval()
     try:
@@ -28,7 +28,7 @@ def inference(model: nn.Module) -> Iterator[None]:
 
 
 def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Convert scores to probabilities, in float64; large scores do not overflow.
+    """Compute the softmax of scores in float64; large scores do not overflow.
 
     >>> softmax([1000.0, 1000.0]).tolist()
     [0.5, 0.5]
@@ -38,7 +38,7 @@ def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def require_positive(**numbers: int) -> None:
-    """Raise BertlabError for a number below 1."""
+    """Raise BertlabError if any of the named numbers is below 1."""
     for name, number in numbers.items():
         if number < 1:
             raise BertlabError("number-below-one", name=name, value=number)

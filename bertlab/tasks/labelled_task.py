@@ -31,7 +31,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import choose_evenly
 from bertlab.text.readers.splits import available_splits, read_split
 
-ANALYSIS_BATCH = 16  # small, so that the progress bar of an error analysis advances often
+ANALYSIS_BATCH_SIZE = 16  # small, so that the progress bar of an error analysis advances often
 
 
 class LabelledTaskType(LabelledRowReader):

@@ -20,7 +20,7 @@ from bertlab.tasks.error_analysis import ScoredRow
 from bertlab.tasks.examples import Example, Examples
 from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch, collate
@@ -86,7 +86,7 @@ class RegressionTask(LabelledTaskType):
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], None]:
-        values = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH, progress)
+        values = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH_SIZE, progress)
         scored_rows = [
             ScoredRow(
                 example.id,

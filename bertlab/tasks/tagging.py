@@ -1,11 +1,12 @@
 """Tagging: one tag for every word or character, such as named-entity tags (Devlin et al. 2019, section 5.3).
 
-Shape legend: B batch, T tokens, I inputs, U units (words or characters), K tags, X tokens that predict a tag.
+`tag_alignment` converts between tokens and words or characters; `tag_prediction` predicts the tags of a single text.
+
+Shape legend: B batch, T tokens, I inputs, K tags, X tokens that predict a tag.
 """
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,139 +22,30 @@ from bertlab.tasks import prediction_files
 from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme, order_tags
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
 from bertlab.tasks.examples import Examples, find_label_index, split_cell
-from bertlab.tasks.features import IGNORED, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
+from bertlab.tasks.features import NO_TAG, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
 from bertlab.tasks.inference import device_of, inference
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, entity_metrics
 from bertlab.tasks.span.windows import Ragged
+from bertlab.tasks.tag_alignment import split_long_sentence, spread_tags, tokenise_characters, tokenise_words
+from bertlab.tasks.tag_prediction import Tags
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.tasks.training_data import TrainingOptions
-from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.batches import score
 from bertlab.text.readers.rows import Rows, is_blank
-from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
-from bertlab.text.word_spans import find_words
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-NO_ENTITY = ""  # the name of a missing entity in the confusion matrix
-
-# -- predictions -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WordTags:
-    """A word and its tag."""
-
-    text: str
-    """The word."""
-    start: int
-    """Its first character in the text."""
-    end: int
-    """The character after it."""
-    tag: str
-    """The most probable tag."""
-    probabilities: tuple[float, ...]
-    """The probability of every tag, in the order of `Tags.labels`."""
-
-
-@dataclass(frozen=True)
-class Entity:
-    """Consecutive words whose tags mark one named entity."""
-
-    text: str
-    """The text of the words."""
-    start: int
-    """The first character in the text."""
-    end: int
-    """The character after the last."""
-    label: str
-    """The type of the entity."""
-    probability: float
-    """The mean probability of the words' tags."""
-
-
-@dataclass(frozen=True)
-class Tags:
-    """The tags of a text."""
-
-    labels: tuple[str, ...]
-    """The checkpoint's tags."""
-    words: tuple[WordTags, ...]
-    """Every word."""
-    entities: tuple[Entity, ...]
-    """The named entities; () if the tags do not mark entities, such as parts of speech."""
-
-
-def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = False) -> Tags:
-    """Predict the tag of every word from its first token, and the entities that the tags mark.
-
-    Args:
-        by_token: predict a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
-            Korean a name and the particle attached to it are one word, and need different tags.
-
-    Raises:
-        MissingHead: the model has no tagging output layer.
-    """
-    labels = model.config.labels
-    logits_1TK = model.tag(model(collate([encoding]).to(device_of(model))).hidden_BTH)
-    probs_TK = logits_1TK[0].softmax(-1).cpu().numpy()
-    tokens = [
-        (position, *encoding.offsets[position])
-        for position, is_special in enumerate(encoding.special)
-        if not is_special
-    ]
-    if by_token:
-        units = tokens
-    else:
-        units = [(position, start, end) for position, (start, end) in _first_tokens(tokens, find_words(text))]
-    rows = [
-        WordTags(
-            text[start:end], start, end, labels[int(probs_TK[position].argmax())], tuple(probs_TK[position].tolist())
-        )
-        for position, start, end in units
-    ]
-    entities = []
-    for label, first, last in entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
-        entity_words = rows[first : last + 1]
-        start, end = entity_words[0].start, entity_words[-1].end
-        probability = float(np.mean([max(word.probabilities) for word in entity_words]))
-        entities.append(Entity(text[start:end], start, end, label, probability))
-    return Tags(labels, tuple(rows), tuple(entities))
-
-
-def _first_tokens(
-    tokens: Sequence[tuple[int, int, int]], word_spans: Sequence[tuple[int, int]]
-) -> list[tuple[int, tuple[int, int]]]:
-    """Find the position of the first token of every word; words without a token are skipped.
-
-    Args:
-        tokens: (position, first character, character after the last) of each token.
-        word_spans: (first character, character after the last) of each word.
-
-    Returns:
-        (position, word span) of each word.
-
-    >>> _first_tokens([(1, 0, 3), (2, 3, 5), (3, 6, 9)], [(0, 5), (6, 9)])
-    [(1, (0, 5)), (3, (6, 9))]
-    """
-    token_starts = np.array([start for _, start, _ in tokens], np.int64)
-    first_tokens = []
-    for start, end in word_spans:
-        index = int(np.searchsorted(token_starts, start))
-        if index < len(token_starts) and token_starts[index] < end:
-            first_tokens.append((tokens[index][0], (start, end)))
-    return first_tokens
-
-
-# -- loss --------------------------------------------------------------------------------------------------------
+NO_ENTITY = ""  # in the confusion matrix: the prediction for a missed entity, or the label of a wrongly predicted one
 
 
 class TaggingLoss:
-    """Mean cross-entropy of the tags, over the tokens that predict one."""
+    """Mean cross-entropy of the tags, over the tokens that predict a tag."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
         hidden_BTH, tags_BT = model(batch.inputs).hidden_BTH, batch.labels_B
-        has_tag_BT = tags_BT != IGNORED
+        has_tag_BT = tags_BT != NO_TAG
         logits_XK, tags_X = model.tag(hidden_BTH[has_tag_BT]).float(), tags_BT[has_tag_BT]
         count = max(1, len(tags_X))  # a batch that contains only spaces has no tags; its loss is 0
         accuracy = (logits_XK.detach().argmax(-1) == tags_X).sum() / count
@@ -162,89 +54,7 @@ class TaggingLoss:
 
     def counts(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
         """The number of tokens that the loss is a mean over."""
-        return {"tag": (batch.labels_B != IGNORED).sum()}
-
-
-# -- features ----------------------------------------------------------------------------------------------------
-
-
-def _tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]):
-    """Tokenise sentences given as words.
-
-    Yields:
-        For each sentence its token ids, and for each token the index of its word if it is the word's first token, else
-        -1.
-    """
-    distinct_words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
-    ids_of_word = dict(zip(distinct_words, tokenizer.encode_ids(distinct_words), strict=True))
-    for sentence in sentences:
-        ids, units = [], []
-        for index, word in enumerate(sentence):
-            word_ids = ids_of_word[word]
-            ids += word_ids
-            units += [index, *[-1] * (len(word_ids) - 1)] if word_ids else []
-        yield ids, units
-
-
-def _tokenise_characters(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]):
-    """Tokenise sentences given as characters; a token predicts the tag of its first character."""
-    encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
-    for characters, row in zip(sentences, encoded, strict=True):
-        unit_of = np.repeat(np.arange(len(characters)), [len(character) for character in characters])
-        yield row.ids, [int(unit_of[begin]) if end > begin else -1 for begin, end in row.offsets]
-
-
-def _split_long(units: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Split a sentence into parts of at most `max_tokens` tokens, before the first token of a unit if possible.
-
-    Args:
-        units: for each token the index of its unit if it is the unit's first token, else -1.
-
-    Returns:
-        (first token, token after the last) of each part.
-
-    >>> _split_long([0, 1, -1, 2, 3, -1], 4), _split_long([], 4)
-    ([(0, 4), (4, 6)], [(0, 0)])
-    """
-    parts, first = [], 0
-    while len(units) - first > max_tokens:
-        end = first + max_tokens
-        while end > first + 1 and units[end] < 0:
-            end -= 1
-        end = end if units[end] >= 0 else first + max_tokens
-        parts.append((first, end))
-        first = end
-    return [*parts, (first, len(units))]
-
-
-def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> list[str]:
-    """Convert tags of tokens to tags of characters; an entity continues with I, also over a space inside it.
-
-    Args:
-        tags_by_start: the tag of each token, by the index of its first character.
-
-    >>> spread_tags({0: "B-LC", 2: "I-LC", 4: "O"}, list("서울 역에"))
-    ['B-LC', 'I-LC', 'I-LC', 'I-LC', 'O']
-    >>> spread_tags({0: "B-PS", 3: "O"}, list("영희 가"))
-    ['B-PS', 'I-PS', 'O', 'O']
-    """
-    tags, previous = [], "O"
-    for index, character in enumerate(characters):
-        if index in tags_by_start:
-            tags.append(tags_by_start[index])
-        elif previous == "O":
-            tags.append("O")
-        elif character.strip():
-            tags.append("I" + previous[1:])
-        else:
-            # a space belongs to the entity only if the next token continues the entity
-            next_tag = next((tags_by_start[i] for i in range(index + 1, len(characters)) if i in tags_by_start), "O")
-            tags.append(next_tag if next_tag == "I" + previous[1:] else "O")
-        previous = tags[-1]
-    return tags
-
-
-# -- the task type -----------------------------------------------------------------------------------------------
+        return {"tag": (batch.labels_B != NO_TAG).sum()}
 
 
 class TaggingTask(LabelledTaskType):
@@ -297,40 +107,57 @@ class TaggingTask(LabelledTaskType):
         return examples.labels[target]
 
     def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> Features:
-        """Tokenise sentences; a long sentence is split into several inputs, so that every word gets a prediction."""
+        """Tokenise sentences; a sentence that is too long for one input is split into several, not truncated."""
         check_max_tokens(max_tokens)
-        tokenise = _tokenise_characters if examples.spec.unit == "character" else _tokenise_words
-        flat, units, lengths, example_of_input = array("i"), array("i"), array("q"), array("q")
+        tokenise = tokenise_characters if examples.spec.unit == "character" else tokenise_words
+        flat_ids, flat_units, lengths, example_of_input = array("i"), array("i"), array("q"), array("q")
         for begin in range(0, len(examples), TEXTS_AT_ONCE):
             sentences = [row.texts for row in examples[begin : begin + TEXTS_AT_ONCE]]
             for example, (ids, unit_T) in enumerate(tokenise(tokenizer, sentences), begin):
-                for first, end in _split_long(unit_T, max_tokens - 2):
-                    flat.extend([tokenizer.cls_id, *ids[first:end], tokenizer.sep_id])
-                    units.extend([-1, *unit_T[first:end], -1])
+                for first, end in split_long_sentence(unit_T, max_tokens - 2):
+                    flat_ids.extend([tokenizer.cls_id, *ids[first:end], tokenizer.sep_id])
+                    flat_units.extend([-1, *unit_T[first:end], -1])
                     lengths.append(end - first + 2)
                     example_of_input.append(example)
-        ids = to_ragged(flat, lengths)
-        unit_I = Ragged(np.array(units, np.int32), ids.start)
-        return Features(examples, ids, np.array(lengths), np.array(example_of_input), unit_I, 1, tokenizer.pad_id)
+        ids = to_ragged(flat_ids, lengths)
+        unit_I = Ragged(np.array(flat_units, np.int32), ids.start)
+        return Features(
+            examples=examples,
+            ids=ids,
+            second_start_I=np.array(lengths),
+            example_I=np.array(example_of_input),
+            unit_I=unit_I,
+            inputs_per_example=1,
+            pad_id=tokenizer.pad_id,
+        )
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.tag(model(batch).hidden_BTH).argmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[list[str]]:
-        """Convert the best tag of every token of every input [T] to the tags of every example's words or characters."""
+        """Convert the index of the best tag of every token to the names of the tags of each word or character.
+
+        Args:
+            features: the inputs.
+            scores_I: the tag indices of the tokens of each input, [T] with padding.
+
+        Returns:
+            For each example, one tag for each of its words or characters.
+        """
         examples, labels = features.examples, features.examples.labels
-        tags_by_unit: list[dict[int, str]] = [{} for _ in examples]  # one dictionary for each example
+        tags_of_example: list[dict[int, str]] = [{} for _ in examples]  # unit index -> tag
         for i, tags_T in enumerate(scores_I):
+            # not strict, because the scores are padded
             for unit, tag in zip(features.unit_I[i], tags_T, strict=False):
                 if unit >= 0:
-                    tags_by_unit[int(features.example_I[i])][int(unit)] = labels[int(tag)]
+                    tags_of_example[int(features.example_I[i])][int(unit)] = labels[int(tag)]
         if examples.spec.unit == "character":
-            return [spread_tags(tags, row.texts) for tags, row in zip(tags_by_unit, examples, strict=True)]
+            return [spread_tags(tags, row.texts) for tags, row in zip(tags_of_example, examples, strict=True)]
         # a word without a token, such as a lone zero-width joiner, has no prediction
         default = "O" if "O" in labels else labels[0]
         return [
             [tags.get(unit, default) for unit in range(len(row.texts))]
-            for tags, row in zip(tags_by_unit, examples, strict=True)
+            for tags, row in zip(tags_of_example, examples, strict=True)
         ]
 
     def choose_predictions(self, outputs: Sequence[list[str]]) -> list[list[str]]:
@@ -350,7 +177,7 @@ class TaggingTask(LabelledTaskType):
     def write_file(self, path: Path, examples: Examples, predictions: list) -> None:
         prediction_files.write_conll(path, examples, predictions)
 
-    # predictions are written in the format of CoNLL; these two methods exist because the base class declares them
+    # prediction files of tags have the format of CoNLL; these two methods exist because the base class declares them
     def format_prediction(self, examples: Examples, row, prediction: list[str]) -> str:
         return " ".join(prediction)
 
@@ -364,8 +191,8 @@ class TaggingTask(LabelledTaskType):
         device = device_of(model)
         with inference(model):
             probs_ITK = score(
-                features, lambda b: model.tag(model(b.to(device)).hidden_BTH).softmax(-1), features.pad_id,
-                ANALYSIS_BATCH, progress,
+                features, lambda batch: model.tag(model(batch.to(device)).hidden_BTH).softmax(-1), features.pad_id,
+                ANALYSIS_BATCH_SIZE, progress,
             )  # fmt: skip
         predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])
         gold_probabilities = _lowest_gold_probabilities(features, probs_ITK)
@@ -394,7 +221,7 @@ class TaggingTask(LabelledTaskType):
 
 
 def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
-    """For every example, the lowest probability of a gold tag."""
+    """The lowest probability of a gold tag in each example; 1 if no token predicts a tag."""
     lowest = [1.0] * len(features.examples)
     for i, probs_TK in enumerate(probs_ITK):
         units_T, example = features.unit_I[i], int(features.example_I[i])
@@ -405,7 +232,7 @@ def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarra
 
 
 def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair the gold type of every entity with the predicted type; "" if no predicted or gold entity has the same span.
+    """Pair the gold type of every entity with the predicted type of the same span; "" if the other side has none.
 
     >>> _pair_entities(["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "I-ORG", "B-LOC", "I-LOC"])
     [('PER', 'ORG'), ('LOC', ''), ('', 'LOC')]
@@ -418,7 +245,7 @@ def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[
 
 
 def _format_tags(tokens: Sequence[str], tags: Sequence[str], separator: str, marks_entities: bool) -> str:
-    """Format tags as text: the entities, or every word with its tag.
+    """Format tags as text: the entities if the tags mark entities, otherwise every word with its tag.
 
     >>> _format_tags(["Clara", "plays"], ["B-PER", "O"], " ", True), _format_tags(["Clara"], ["NOUN"], " ", False)
     ('PER: Clara', 'Clara/NOUN')

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.facts import WordEffects
 from bertlab.tasks.classification import Classification
-from bertlab.tasks.tagging import Tags
+from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.figures import (
     BLUE,
     FAINT_TO_BLUE,

@@ -18,7 +18,7 @@ from bertlab.tasks.masked_lm import MaskFill
 from bertlab.tasks.multiple_choice import Choice
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers
-from bertlab.tasks.tagging import Tags
+from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 

@@ -1,0 +1,96 @@
+"""Tokenise sentences of tagged words or characters, and align tokens with tags.
+
+A unit is what has a tag: a word or a character (`TaskSpec.unit`). A token that predicts no tag has the unit index -1.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+
+def tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]) -> Iterator[tuple[list[int], list[int]]]:
+    """Tokenise sentences given as words; the first token of a word predicts its tag.
+
+    Yields:
+        The token ids of a sentence, and the unit index of each token: the index of the word if the token is its first
+        one, otherwise -1.
+    """
+    distinct_words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    ids_of_word = dict(zip(distinct_words, tokenizer.encode_ids(distinct_words), strict=True))
+    for sentence in sentences:
+        ids, unit_indices = [], []
+        for index, word in enumerate(sentence):
+            word_ids = ids_of_word[word]
+            ids += word_ids
+            unit_indices += [index, *[-1] * (len(word_ids) - 1)] if word_ids else []
+        yield ids, unit_indices
+
+
+def tokenise_characters(
+    tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Tokenise sentences given as characters; a token predicts the tag of its first character.
+
+    Yields:
+        The token ids of a sentence, and the unit index of each token: the index of its first character.
+    """
+    encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
+    for characters, row in zip(sentences, encoded, strict=True):
+        # one of the "characters" may consist of several code points, and offsets count code points
+        unit_of_code_point = np.repeat(np.arange(len(characters)), [len(character) for character in characters])
+        yield row.ids, [int(unit_of_code_point[begin]) if end > begin else -1 for begin, end in row.offsets]
+
+
+def split_long_sentence(unit_indices: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+    """Split a sentence into parts of at most `max_tokens` tokens.
+
+    A part ends before a token that predicts a tag, if possible, so that the tokens of a word stay together.
+
+    Args:
+        unit_indices: the unit index of each token.
+
+    Returns:
+        (first token, token after the last) of each part.
+
+    >>> split_long_sentence([0, 1, -1, 2, 3, -1], 4), split_long_sentence([], 4)
+    ([(0, 4), (4, 6)], [(0, 0)])
+    """
+    parts, first = [], 0
+    while len(unit_indices) - first > max_tokens:
+        end = first + max_tokens
+        while end > first + 1 and unit_indices[end] < 0:
+            end -= 1
+        end = end if unit_indices[end] >= 0 else first + max_tokens
+        parts.append((first, end))
+        first = end
+    return [*parts, (first, len(unit_indices))]
+
+
+def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> list[str]:
+    """Convert tags of tokens to tags of characters; the later characters of an entity, including spaces, have an I-tag.
+
+    Args:
+        tags_by_start: the tag of each token, by the index of its first character.
+        characters: the characters of the sentence.
+
+    >>> spread_tags({0: "B-LC", 2: "I-LC", 4: "O"}, list("서울 역에"))
+    ['B-LC', 'I-LC', 'I-LC', 'I-LC', 'O']
+    >>> spread_tags({0: "B-PS", 3: "O"}, list("영희 가"))
+    ['B-PS', 'I-PS', 'O', 'O']
+    """
+    tags, previous = [], "O"
+    for index, character in enumerate(characters):
+        if index in tags_by_start:
+            tags.append(tags_by_start[index])
+        elif previous == "O":
+            tags.append("O")
+        elif character.strip():
+            tags.append("I" + previous[1:])
+        else:
+            # a space belongs to the entity only if the next token continues the entity
+            next_tag = next((tags_by_start[i] for i in range(index + 1, len(characters)) if i in tags_by_start), "O")
+            tags.append(next_tag if next_tag == "I" + previous[1:] else "O")
+        previous = tags[-1]
+    return tags

@@ -1,0 +1,124 @@
+"""Predict the tags of a text, and the named entities that they mark.
+
+Shape legend: T tokens, K tags.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme
+from bertlab.tasks.inference import device_of
+from bertlab.text.batch import collate
+from bertlab.text.tokenizers.wordpiece import Encoding
+from bertlab.text.word_spans import find_words
+
+
+@dataclass(frozen=True)
+class TaggedWord:
+    """A word (or a token, see `predict_tags`) with its tag."""
+
+    text: str
+    """The word."""
+    start: int
+    """The index of its first character in the text."""
+    end: int
+    """The index of the character after its last."""
+    tag: str
+    """The most probable tag."""
+    probabilities: tuple[float, ...]
+    """The probability of every tag, in the order of `Tags.labels`."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A named entity: consecutive words whose tags mark it."""
+
+    text: str
+    """The text of the words."""
+    start: int
+    """The index of its first character in the text."""
+    end: int
+    """The index of the character after its last."""
+    label: str
+    """The entity type, such as PER."""
+    probability: float
+    """The mean probability of the words' tags."""
+
+
+@dataclass(frozen=True)
+class Tags:
+    """The tags of a text."""
+
+    labels: tuple[str, ...]
+    """All tags that the checkpoint can predict."""
+    words: tuple[TaggedWord, ...]
+    """The words of the text with their tags."""
+    entities: tuple[Entity, ...]
+    """The named entities; () if the tags do not mark entities (parts of speech, for example)."""
+
+
+def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = False) -> Tags:
+    """Predict the tag of every word from its first token, and find the entities that the tags mark.
+
+    Args:
+        model: the model.
+        text: the text to tag.
+        encoding: the tokens of the text.
+        by_token: predict a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
+            Korean a name and the particle attached to it are one word, but need different tags.
+
+    Raises:
+        MissingHead: the model has no tagging output layer.
+    """
+    labels = model.config.labels
+    logits_1TK = model.tag(model(collate([encoding]).to(device_of(model))).hidden_BTH)
+    probs_TK = logits_1TK[0].softmax(-1).cpu().numpy()
+    tokens = [
+        (position, *encoding.offsets[position])
+        for position, is_special in enumerate(encoding.special)
+        if not is_special
+    ]
+    if by_token:
+        units = tokens
+    else:
+        units = [(position, start, end) for position, (start, end) in _first_tokens(tokens, find_words(text))]
+    rows = [
+        TaggedWord(
+            text[start:end], start, end, labels[int(probs_TK[position].argmax())], tuple(probs_TK[position].tolist())
+        )
+        for position, start, end in units
+    ]
+    entities = []
+    for label, first, last in entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
+        entity_words = rows[first : last + 1]
+        start, end = entity_words[0].start, entity_words[-1].end
+        probability = float(np.mean([max(word.probabilities) for word in entity_words]))
+        entities.append(Entity(text[start:end], start, end, label, probability))
+    return Tags(labels, tuple(rows), tuple(entities))
+
+
+def _first_tokens(
+    tokens: Sequence[tuple[int, int, int]], word_spans: Sequence[tuple[int, int]]
+) -> list[tuple[int, tuple[int, int]]]:
+    """Find the position of the first token of every word; words without a token are skipped.
+
+    Args:
+        tokens: (position, first character, character after the last) of each token.
+        word_spans: (first character, character after the last) of each word.
+
+    Returns:
+        (position, word span) of each word.
+
+    >>> _first_tokens([(1, 0, 3), (2, 3, 5), (3, 6, 9)], [(0, 5), (6, 9)])
+    [(1, (0, 5)), (3, (6, 9))]
+    """
+    token_starts = np.array([start for _, start, _ in tokens], np.int64)
+    first_tokens = []
+    for start, end in word_spans:
+        index = int(np.searchsorted(token_starts, start))
+        if index < len(token_starts) and token_starts[index] < end:
+            first_tokens.append((tokens[index][0], (start, end)))
+    return first_tokens
