@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when 
     from bertlab.explore.predictor import (
         Answers,
         Choice,
+        ChoiceScores,
         Classification,
         JointFill,
         MaskFill,
@@ -35,14 +36,14 @@ if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when 
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answers", "AttentionMap", "BertlabError", "Choice", "Classification", "EvaluationResult", "HeadEffects",
-    "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap", "NextSentence", "PredictionChange",
-    "PreparedCorpus", "Session", "SpanAttention", "SpanXray", "Tags", "TokenRow", "TrainingResult", "WordEffects",
-    "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
+    "Answers", "AttentionMap", "BertlabError", "Choice", "ChoiceScores", "Classification", "EvaluationResult",
+    "HeadEffects", "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap", "NextSentence",
+    "PredictionChange", "PreparedCorpus", "Session", "SpanAttention", "SpanXray", "Tags", "TokenRow", "TrainingResult",
+    "WordEffects", "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
 ]  # fmt: skip
 
 _PREDICTOR_NAMES = (
-    "Answers", "Choice", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
+    "Answers", "Choice", "ChoiceScores", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
 )  # fmt: skip
 _API_NAMES = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
 # Public name -> the module that defines it. All other public names are defined in `_DEFAULT_MODULE`.

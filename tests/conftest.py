@@ -91,10 +91,10 @@ def tiny_model(tiny_tokenizer) -> Bert:
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
     """A directory like that of the shipped checkpoints: `strongest` and `scratch` have the task heads of pre-training,
-    `squad`, `sst2` and `wikiann_en` that of one task, and `bare` has no task head."""
+    `squad`, `sst2`, `wikiann_en` and `comve` that of one task, and `bare` has no task head."""
     directory = tmp_path_factory.mktemp("checkpoints")
     kinds = {"strongest": HEADS[:2], "scratch": HEADS[:2], "squad": HEADS[2:], "bare": ()}
-    kinds |= {"sst2": ("classify",), "wikiann_en": ("tag",)}
+    kinds |= {"sst2": ("classify",), "wikiann_en": ("tag",), "comve": ("choose",)}
     for name, heads in kinds.items():
         config = tiny_model.config.replace(labels=LABELS[name]) if name in LABELS else tiny_model.config
         with torch.random.fork_rng():

@@ -55,7 +55,8 @@ def test_too_long_text_is_reported_in_one_line(shipped, screen):
 @pytest.mark.parametrize(
     ("screen", "used"),
     [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("question", "squad"), ("classify", "sst2"),
-     ("tag", "wikiann_en"), ("depth", "strongest"), ("heads", "strongest"), ("xray", "squad"), ("evaluation", "sst2")],
+     ("choose", "comve"), ("tag", "wikiann_en"), ("depth", "strongest"), ("heads", "strongest"), ("xray", "squad"),
+     ("evaluation", "sst2")],
 )  # fmt: skip
 def test_page_replaces_unsuitable_checkpoint_and_keeps_the_choice(shipped, screen, used):
     app = open_page(screen, checkpoint="bare", mask="1")
@@ -124,8 +125,8 @@ def test_start_page_shows_validation_metrics(shipped):
 @pytest.mark.parametrize(
     ("name", "page"),
     [
-        ("strongest", "fill-mask"), ("squad", "question"), ("sst2", "classify"), ("wikiann_en", "tag"),
-        ("bare", "attention"),
+        ("strongest", "fill-mask"), ("squad", "question"), ("sst2", "classify"), ("comve", "choose"),
+        ("wikiann_en", "tag"), ("bare", "attention"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -279,7 +280,9 @@ def test_checkpoint_that_always_answers_has_no_threshold_slider(shipped):
     assert not open_page("question").slider
 
 
-@pytest.mark.parametrize(("screen", "command"), [("classify", "finetune sst2"), ("tag", "finetune wikiann_en")])
+@pytest.mark.parametrize(
+    ("screen", "command"), [("classify", "finetune sst2"), ("choose", "finetune swag"), ("tag", "finetune wikiann_en")]
+)
 def test_page_without_suitable_checkpoint_shows_training_command(shipped, screen, command, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     app = open_page(screen)

@@ -36,6 +36,10 @@ class Examples:
     """A passage that contains the answers to `questions`."""
     questions: tuple[str, ...]
     """Questions about `passage`."""
+    choice_context: str
+    """A sentence with several `choices`, for the page Choose."""
+    choices: tuple[str, ...]
+    """Endings of `choice_context`, or explanations of it, exactly one of which is right."""
     time_machine_pair: Pair
     """A sentence pair with a [MASK], for the time machine."""
     next_sentence_pairs: dict[str, Pair]

@@ -105,6 +105,16 @@ NUMBERS = {
         "Devlin et al. 2019, BERT, §4.1",
         _ARXIV + "1810.04805",
     ),
+    "choice_probability": Number(
+        r"p_i=\frac{e^{s_i}}{\sum_j e^{s_j}}",
+        "Devlin et al. 2019, BERT, §4.4",
+        _ARXIV + "1810.04805",
+    ),
+    "choice_score": Number(
+        r"s_i=W\cdot C_i+b=\sum_h W_h\,C_{i,h}+b",
+        "Devlin et al. 2019, BERT, §4.4",
+        _ARXIV + "1810.04805",
+    ),
     "tag_probability": Number(
         r"p(c\mid t)=\mathrm{softmax}\left(W h_t+b\right)_c,\quad t=\text{first token of the word}",
         "Devlin et al. 2019, BERT, §5.3",

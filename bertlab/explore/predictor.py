@@ -12,6 +12,7 @@ import torch
 from bertlab.config.errors import TextError
 from bertlab.explore import lens as logit_lens
 from bertlab.explore.checkpoint_info import CheckpointInfo
+from bertlab.explore.choice_scores import ChoiceScores, compute_choice_scores
 from bertlab.explore.embed import embed_texts
 from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.facts import JointFill, TokenRow
@@ -126,11 +127,17 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 4.4.
         """
-        self._require_head("multiple_choice")
-        if isinstance(choices, str) or len(choices) < 2:
-            raise TextError("too-few-choices")
-        encodings = [self._encode(context, choice) for choice in choices]
-        return predict_choice(self.model, choices, encodings, self.tokenizer.pad_id)
+        return predict_choice(self.model, choices, self._encode_choices(context, choices), self.tokenizer.pad_id)
+
+    @torch.inference_mode()
+    def choice_scores(self, context: str, choices: Sequence[str]) -> ChoiceScores:
+        """Predict the probability of each choice as `choose` does, with the products that add up to its score.
+
+        Raises:
+            TextError: there are fewer than two choices.
+        """
+        encodings = self._encode_choices(context, choices)
+        return compute_choice_scores(self.model, choices, encodings, self.tokenizer.pad_id)
 
     @torch.inference_mode()
     def tag(self, text: str) -> Tags:
@@ -146,6 +153,13 @@ class Predictor(CheckpointInfo):
         if isinstance(texts, str):
             raise TextError("embed-needs-list")
         return embed_texts(self.model, [self._encode(text) for text in texts], self.tokenizer.pad_id, batch_size)
+
+    def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
+        """Encode a context with each of its choices. Raises MissingHead and TextError as `choose` does."""
+        self._require_head("multiple_choice")
+        if isinstance(choices, str) or len(choices) < 2:
+            raise TextError("too-few-choices")
+        return [self._encode(context, choice) for choice in choices]
 
     def _require_head(self, task_type: str) -> None:
         """Raise MissingHead if the checkpoint has no output layer for a task type."""

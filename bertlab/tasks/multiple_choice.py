@@ -69,6 +69,7 @@ class MultipleChoiceTask(LabelledTaskType):
     aliases = ("choose",)
     head = "choose"
     command = "choose"
+    page = "choose"
     metrics = ("accuracy",)
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "choice_columns")

@@ -85,3 +85,7 @@ number-confusion-explanation = Rows are labels, columns are predictions. The dia
 number-mcc-explanation = From −1 to 1. 0 is no better than guessing, however unequal the classes are. CoLA uses this metric.
 number-pearson-explanation = Whether predictions and labels lie on a straight line; 1 is a perfect rising line.
 number-spearman-explanation = The Pearson correlation of the ranks: whether the order is correct, regardless of the scale.
+number-choice_probability = probability of an ending
+number-choice_score = score of an ending
+number-choice_probability-explanation = The probabilities of all endings sum to 100%. Adding an ending changes the probabilities of the others, but not their scores.
+number-choice_score-explanation = The dot product of the vector W and the [CLS] vector of the context with this ending, plus a bias that is the same for every ending. W and this bias are the only new parameters of the task.

@@ -49,3 +49,6 @@ figure-window = Window
 figure-x-seconds = seconds
 figure-x-step = steps
 figure-x-tokens = tokens
+figure-dimension = dimension of the [CLS] vector
+figure-other-dimensions = { $count } others
+figure-score-difference = difference in score (total { $total })

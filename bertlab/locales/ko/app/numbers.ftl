@@ -85,3 +85,7 @@ number-confusion-explanation = 행은 정답, 열은 예측이에요. 대각선�
 number-mcc-explanation = −1에서 1까지예요. 클래스별 데이터 수가 크게 달라도 0이면 찍은 것과 같아요. CoLA의 평가 지표예요.
 number-pearson-explanation = 예측과 정답이 한 직선 위에 놓이는 정도예요. 1이면 증가하는 직선이에요.
 number-spearman-explanation = 순위로 계산한 피어슨 상관 계수예요. 크기와 상관없이 순서가 맞는지 나타내요.
+number-choice_probability = 보기의 확률
+number-choice_score = 보기의 점수
+number-choice_probability-explanation = 모든 보기의 확률을 더하면 100%예요. 보기를 하나 더하면 다른 보기의 확률은 달라지지만 점수는 그대로예요.
+number-choice_score-explanation = 벡터 W와, 상황에 이 보기를 이어 읽은 [CLS] 벡터의 내적에 편향을 더한 값이에요. 편향은 모든 보기에서 같아요. 파인튜닝할 때 새로 더하는 파라미터는 W와 이 편향뿐이에요.

@@ -49,3 +49,6 @@ figure-window = 윈도우
 figure-x-seconds = 초
 figure-x-step = 스텝
 figure-x-tokens = 토큰
+figure-dimension = [CLS] 벡터의 차원
+figure-other-dimensions = 나머지 { $count }개
+figure-score-difference = 점수 차이(합계 { $total })

@@ -1,0 +1,47 @@
+"""How the vector W of multiple choice scores each choice (Devlin et al. 2019, section 4.4).
+
+Shape legend: C choices, H hidden.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.multiple_choice import Choice
+from bertlab.text.batch import collate
+from bertlab.text.tokenizers.wordpiece import Encoding
+
+
+@dataclass(frozen=True)
+class ChoiceScores:
+    """The choices of a context, and the products that add up to their scores."""
+
+    choices: tuple[Choice, ...]
+    """The choices, in the given order."""
+    products_CH: np.ndarray
+    """For each choice, the products of W and its pooled [CLS] vector, dimension by dimension."""
+    bias: float
+    """The bias of the output layer, which is the same for every choice. A score is the sum of its products and this."""
+
+
+def compute_choice_scores(
+    model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int
+) -> ChoiceScores:
+    """Predict the probability of every choice, and take its score apart.
+
+    Args:
+        encodings: for each choice, the encoding of the context and this choice.
+        pad_id: the token id of padding.
+
+    Raises:
+        MissingHead: the model has no multiple-choice output layer.
+    """
+    layer = model.head("choose")
+    pooled_CH = model.pool(collate(encodings, pad_id).to(device_of(model))).float()
+    products_CH = pooled_CH * layer.weight[0].float()
+    score_C = model.choose(pooled_CH)
+    rows = zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)
+    return ChoiceScores(tuple(Choice(*row) for row in rows), products_CH.cpu().numpy(), layer.bias.item())

@@ -1,0 +1,13 @@
+choose = Choose
+choose-title = Choose an ending
+choose-lead = BERT reads the context with each ending separately and scores every pair with one vector. Change a word and see whether the best ending changes.
+start-choose = Let BERT choose between several endings.
+choose-context = Context
+choose-count = Number of endings
+choose-ending = Ending { $number }
+choose-empty = Ending { $number } is empty. Type a text there, or choose a smaller number of endings.
+choose-vector = How the vector W decides
+choose-vector-help = For each ending, the [CLS] vector C of “context + ending” is multiplied by the vector W, dimension by dimension. The sum of the products is the score. Blue dimensions favour the best ending, orange ones the other ending.
+choose-compare = Compare ending { $number } with
+choose-difference = The score of ending { $first } minus the score of ending { $second } is { $difference }. The bars add up to this difference.
+card-comve = The checkpoint “scratch”, fine-tuned to choose the reason why a statement makes no sense.

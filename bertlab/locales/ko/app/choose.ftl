@@ -1,0 +1,13 @@
+choose = 선택
+choose-title = 알맞은 문장 고르기
+choose-lead = BERT는 상황 문장을 보기 하나하나와 따로 짝지어 읽고, 벡터 하나로 각 짝의 점수를 계산해요. 단어를 바꾸면 어떤 보기를 고르는지 보세요.
+start-choose = 여러 보기 가운데 BERT가 하나를 골라요.
+choose-context = 상황
+choose-count = 보기 수
+choose-ending = 보기 { $number }
+choose-empty = 보기 { $number }이(가) 비어 있어요. 텍스트를 입력하거나 보기 수를 줄이세요.
+choose-vector = 벡터 W가 고르는 방법
+choose-vector-help = 보기마다 “상황 + 보기”의 [CLS] 벡터 C와 벡터 W를 차원별로 곱해요. 이 곱을 모두 더한 값이 점수예요. 파란색 차원은 BERT가 고른 보기에, 주황색 차원은 비교하는 보기에 유리해요.
+choose-compare = 보기 { $number }과(와) 비교할 보기
+choose-difference = 보기 { $first }의 점수에서 보기 { $second }의 점수를 빼면 { $difference }예요. 막대를 모두 더하면 이 값이 돼요.
+card-comve = 체크포인트 “scratch”를 파인튜닝해서, 말이 안 되는 문장이 왜 말이 안 되는지 이유를 고르게 했어요.
