@@ -441,6 +441,26 @@ def test_an_alias_runs_its_command(run):
     assert run("bench", "--preset", "giant")[2].endswith("(see bertlab bench pretrain --help)\n")
 
 
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("help",)], ids=" ".join)
+def test_bench_lists_the_benchmarks_and_starts_none(run, monkeypatch, words):
+    monkeypatch.setattr("bertlab.bench.pretrain.run", lambda config: pytest.fail("a benchmark was started"))
+    code, out, err = run("bench", *words)
+    assert (code, err) == (0, "")
+    names = {name.removeprefix("bench ") for name in COMMANDS if name.startswith("bench ")}
+    assert {line.split()[0] for line in out.splitlines() if line.startswith("  ")} == names
+
+
+def test_an_unknown_benchmark_is_an_unknown_command(run):
+    code, out, err = run("bench", "fintune")
+    assert (code, out) == (2, "")
+    assert '"bench fintune"' in err
+
+
+@pytest.mark.parametrize("words", [("reproduce", "table5"), ("finetune", "sst2", "--seed", "3")], ids=" ".join)
+def test_help_after_arguments_equals_the_help_without_them(run, words):
+    assert run(*words, "--help") == run(words[0], "--help")
+
+
 def test_closed_output_pipe_ends_the_command_quietly():
     command = [sys.executable, "-m", "bertlab", "attend", "tea " * 60, "--json"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -20,10 +20,10 @@ class Command:
 
 
 COMMANDS = {
-    "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the words behind [MASK]"),
+    "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the masked words"),
     "next-sentence": Command("cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
     "answer": Command("cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
-    "classify": Command("cli.ask", "Classify", "classify", "predict the label or the value of a text"),
+    "classify": Command("cli.ask", "Classify", "classify", "predict a label, or a number (regression), for a text"),
     "choose": Command("cli.ask", "Choose", "choose", "choose the best continuation of a text"),
     "tag": Command("cli.ask", "Tag", "tag", "find the named entities in a text"),
     "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
@@ -58,7 +58,7 @@ COMMANDS = {
         "bench.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"
     ),
     "bench step": Command(
-        "bench.training_step", "StepBenchConfig", "run", "measure the speed of single parts of a training step"
+        "bench.training_step", "StepBenchConfig", "run", "measure the speed of individual parts of a training step"
     ),
     "bench prepare": Command(
         "bench.prepare", "PrepareBenchConfig", "run", "measure the speed and memory of bertlab prepare"
@@ -77,7 +77,7 @@ COMMANDS = {
 }  # fmt: skip
 
 ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
-"""Other spellings of a command."""
+"""Other spellings of a command. `bench` with flags runs `bench pretrain`; without them it lists the benchmarks."""
 
 HELP = """bertlab {version}: train BERT and look inside it.
 
@@ -86,8 +86,17 @@ usage: bertlab COMMAND ...        bertlab COMMAND --help shows the options of a 
 {commands}
 
 examples:
-  bertlab app                                         look inside a BERT in your browser
+  bertlab app    # look inside a BERT in your browser
   bertlab fill-mask "The cat [MASK] on the mat."
   bertlab answer "Who rang the bell?" "The bell was rung by Anna, the keeper."
   bertlab info --checkpoint google-bert/bert-base-uncased
 """
+"""What `bertlab --help` prints."""
+
+BENCH_HELP = """Measure the speed of bertlab.
+
+usage: bertlab bench NAME ...        bertlab bench NAME --help shows the options of a benchmark
+
+{commands}
+"""
+"""What `bertlab bench --help` prints."""

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import bertlab
-from bertlab.cli.commands import ALIASES, COMMANDS, HELP
+from bertlab.cli.commands import ALIASES, BENCH_HELP, COMMANDS, HELP
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 
+HELP_WORDS = ("-h", "--help", "help")
 BUG, USAGE = 1, 2
 INTERRUPTED, BROKEN_PIPE = 130, 141  # 128 + the number of the signal, as in shells
 
@@ -69,10 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        width = max(map(len, COMMANDS)) + 2
-        summaries = "\n".join(f"  {name:{width}}{command.summary}" for name, command in COMMANDS.items())
-        print(HELP.format(version=bertlab.__version__, commands=summaries), end="")
+    if not arguments or arguments[0] in HELP_WORDS:
+        print(HELP.format(version=bertlab.__version__, commands=_list_commands()), end="")
+        return 0
+    # a benchmark takes minutes, so it is started only if the command line names it or sets one of its flags
+    if arguments[0] == "bench" and (not arguments[1:] or arguments[1] in HELP_WORDS):
+        print(BENCH_HELP.format(commands=_list_commands("bench ")), end="")
         return 0
     if arguments[0] == "--version":
         print(bertlab.__version__)
@@ -95,6 +98,13 @@ def _run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _list_commands(prefix: str = "") -> str:
+    """List the commands whose names start with a prefix, one per line, with their summaries; omit the prefix."""
+    summaries = {name.removeprefix(prefix): row.summary for name, row in COMMANDS.items() if name.startswith(prefix)}
+    width = max(map(len, summaries)) + 2
+    return "\n".join(f"  {name:{width}}{summary}" for name, summary in summaries.items())
+
+
 def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
     """Split a command line into the name of a command, which has one or two words, and its arguments.
 
@@ -105,6 +115,8 @@ def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
         name = " ".join(arguments[:count])
         name = ALIASES.get(name, name)
         if name in COMMANDS:
+            if arguments[0] == "bench" and count == 1 and not arguments[1].startswith("-"):
+                raise BertlabError("command-unknown", command=" ".join(arguments[:2]))
             return name, arguments[count:]
     raise BertlabError("command-unknown", command=arguments[0])
 
@@ -137,6 +149,7 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
+        arguments = ["--help"]  # the usage line of tyro omits positional arguments that are present
     try:
         with contextlib.redirect_stderr(report):
             return flags.parse(kind, arguments, prog=name, description="", **({"default": recipe} if recipe else {}))
