@@ -43,9 +43,9 @@ class AppBenchConfig(BenchOptions):
     """Measure the response times of the app in a headless Chromium. All times are in milliseconds.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. It sends the
-    text once by Enter and once by a pause in typing, which includes the delay before the field reacts.
+    text once by pressing Enter and once by pausing, which includes the delay before the field reacts.
 
-    The part `visitors` simulates simultaneous visitors by Streamlit's protocol, since real browsers would use the CPU
+    The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
     the response time of one real browser.
 

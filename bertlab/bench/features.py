@@ -23,12 +23,12 @@ SAMPLE_ROWS = 4000  # number of rows in the sample on which the peer's number of
 
 @dataclass(frozen=True)
 class FeaturesBenchConfig(BenchOptions):
-    """Measure how many SQuAD questions per second are converted to features, compared with `run_qa.py` of
-    transformers.
+    """Measure how many SQuAD questions per second are converted to features, by bertlab and by `run_qa.py` of
+    transformers (the peer).
 
     Both implementations start with the rows in memory and are measured alternately. bertlab has finished when every
-    window is built, the peer when `datasets.map` has written the features. The peer runs in one process with a thread
-    per core, or in one process per core, whichever is faster on a sample.
+    window is built; the peer has finished when `datasets.map` has written the features. The peer runs in one process
+    with a thread per core, or in one process per core, whichever is faster on a sample.
 
     Examples:
       bertlab bench features --data squad/train.parquet
@@ -44,8 +44,8 @@ class FeaturesBenchConfig(BenchOptions):
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
-    """The number that both get as stride: for bertlab the distance between the starts of neighbouring windows, for the
-    peer their overlap, so the two make different numbers of windows."""
+    """The stride passed to both implementations. bertlab takes it as the distance between the starts of neighbouring
+    windows, transformers as their overlap, so they produce different numbers of windows."""
     rounds: int = 1
     """Number of repetitions for each implementation."""
 

@@ -39,10 +39,11 @@ POLL_SECONDS = 0.02  # how often the log of the run is read
 
 @dataclass(frozen=True)
 class PretrainBenchConfig(BenchOptions):
-    """Measure the tokens per second of `bertlab pretrain`, compared with `BertForPreTraining` of transformers.
+    """Measure the tokens per second of `bertlab pretrain` and of its peer, `BertForPreTraining` of transformers.
 
-    There are two comparisons: in the first, transformers reads the same padded sentence pairs; in the second, full rows
-    of consecutive text, which need no padding. The runs alternate. Padding tokens are never counted.
+    There are two comparisons. In the first, the peer reads the same sentence pairs, padded to equal length. In the
+    second, it reads full rows of consecutive text, which need no padding. The runs of bertlab and of the peer
+    alternate. Padding tokens are never counted.
 
     Examples:
       bertlab bench pretrain --corpus runs/corpus
@@ -68,7 +69,7 @@ class PretrainBenchConfig(BenchOptions):
     precision: Precision = "auto"
     """Number format of all implementations."""
     peer_dropout: float = 0.1
-    """Dropout rate of the peers: 0.1 is their default, 0 the default of `bertlab pretrain`."""
+    """Dropout rate of the peer: 0.1 is the default of transformers, 0 that of `bertlab pretrain`."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -59,7 +59,7 @@ class TimeMachineBenchConfig(BenchOptions):
     run: Path = Path("assets/runs/tiny-en")
     """The run directory, which must have snapshots."""
     rounds: int = 3
-    """Number of times that each snapshot is shown again."""
+    """How many more times each snapshot is shown after the first."""
 
 
 def time_frames(page: Page, rounds: int) -> dict:

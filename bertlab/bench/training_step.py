@@ -1,4 +1,4 @@
-"""`bertlab bench step`: measure the speed-up of single parts of a training step on a CPU.
+"""`bertlab bench step`: measure the speed-up of individual parts of a training step on a CPU.
 
 The parts are: fused attention, compared with separate operations; a step without padding, compared with a padded one;
 bertlab's dropout and bertlab's Muon, compared with those of torch. Times are CPU seconds, which depend little on other
@@ -29,7 +29,7 @@ ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 1
 
 @dataclass(frozen=True)
 class StepBenchConfig(BenchOptions):
-    """Measure how much faster single parts of a training step are than their plain PyTorch versions, on a CPU.
+    """Measure how much faster individual parts of a training step are than their plain PyTorch versions, on a CPU.
 
     The parts: fused attention, dropout, Muon, and a whole step without padding, compared with a padded one.
 

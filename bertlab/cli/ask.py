@@ -12,7 +12,7 @@ from bertlab.cli.query import OptionalText, QueryOptions, Text, TextQuery, open_
 
 @dataclass(frozen=True)
 class FillMask(QueryOptions):
-    """Predict the words behind [MASK].
+    """Predict the masked words of a text.
 
     Examples:
       bertlab fill-mask "The cat [MASK] on the mat."
@@ -114,11 +114,11 @@ def answer(config: Answer) -> None:
 
 @dataclass(frozen=True)
 class Classify(TextQuery):
-    """Predict the label of a text with a fine-tuned checkpoint, or its value with a regression checkpoint.
+    """Predict a label, or a number (regression), for a text with a fine-tuned checkpoint.
 
     Examples:
       bertlab classify "A quiet, lovely film."
-      bertlab classify "A man plays." "Somebody makes music." --checkpoint runs/mnli/checkpoint
+      bertlab classify "A man plays." "Somebody makes music." --checkpoint runs/mnli
       bertlab classify - --json < review.txt
     """
 

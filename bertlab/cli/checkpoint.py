@@ -118,10 +118,10 @@ class Export(CheckpointOptions):
     evaluate`.
 
     Examples:
-      bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8
+      bertlab export small --checkpoint runs/sst2 --dtype float8
       bertlab export pruned --prune 0.3,2.11
       bertlab export pruned --checkpoint squad --prune 5.0,5.1 --zeroed
-      bertlab export mean --checkpoint runs/en/checkpoint --average runs/en-512/checkpoint --share 0.3
+      bertlab export mean --checkpoint runs/en --average runs/en-512 --share 0.3
     """
 
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = field(default=None, kw_only=True)

@@ -55,7 +55,7 @@ class Heads(QueryOptions):
     Examples:
       bertlab heads "He opened the window and looked out at the [MASK]."
       bertlab heads "The oven was cold." "The bread took an hour." --prediction sentence_pair --intervention 0.3,4
-      bertlab heads "The [MASK] sang." --intervention r1.2.5-u --json    position 5 in head 1.2 attends uniformly
+      bertlab heads "The [MASK] sang." --intervention r1.2.5-u    # position 5 in head 2 of layer 1 attends uniformly
     """
 
     text: Text

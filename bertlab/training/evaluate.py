@@ -34,9 +34,9 @@ class EvaluateConfig(TaskFlags):
 
     Examples:
       bertlab evaluate pretraining --checkpoint strongest --data runs/validation
-      bertlab evaluate sst2 --checkpoint runs/sst2/checkpoint --data glue/sst2
-      bertlab evaluate mnli --checkpoint runs/mnli/checkpoint --split test --out submission/
-      bertlab evaluate custom --checkpoint runs/mine/checkpoint --data more.csv --out answers.csv
+      bertlab evaluate sst2 --checkpoint runs/sst2 --data glue/sst2
+      bertlab evaluate mnli --checkpoint runs/mnli --split test --out submission/
+      bertlab evaluate custom --checkpoint runs/mine --data more.csv --out answers.csv
       bertlab evaluate squad --checkpoint squad --data squad/validation.parquet
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
@@ -70,15 +70,16 @@ class EvaluateConfig(TaskFlags):
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions of skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write the predictions here, in the benchmark's format. In a directory, the file gets the benchmark's
-    name."""
+    """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...), if it has
+    one. If PATH is a directory or has no suffix, the file is created in it and named as that benchmark requires."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in an input; by default 128, or 384 for passages, or more if the checkpoint was trained
     with more."""
     record: bool = False
-    """Write the metrics into the checkpoint's bertlab.json and card; for SQuAD v2.0, tune tau on these rows."""
+    """Write the metrics into the checkpoint's bertlab.json and card; for SQuAD v2.0, also tune
+    the no-answer threshold (tau) on these rows and store it."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

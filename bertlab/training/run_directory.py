@@ -40,7 +40,8 @@ class RunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run directory."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Stop after this much training time, not counting evaluation and saving. The learning rate then reaches zero."""
+    """Stop after this much training time, not counting evaluation and saving. The learning-rate schedule is fitted to
+    this time and ends at zero."""
     batch_size: int = 32
     """Inputs per step (texts, pairs, or windows of a passage), over all processes."""
     accumulate: int = 1

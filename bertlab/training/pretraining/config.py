@@ -44,7 +44,7 @@ class PretrainConfig(RunConfig):
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
     recipe: Literal["plain", "fast", "google"] = "plain"
-    """A set of settings to start from; other flags change single settings. `--recipe google --help` shows
+    """A set of settings to start from; other flags change individual settings. `--recipe google --help` shows
     the settings of that recipe as defaults."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
@@ -56,11 +56,12 @@ class PretrainConfig(RunConfig):
     attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
-    """Continue training this checkpoint (a directory, a shipped name or a hub id). Missing task heads are initialised.
-    The learning rate then defaults to 1e-4; longer runs can use a higher one."""
+    """Continue training this checkpoint (a directory, a shipped name or a hub id). Missing output layers are
+    initialised randomly. The learning rate then defaults to 1e-4, unless --new-vocabulary is given; longer runs can
+    use a higher one."""
     new_vocabulary: bool = False
-    """With --from, for a corpus with another vocabulary: keep the encoder and train new embeddings for unknown tokens.
-    The encoder of another language is a better start than random weights."""
+    """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
+    that the old vocabulary lacks. Even the encoder of another language is a better start than random weights."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """Distillation: also train on the predictions of a checkpoint with the same vocabulary, as in DistilBERT. Each
     step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""
@@ -102,7 +103,8 @@ class PretrainConfig(RunConfig):
     from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Default: 0 on a CPU; on GPUs, twice the number of GPUs, limited to the CPU cores
-    per GPU but never below 2. Each worker builds the batch of all processes and keeps the part of its own process."""
+    per GPU but never below 2. Each worker builds the global batch and keeps only its
+    process's share."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

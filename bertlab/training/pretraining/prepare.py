@@ -25,16 +25,16 @@ class PrepareConfig:
     """Tokenise text into a corpus for `bertlab pretrain`, and train a vocabulary if none is given.
 
     Examples:
-      bertlab prepare texts/ --out runs/corpus                          train a vocabulary, then tokenise
-      bertlab prepare texts/ --cased --out runs/corpus                  Korean needs a cased vocabulary
+      bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
+      bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
-      bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    use the novels three times an epoch
+      bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
-    In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. Longer lines are
-    split between words."""
+    In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
+    more than a megabyte is split between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
@@ -51,9 +51,9 @@ class PrepareConfig:
     seed: int = 0
     """Seed for shuffling the documents."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """How many times an epoch uses each TEXT, in the same order: `--weights 2 0.5` uses the first twice, and a new
-    random half of the documents of the second in each epoch. Default: 1 for each. Weights affect training only:
-    after a change of weights, nothing is tokenised again."""
+    """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
+    twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
+    training only: after a change of weights, nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
     list it in invalid_rows.jsonl."""

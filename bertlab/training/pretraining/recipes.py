@@ -1,6 +1,6 @@
 """Recipes: complete sets of settings for pre-training, as functions that return configurations.
 
-Keyword arguments change single settings, as flags do: `bertlab pretrain runs/corpus --recipe google --seed 1`.
+Keyword arguments change individual settings, as flags do: `bertlab pretrain runs/corpus --recipe google --seed 1`.
 """
 
 from collections.abc import Sequence
