@@ -79,7 +79,7 @@ def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
     question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
     windows = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
     expected = google_windows(len(whole) - 2, max_tokens - 3 - len(question), stride)
-    assert [(w.passage_token, len(w.ids[w.passage])) for w in windows] == expected
+    assert [(w.first_passage_token, len(w.ids[w.passage])) for w in windows] == expected
     for k, window in enumerate(windows):
         assert len(window) <= max_tokens
         first, length = expected[k]
@@ -93,7 +93,9 @@ def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
         assert window.is_max_context_T[window.passage].tolist() == best
         outside = np.delete(window.is_max_context_T, np.r_[window.passage])
         assert not outside.any()
-    shown = np.concatenate([np.flatnonzero(w.is_max_context_T) - w.passage.start + w.passage_token for w in windows])
+    shown = np.concatenate(
+        [np.flatnonzero(w.is_max_context_T) - w.passage.start + w.first_passage_token for w in windows]
+    )
     assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every token has its maximum context exactly once"
 
 

@@ -30,7 +30,7 @@ MAX_LABELS = 1000
 
 
 @dataclass(frozen=True)
-class LabelShare:
+class LabelProbability:
     """A label and its probability."""
 
     label: str
@@ -43,15 +43,15 @@ class LabelShare:
 class Classification:
     """The prediction for a text: the probability of every label or, from a regression checkpoint, a value."""
 
-    labels: tuple[LabelShare, ...]
-    """All labels in the checkpoint's order; () for a value."""
+    labels: tuple[LabelProbability, ...]
+    """All labels in the checkpoint's order; () if the prediction is a value."""
     value: float | None = None
-    """The value of a regression; None for labels."""
+    """The predicted value; None if the prediction is a label."""
 
     @property
-    def best(self) -> LabelShare | None:
-        """The most probable label; None for a value."""
-        return max(self.labels, key=lambda share: share.probability, default=None)
+    def best(self) -> LabelProbability | None:
+        """The most probable label; None if the prediction is a value."""
+        return max(self.labels, key=lambda label: label.probability, default=None)
 
 
 def classification_loss(model: nn.Module, batch: LabelBatch) -> Loss:
@@ -67,7 +67,7 @@ def predict_label(model: Bert, encoding: Encoding) -> Classification:
     """
     model.require_head("classify")
     logits_1K = model.classify(model.pool(collate([encoding]).to(device_of(model))))
-    return Classification(tuple(map(LabelShare, model.config.labels, logits_1K[0].softmax(-1).tolist())))
+    return Classification(tuple(map(LabelProbability, model.config.labels, logits_1K[0].softmax(-1).tolist())))
 
 
 class ClassificationTask(LabelledTaskType):
@@ -83,7 +83,7 @@ class ClassificationTask(LabelledTaskType):
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "pair_column")
     uses_labels = True
-    has_confusion_of_labels = True
+    confusion_counts_examples = True
     loss = staticmethod(classification_loss)
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
@@ -139,11 +139,12 @@ class ClassificationTask(LabelledTaskType):
         return predict_label(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
-        """Score the label predicted for the first input, on every input.
+        """Compute the score of one label for several inputs: the label that is predicted for the first input.
 
         Args:
-            batches: the R inputs. The first one is the original text; the others are changed versions of it, and the
-                differences of their scores from the first explain the prediction.
+            model: the model.
+            batches: the R inputs. The first one is the original text; the others are changed versions of it. How their
+                scores differ from the first explains the prediction.
 
         Returns:
             The label predicted for the first input, and its log-odds for every input, [R] on the CPU.
@@ -151,12 +152,12 @@ class ClassificationTask(LabelledTaskType):
         logits_RK = torch.cat([model.classify(model.pool(batch)).float().cpu() for batch in batches])
         best = int(logits_RK[0].argmax())
         others_RK = torch.cat([logits_RK[:, :best], logits_RK[:, best + 1 :]], dim=1)
-        # log(p / (1 - p)) of a softmax, without the cancellation of 1 - p
+        # this is log(p / (1 - p)) of the softmax probability p; computing 1 - p would lose digits
         return model.config.labels[best], logits_RK[:, best] - others_RK.logsumexp(1)
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:
-        shares = {f"p({share.label})": share.probability for share in prediction.labels}
-        return {"label": prediction.best.label, "probability": prediction.best.probability} | shares
+        best, probabilities = prediction.best, {f"p({row.label})": row.probability for row in prediction.labels}
+        return {"label": best.label, "probability": best.probability} | probabilities
 
 
 def score_labels(
@@ -167,7 +168,7 @@ def score_labels(
     names: Sequence[str],
     names_of: Callable[[Example], Sequence[str]],
 ) -> tuple[list[int], list[ScoredRow], ConfusionMatrix]:
-    """Predict examples whose prediction is one of several labels or choices, and score each prediction.
+    """Predict a label or choice for each example, and score the predictions.
 
     Args:
         task_type: the task type, which computes the outputs and chooses the predictions.
@@ -175,10 +176,10 @@ def score_labels(
         features: the inputs.
         progress: wraps the iterable of batches, as `tqdm` does.
         names: the labels of the confusion matrix.
-        names_of: example -> the text that displays each possible prediction.
+        names_of: function: example -> the text of each possible prediction.
 
     Returns:
-        The index of the predicted label of each example, the scored rows, and the confusion matrix.
+        The index of the predicted label or choice of each example, the scored rows, and the confusion matrix.
     """
     outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH_SIZE, progress)
     predictions = task_type.choose_predictions(outputs)

@@ -31,13 +31,13 @@ class ScoredRow:
     """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags. Always 0 for regression."""
     probability: float | None
     """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for an answer, the
-    probability of the gold answers among the n best. None for regression."""
+    probability of the gold answers among the best spans. None for regression."""
     values: tuple[float, float] | None = None
-    """For regression, the label and the prediction as numbers."""
+    """For regression, the label and the prediction as numbers; otherwise None."""
 
     @property
     def ease(self) -> tuple[float, ...]:
-        """A sorting key, lowest for the hardest rows."""
+        """A sort key: the harder the row, the lower the key."""
         if self.values is not None:
             return (-abs(self.values[0] - self.values[1]),)
         return (self.probability, self.score)
@@ -45,7 +45,7 @@ class ScoredRow:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A confusion matrix with the rows that are counted in each cell."""
+    """A confusion matrix that knows which rows each of its cells counts."""
 
     names: tuple[str, ...]
     """The labels. "" means no entity: the prediction for a missed entity, or the label of a wrongly predicted one."""
@@ -55,7 +55,7 @@ class ConfusionMatrix:
 
     @cached_property
     def counts_GP(self) -> np.ndarray:
-        """The number of times each label (rows) received each prediction (columns)."""
+        """How often each label (row) received each prediction (column)."""
         counts_GP = np.zeros((len(self.names), len(self.names)), np.int64)
         for cell, rows in self.cells.items():
             counts_GP[cell] = len(rows)
@@ -63,7 +63,7 @@ class ConfusionMatrix:
 
     @property
     def shares_GP(self) -> np.ndarray:
-        """`counts_GP` divided by the total of its row; 0 for a label that does not occur."""
+        """`counts_GP` divided by the totals of its rows; 0 for a label that does not occur."""
         return self.counts_GP / np.maximum(self.counts_GP.sum(1, keepdims=True), 1)
 
     @property
@@ -77,7 +77,7 @@ def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[in
 
     Args:
         names: the labels, in the order of the matrix's rows and columns.
-        counts: ((index of the label, index of the prediction), index of the row), once for each count.
+        counts: ((index of the label, index of the prediction), index of the data row), one entry for each count.
     """
     cells = defaultdict(list)
     for cell, row in counts:
@@ -92,7 +92,7 @@ class Group:
     name: str
     """The name of the group, such as the question word "who"."""
     rows: tuple[int, ...]
-    """The indices of the rows."""
+    """The indices of its questions."""
     exact_match: float
     """EM in percent."""
     f1: float
@@ -118,7 +118,7 @@ class ErrorAnalysis:
     """The result of an error analysis."""
 
     name: str
-    """The name of the source of the rows."""
+    """The name of the file or data set."""
     spec: TaskSpec
     """The task."""
     metrics: dict[str, float]
@@ -126,7 +126,7 @@ class ErrorAnalysis:
     rows: tuple[ScoredRow, ...]
     """The rows that were predicted."""
     total: int
-    """The number of rows in the source."""
+    """The number of rows in the file or data set."""
     usable: int
     """The number of valid rows."""
     invalid_rows: tuple[BertlabError, ...]
@@ -138,10 +138,13 @@ class ErrorAnalysis:
     groups by the number of words in the answer. Otherwise None."""
 
     def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
-        """The indices of rows, hardest first: largest error, or least probable label.
+        """Sort rows from the hardest to the easiest: by the error of the value, or by the probability of the label.
 
         Args:
-            rows: indices of the rows to sort; None for all.
+            rows: the indices of the rows to sort; None sorts all rows.
+
+        Returns:
+            The sorted indices.
         """
         indices = range(len(self.rows)) if rows is None else sorted(set(rows))
         return sorted(indices, key=lambda row: self.rows[row].ease)

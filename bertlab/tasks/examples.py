@@ -12,7 +12,7 @@ class Example:
     """One row of a task."""
 
     id: str
-    """The id in the data, or the number of the row if the data has no ids."""
+    """The id of the row; its number if the data has no ids."""
     texts: tuple[str, ...]
     """One or two texts; for multiple choice the context and every choice; for tagging the tokens."""
     target: int | float | tuple[int, ...] | None
@@ -34,7 +34,7 @@ class Examples(Sequence):
     """The examples of one split."""
 
     name: str
-    """The source, as shown in messages."""
+    """The name of the file or data set, as shown in messages."""
     spec: TaskSpec
     """The task."""
     labels: tuple[str, ...]
@@ -56,7 +56,7 @@ class Examples(Sequence):
         return self.rows[0].target is not None
 
     def select(self, rows: Sequence[int]) -> "Examples":
-        """The examples at these indices."""
+        """Select the examples at these indices."""
         return Examples(self.name, self.spec, self.labels, tuple(self.rows[row] for row in rows))
 
 
@@ -64,8 +64,9 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
     """Split examples into a training part and a held-out part.
 
     Args:
+        examples: the examples to split.
         share: the fraction of the examples to hold out.
-        order: number of rows -> a permutation of their indices; the first indices are held out.
+        order: function: number of examples -> a permutation of their indices; the first indices are held out.
 
     Raises:
         DataError: one of the parts would be empty.
@@ -95,12 +96,12 @@ def read_text(row: dict, column: str) -> str:
 
 
 def split_cell(cell: object) -> list:
-    """Split a cell into tokens or tags; the cell is a list, or a text with spaces between them."""
+    """Split a cell into tokens or tags; the cell is a list of them, or a text with spaces between them."""
     return cell if isinstance(cell, list) else str(cell).split()
 
 
 def label_name(cell: object) -> str:
-    """The name of the label in a cell; 3.0 becomes "3", because integer columns with empty cells are read as floats.
+    """Read the name of the label in a cell; 3.0 becomes "3", because integers are read as floats if a cell is empty.
 
     >>> label_name(3.0), label_name(" good "), label_name(True)
     ('3', 'good', 'True')
@@ -113,10 +114,11 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
 
     Args:
         cell: the name of the label, or its number.
-        names_by_number: the names of the labels that the data gives as numbers 0, 1, 2, ...
+        labels: the names of all labels.
+        names_by_number: the names of the labels that the data stores as the numbers 0, 1, 2, ...
 
     Raises:
-        DataError: the cell is neither.
+        DataError: the cell contains neither a name nor a number of a label.
     """
     name = label_name(cell)
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):

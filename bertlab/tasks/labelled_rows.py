@@ -41,8 +41,9 @@ class LabelledRowReader(FinetuneTaskType):
         """Read the target in a cell.
 
         Args:
+            cell: the value of the cell.
             labels: the names of the labels; the target is an index into them.
-            names_by_number: the names of the labels that the column gives as numbers 0, 1, 2, ...
+            names_by_number: the names of the labels that the column stores as the numbers 0, 1, 2, ...
             texts: the texts of the row.
 
         Raises:
@@ -50,7 +51,14 @@ class LabelledRowReader(FinetuneTaskType):
         """
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
-        """Find the labels: those of the task, of the data source, or all that occur in the cells of the column."""
+        """Find the labels: those of the task, those that the data set declares, or all that occur in the column.
+
+        Args:
+            data: the rows.
+            spec: the task.
+            column: the column of the labels; None if there is none.
+            cells: the cells of the column that contain a label.
+        """
         return spec.labels
 
     def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
@@ -58,11 +66,11 @@ class LabelledRowReader(FinetuneTaskType):
         return spec
 
     def distinct_targets(self, examples: Examples) -> set:
-        """The distinct targets of the examples."""
+        """Collect the distinct targets of the examples."""
         return {row.target for row in examples}
 
     def format_target(self, examples: Examples, target: int | float) -> object:
-        """Convert a target to the form that messages show."""
+        """Convert a target to the form that error messages show."""
         return target
 
     def requires_distinct_targets(self, examples: Examples) -> bool:
@@ -82,14 +90,16 @@ class LabelledRowReader(FinetuneTaskType):
         """Convert rows to examples.
 
         Args:
-            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If there
-                are none, `find_labels` finds them.
-            invalid_rows: receives the invalid rows; None stops at the first.
-            training: whether the rows need labels, and at least two distinct ones.
+            data: the rows.
+            spec: the task.
+            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If it is
+                empty, `find_labels` finds them.
+            invalid_rows: receives the invalid rows; None stops at the first invalid row.
+            training: whether the rows must have labels, and at least two different ones.
 
         Raises:
             DataError: a column is missing, `invalid_rows` stops at an invalid row, no row is valid, or training rows
-                have no labels or all the same one.
+                have no labels or all have the same one.
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
         data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
@@ -117,7 +127,7 @@ class LabelledRowReader(FinetuneTaskType):
     def _read_rows(
         self, data: Rows, spec: TaskSpec, labels: tuple, column: str | None, has_label: list, invalid_rows: InvalidRows
     ) -> tuple[list[Example], list[SkippedRow]]:
-        """Read the valid rows, and list the rows that are skipped: the invalid ones and the unreadable ones."""
+        """Read the valid rows, and list all skipped rows, including those that the file reader could not parse."""
         rows: list[Example] = []
         has_ids = spec.id in data.columns
         skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
@@ -153,9 +163,10 @@ class LabelledRowReader(FinetuneTaskType):
     def match_labels(self, spec: TaskSpec, labels: tuple[str, ...]) -> tuple[str, ...]:
         """Convert a checkpoint's labels to the task's spelling, in the checkpoint's order.
 
-        Labels without names ("LABEL_0") are assumed to be in the task's order.
+        Labels without real names ("LABEL_0") are assumed to be in the task's order.
 
         Args:
+            spec: the task.
             labels: the labels of the checkpoint.
 
         Raises:

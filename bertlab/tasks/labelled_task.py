@@ -31,40 +31,49 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import choose_evenly
 from bertlab.text.readers.splits import available_splits, read_split
 
-ANALYSIS_BATCH_SIZE = 16  # small, so that the progress bar of an error analysis advances often
+ANALYSIS_BATCH_SIZE = 16  # small, so that the progress bar of an error analysis is updated often
 
 
 class LabelledTaskType(LabelledRowReader):
     """A task type whose rows are `Examples` and whose inputs are `Features`."""
 
     table_suffix: ClassVar[str] = "tsv"
-    """The suffix of a file of predictions."""
+    """The suffix of a prediction file."""
 
     # -- hooks: features and predictions ----------------------------------------------------------------------------
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        """Tokenise examples; inputs over `max_tokens` are truncated. Raises TextError."""
-        seconds = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
-        return tokenise_texts(tokenizer, examples, [row.texts[0] for row in examples], seconds, max_tokens)
+        """Tokenise examples; inputs longer than `max_tokens` are truncated.
+
+        Raises:
+            TextError: `max_tokens` is too small.
+        """
+        texts_a = [row.texts[0] for row in examples]
+        texts_b = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
+        return tokenise_texts(tokenizer, examples, texts_a, texts_b, max_tokens)
 
     @abstractmethod
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        """The scores of the output layer for each input, in the form that `decode` takes."""
+        """Compute the scores of the output layer for each input, in the form that `decode` expects."""
 
     @abstractmethod
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list:
         """Convert the scores of every input to one distribution, value or list of tags for each example."""
 
     def choose_predictions(self, outputs: Sequence) -> list:
-        """Choose the prediction of each example, in the form of its target: the index of a label, a value, or tags."""
+        """Choose the prediction of each example from the outputs of `decode`.
+
+        Returns:
+            For each example the index of a label or choice, a value, or the names of its tags.
+        """
         return [int(np.argmax(probabilities)) for probabilities in outputs]
 
     def raw_metrics(self, examples: Examples, predictions: Sequence) -> dict[str, float]:
-        """Compute the task's metrics as fractions."""
+        """Compute the task's metrics as fractions, before `compute_metrics` converts them to percent."""
         labels = examples.spec.labels
         gold, predicted = np.array([row.target for row in examples]), np.array(predictions)
         if labels:
-            # F1 is that of label 1 in the task's order, and the order of the checkpoint may differ
+            # F1 is computed for label 1 in the task's order, and the checkpoint's order may be a different one
             task_index = np.array([labels.index(name) if name in labels else len(labels) for name in examples.labels])
             gold, predicted = task_index[gold], task_index[predicted]
         return {name: LABEL_METRICS[name](gold, predicted) for name in examples.spec.metrics}
@@ -73,21 +82,25 @@ class LabelledTaskType(LabelledRowReader):
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
-        """Predict all examples; return the predictions, a scored row for each, and the confusion matrix."""
+        """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
     def extra_facts(self, examples: Examples) -> dict:
         """Facts about the training rows that `bertlab.json` records in addition to their number."""
         return {}
 
-    # -- hooks: files of predictions -------------------------------------------------------------------------------
+    # -- hooks: prediction files -----------------------------------------------------------------------------------
 
     @abstractmethod
     def format_prediction(self, examples: Examples, row: Example, prediction) -> str:
-        """Format a prediction as a cell of the benchmark's table."""
+        """Format a prediction as a cell of a prediction file."""
 
     @abstractmethod
     def parse_prediction(self, cell: str, examples: Examples):
-        """Read a prediction from a cell of such a table. Raises ValueError or IndexError."""
+        """Read a prediction from a cell of a prediction file.
+
+        Raises:
+            ValueError, IndexError: the cell contains no valid prediction.
+        """
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -114,13 +127,13 @@ class LabelledTaskType(LabelledRowReader):
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             metrics: dict = {}
-            for number, (split, inputs) in enumerate(held_out_features.items()):
-                examples = inputs.examples
+            for index, (split, split_features) in enumerate(held_out_features.items()):
+                examples = split_features.examples
                 if limit is not None and limit < len(examples):
                     examples = examples.select(choose_evenly(len(examples), limit))
-                    inputs = self.make_features(loaded.tokenizer, examples, options.max_tokens)
-                predictions = self.choose_predictions(self.compute_outputs(model, inputs, progress=progress))
-                metrics |= name_metrics(self.compute_metrics(examples, predictions), split, first=not number)
+                    split_features = self.make_features(loaded.tokenizer, examples, options.max_tokens)
+                predictions = self.choose_predictions(self.compute_outputs(model, split_features, progress=progress))
+                metrics |= name_metrics(self.compute_metrics(examples, predictions), split, first=index == 0)
             return metrics
 
         facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, held_out.values()))}
@@ -137,9 +150,12 @@ class LabelledTaskType(LabelledRowReader):
     # -- prediction and metrics ------------------------------------------------------------------------------------
 
     def compute_outputs(self, model: Bert, features: Features, batch_size: int = 64, progress: Callable = iter) -> list:
-        """Predict every example, in order, in the form that `decode` returns.
+        """Compute the output of the model for every example, in order, in the form that `decode` returns.
 
         Args:
+            model: the model.
+            features: the inputs of the examples.
+            batch_size: the number of inputs in a batch.
             progress: wraps the iterable of batches, as `tqdm` does.
 
         Raises:
@@ -157,7 +173,7 @@ class LabelledTaskType(LabelledRowReader):
         if options.split == "test" and not spec.test:
             raise BertlabError("task-without-test-split", task=options.task)
         splits = {"validation": spec.validation, "test": spec.test}.get(options.split, (options.split,))
-        # a directory may have only one of two validation sets
+        # the user's directory may contain only one of the task's two validation splits
         return (available_splits(options.source, splits, options.split) or splits[:1]) if options.local else splits
 
     def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions) -> Examples:
@@ -188,13 +204,13 @@ class LabelledTaskType(LabelledRowReader):
         self.write_file(path, examples, predictions)
 
     def write_file(self, path: Path, examples: Examples, predictions: list) -> None:
-        """Write one file of predictions."""
+        """Write one prediction file."""
         prediction_files.write_table(path, examples, predictions, self.format_prediction)
 
     def compute_metrics(self, examples: Examples, predictions: Sequence) -> dict:
-        """The task's metrics in percent, as leaderboards show them, and the number of examples.
+        """Compute the task's metrics in percent, as leaderboards show them, and count the examples.
 
-        A correlation that is undefined, because one side is constant, counts as 0.
+        A correlation that is undefined, because all labels or all predictions are equal, counts as 0.
 
         Raises:
             BertlabError: the examples have no labels.

@@ -1,6 +1,6 @@
 """Masked language modelling: the pre-training loss, and the prediction of masked tokens.
 
-Shape legend: B batch, T tokens, H hidden, P predicted positions, R the [CLS] of every row and then the P positions,
+Shape legend: B batch, T tokens, H hidden, P predicted positions, R [CLS] of every row followed by the P positions,
 M masks, V vocabulary.
 """
 
@@ -27,21 +27,21 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 @dataclass(frozen=True)
 class PretrainingLoss:
-    """The loss of pre-training over a `PairBatch`: mean over masked tokens plus mean over sentence pairs.
+    """The pre-training loss of a `PairBatch`: mean over masked tokens plus mean over sentence pairs.
 
-    Source: Devlin et al. 2019, appendix A.2; for the teacher, Hinton et al. 2015 and Sanh et al. 2019.
+    Source: Devlin et al. 2019, appendix A.2; for distillation, Hinton et al. 2015 and Sanh et al. 2019.
     """
 
     rule: MaskRule
-    """How tokens to mask are chosen; the random choice is made on the device of the batch."""
+    """How the tokens to mask are chosen; the random choice is made on the device of the batch."""
     pair_objective: PairObjectiveName = "next"
     """The sentence-pair objective."""
     left_to_right: bool = False
-    """For a model with causal attention: predict every next token instead of masked ones (section 5.1)."""
+    """For a model with causal attention: predict each token from those before it instead of masking (section 5.1)."""
     teacher: nn.Module | None = None
-    """The teacher of distillation, a model with an MLM output layer over the same vocabulary; None for no teacher."""
+    """The teacher of distillation, a model with an MLM output layer and the same vocabulary; None if there is none."""
     teacher_share: float = 0.5
-    """The weight of the teacher's distribution in the target; the rest is the weight of the original token."""
+    """The weight of the teacher's distribution in the target; the original token has the rest of the weight."""
 
     def make_targets(self, batch) -> tuple:
         """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
@@ -76,11 +76,17 @@ class PretrainingLoss:
 
     @torch.no_grad()
     def _teacher_logits(self, inputs, index_P: torch.Tensor, size: int) -> torch.Tensor | None:
-        """The teacher's logits for the same positions [P, V], padded to the student's vocabulary."""
+        """Compute the teacher's logits for the same positions [P, V]; None without a teacher.
+
+        Args:
+            inputs: the masked batch.
+            index_P: the positions to predict, in the flattened batch.
+            size: V, the number of rows of the student's embedding table.
+        """
         if self.teacher is None:
             return None
         logits = self.teacher.mlm(self.teacher.encode_positions(inputs, index_P))
-        # either embedding table may be padded with a few rows beyond the vocabulary
+        # the embedding tables may be padded beyond the vocabulary, by different numbers of rows
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
@@ -107,7 +113,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Original:
-    """The token that a [MASK] replaced, with the probability that the model assigns to it."""
+    """The token that a [MASK] replaced, and the probability that the model assigns to it."""
 
     token: str
     """The token."""
@@ -126,32 +132,38 @@ class MaskFill:
     position: int
     """The position of the mask among the tokens of the input."""
     start: int
-    """First character of [MASK] in the text."""
+    """The index of the first character of [MASK] in the text."""
     end: int
-    """The character after [MASK]."""
+    """The index of the character after [MASK]."""
     candidates: tuple[Candidate, ...]
     """The most probable tokens, most probable first."""
     original: Original | None = None
-    """The token that the mask replaced, if it is known and a single token; otherwise None."""
+    """The token that the mask replaced; None if it is unknown or not a single token."""
 
 
 def predict_masks(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
 ) -> list[MaskFill]:
-    """Predict the `top_k` most probable tokens for every [MASK], while the other masks stay in the input.
+    """Predict the `top_k` most probable tokens for every [MASK]; all masks stay in the input.
 
     Args:
-        originals: the word that each mask replaced; "" if it is unknown. A word of several tokens counts as unknown.
+        model: the model.
+        tokenizer: its tokenizer.
+        encoding: the input.
+        top_k: the number of tokens to predict for each mask.
+        originals: the words that the masks replaced, in order; "" for an unknown word. A word of several tokens counts
+            as unknown.
 
     Raises:
         MissingHead: the model has no masked-token output layer.
         TextError: there is no [MASK].
+        BertlabError: `top_k` is below 1.
     """
     model.require_head("mlm")
     require_positive(top_k=top_k)
     positions = mask_positions(tokenizer, encoding)
     hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]
-    # an embedding table padded to a round size has rows without a token
+    # the embedding table may be padded, and its last rows then belong to no token
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
     best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
     words = (*originals, *[""] * len(positions))[: len(positions)]
@@ -169,7 +181,7 @@ def predict_masks(
 
 
 def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
-    """The token that a mask replaced; None if the word is empty, has several tokens or is not in the vocabulary."""
+    """Rank the token that a mask replaced; None if `word` is empty, has several tokens or is not in the vocabulary."""
     ids = tokenizer.encode_plain([word])[0] if word else []
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         return None
@@ -201,7 +213,7 @@ class MaskedLMTask(TaskType):
     can_probe = True
 
     def can_predict(self, model: Bert) -> bool:
-        # with causal attention, a model cannot use the text after a mask
+        # a model with causal attention cannot use the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:

@@ -1,4 +1,4 @@
-"""Metrics of predicted labels, values and tags: the metrics of GLUE and KLUE, and entity F1."""
+"""Metrics for predicted labels, values and tags: those of GLUE and KLUE, and entity F1."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from bertlab.tasks.entity_spans import entity_spans
 
 
 def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Share of equal entries.
+    """Compute the share of predictions that equal the label.
 
     >>> accuracy(np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]))
     0.75
@@ -21,7 +21,7 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """F1 of one label; 0 if the label neither occurs nor is predicted (as in scikit-learn).
+    """Compute the F1 of one label; 0 if the label neither occurs nor is predicted (as in scikit-learn).
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
@@ -32,13 +32,13 @@ def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """F1 of the class "value of at least 3", the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
+    """Compute F1 for the class "value of at least 3", the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
     gold, predicted = _as_arrays(gold, predicted)
     return f1(gold >= 3, predicted >= 3)
 
 
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Matthews correlation of any number of labels (Gorodkin 2004); 0 if either side is constant.
+    """Compute the Matthews correlation for any number of labels (Gorodkin 2004); 0 if either argument is constant.
 
     >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     0.5773502691896258
@@ -54,7 +54,7 @@ def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Pearson's r; NaN if either side is constant (as in SciPy).
+    """Compute Pearson's r; NaN if either argument is constant (as in SciPy).
 
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
@@ -67,7 +67,7 @@ def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Spearman's rho: Pearson's r of the ranks, with ties averaged; NaN if either side is constant (as in SciPy).
+    """Compute Spearman's rho: Pearson's r of the ranks, with ties averaged; NaN if either is constant (as in SciPy).
 
     >>> round(spearman(np.array([1, 2, 3]), np.array([10, 20, 400])), 12)
     1.0
@@ -77,7 +77,7 @@ def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of every value from 1; equal values share the mean of their ranks.
+    """Rank the values from 1; equal values get the mean of their ranks.
 
     >>> _ranks(np.array([5, 1, 5])).tolist()
     [2.5, 1.0, 2.5]
@@ -87,14 +87,14 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as arrays; raise DataError if their sizes differ or are 0."""
+    """Convert both arguments to arrays; raise DataError if their lengths differ or are 0."""
     if len(gold) != len(predicted) or not len(gold):
         raise DataError("predictions-count-differs", predictions=len(predicted), rows=len(gold))
     return np.asarray(gold), np.asarray(predicted)
 
 
 def _f1(correct: int, predicted: int, gold: int) -> float:
-    """F1 from counts: 2PR / (P + R); 0 if all counts are 0."""
+    """Compute F1 = 2PR / (P + R) from counts; 0 if all counts are 0."""
     return 2 * correct / (predicted + gold) if predicted + gold else 0.0
 
 
@@ -102,10 +102,10 @@ def _f1(correct: int, predicted: int, gold: int) -> float:
 
 
 def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 of entities, and the mean F1 of the entity types.
+    """Compute precision, recall and F1 of the entities, and the mean over the entity types of their F1.
 
-    A predicted entity is correct if a gold entity has the same type, first and last word. All metrics are fractions in
-    0..1 over all sentences, as `seqeval` computes them by default.
+    A predicted entity is correct if a gold entity has the same type, first word and last word. The counts are summed
+    over all sentences, as `seqeval` does by default, and the metrics are fractions in 0..1.
 
     Args:
         gold: the correct tags of every sentence.
@@ -139,7 +139,9 @@ def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Mean F1 of all tags except O, the second metric of KLUE-NER (Park et al. 2021, section 3.4).
+    """Compute the mean over all tags except O of the tag's F1, the second metric of KLUE-NER.
+
+    Source: Park et al. 2021, section 3.4.
 
     >>> character_f1_macro([["B-PS", "I-PS", "O"]], [["B-PS", "O", "O"]])
     0.5
@@ -152,12 +154,15 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
 
 
 def name_metrics(metrics: dict, split: str, first: bool) -> dict:
-    """Name the metrics of one of several splits: those of the first split keep their names, others get a prefix.
+    """Name the metrics of a split: those of the first split keep their names, those of other splits get a prefix.
 
     >>> name_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
     {'mismatched_accuracy': 71.0}
     """
-    return metrics if first else {f"{split.partition('_')[2] or split}_{name}": v for name, v in metrics.items()}
+    if first:
+        return metrics
+    prefix = split.partition("_")[2] or split
+    return {f"{prefix}_{name}": value for name, value in metrics.items()}
 
 
 LABEL_METRICS = {

@@ -31,14 +31,14 @@ MIN_ROWS_FOR_DISTINCT_TARGETS = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to continue a context."""
+    """One of the texts that may continue a context, with its probability."""
 
     text: str
     """The text."""
     probability: float
-    """Softmax of the scores of all choices, in 0..1."""
+    """The probability in 0..1: softmax over the scores of all choices."""
     score: float
-    """Its logit."""
+    """The logit."""
 
 
 def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
@@ -51,7 +51,9 @@ def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Enco
     """Predict the probability of every choice.
 
     Args:
-        encodings: for each choice, the encoding of the context and this choice.
+        model: the model.
+        choices: the texts of the choices.
+        encodings: for each choice, the encoding of the context and the choice.
         pad_id: the token id of padding.
 
     Raises:
@@ -74,15 +76,15 @@ class MultipleChoiceTask(LabelledTaskType):
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "choice_columns")
     required_flags = ("choice_columns", "text_column")
-    has_confusion_of_labels = True
+    confusion_counts_examples = True
     fixed_columns = True
     loss = staticmethod(choice_loss)
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         if not text and not choices:
             return spec
-        first = text or (spec.text[0] if spec.text else "")
-        return spec.replace(text=(first, *(choices or spec.text[1:])), start="" if choices else spec.start)
+        context = text or (spec.text[0] if spec.text else "")
+        return spec.replace(text=(context, *(choices or spec.text[1:])), start="" if choices else spec.start)
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
         context, columns = read_text(row, spec.text[0]), spec.text[1:]
@@ -146,5 +148,5 @@ class MultipleChoiceTask(LabelledTaskType):
 
 
 def _count_choices(examples: Examples) -> int:
-    """The number of choices, which is the same for every example."""
+    """The number of choices per example, which is the same for all examples."""
     return len(examples[0].texts) - 1

@@ -1,7 +1,7 @@
 """Write predictions in the file format of each benchmark, and read them back.
 
-Tags are written as in CoNLL: a token and its tag on each line, and an empty line between sentences. All other
-predictions are written like those of GLUE (https://gluebenchmark.com/faq): a table of index and prediction, separated
+Tags are written as in CoNLL: a token and its tag on each line, and an empty line between sentences. Labels, values and
+choices are written as in GLUE (https://gluebenchmark.com/faq): a table with the columns index and prediction, separated
 by tabs, or by commas in a .csv file.
 """
 
@@ -26,8 +26,11 @@ def choose_path(
     """Choose the file to write: `out`, or the official file name of the benchmark in the directory `out`.
 
     Args:
+        out: a file or a directory.
+        task: the name of the task, for messages.
         default_name: the file name if the benchmark has no official one.
-        split_index: the index of the split among the task's splits.
+        spec: the task.
+        split_index: the index of the split among the task's validation or test splits.
         number_of_splits: how many splits are written.
 
     Raises:
@@ -41,10 +44,13 @@ def choose_path(
 
 
 def write_table(path: Path, examples: Examples, predictions: Sequence, format_prediction: Callable) -> None:
-    """Write a table of index and prediction; the file is complete or absent.
+    """Write a table with the columns index and prediction; the file is written completely or not at all.
 
     Args:
-        format_prediction: (examples, row, prediction) -> the text of a cell.
+        path: the file.
+        examples: the examples.
+        predictions: one prediction for each example.
+        format_prediction: function: (examples, example, prediction) -> the text of a cell.
 
     Raises:
         BertlabError: the file cannot be written.
@@ -58,7 +64,7 @@ def write_table(path: Path, examples: Examples, predictions: Sequence, format_pr
 
 
 def read_table(path: Path, examples: Examples, parse: Callable) -> list:
-    """Read the predictions of a table, in the order of the examples. Rows are matched by id, not by their order.
+    """Read predictions from a table; its rows are matched with the examples by id, not by order.
 
     Predictions for skipped rows are ignored. If the ids of n skipped rows could not be read, up to n predictions with
     unknown ids are ignored too.
@@ -66,7 +72,11 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     Args:
         path: the file.
         examples: the examples.
-        parse: (cell, examples) -> prediction, or ValueError or IndexError.
+        parse: function: (cell, examples) -> prediction; it raises ValueError, IndexError or OverflowError if the cell
+            is invalid.
+
+    Returns:
+        One prediction for each example, in the order of the examples.
 
     Raises:
         DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not valid for the
@@ -79,7 +89,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
         raise DataError("predictions-without-columns", path=path)
     predictions: dict[str, object] = {}
     expected = {row.id for row in examples}
-    # how many predictions of each id to ignore; the key None counts the skipped rows whose ids could not be read
+    # how many predictions to ignore for each id; the key None counts the skipped rows whose ids could not be read
     ignorable = Counter(row.id for row in examples.skipped)
     for number, row in enumerate(table.rows, 1):
         id = None if is_blank(row.get(id_column)) else str(row[id_column])
@@ -106,7 +116,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
 
 
 def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[str]]) -> None:
-    """Write tags in the format of CoNLL; the file is complete or absent.
+    """Write tags in the format of CoNLL; the file is written completely or not at all.
 
     Raises:
         BertlabError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""A prediction as logits of candidates, which can be recomputed from the hidden states that interventions changed.
+"""A prediction that can be recomputed from changed hidden states, to measure the effect of interventions.
 
 Shape legend: B batch, P positions, H hidden, C candidates.
 """
@@ -14,27 +14,30 @@ from bertlab.text.tokenizers.wordpiece import Encoding
 
 @dataclass(frozen=True)
 class Probe:
-    """A prediction that is computed from the last hidden states of one input."""
+    """A prediction for one input: logits of candidates, computed from hidden states of the last layer."""
 
     kind: str
-    """The task type."""
+    """The name of the task type."""
     encoding: Encoding
     """The input."""
     positions: tuple[int, ...]
-    """The positions of the tokens whose last hidden states are used."""
+    """The positions of the tokens whose hidden states are used."""
     logits: Callable[[torch.Tensor], torch.Tensor]
-    """Hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
+    """Function: hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
     label: Callable[[int], str]
-    """Index of a candidate -> its text."""
+    """Function: index of a candidate -> its text."""
 
 
 def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
-    """Make a probe of an output layer on the pooled hidden state.
+    """Make a probe for an output layer on the pooled hidden state.
 
     Args:
-        head: pooled hidden states [B, H] -> logits [B, C].
-        labels: the names of the candidates.
+        model: the model.
+        kind: the name of the task type.
+        encoding: the input.
+        head: the output layer: pooled hidden states [B, H] -> logits [B, C].
+        labels: the names of the C candidates.
     """
-    # the position that `Bert.pool` reads
+    # this is the position that `Bert.pool` reads
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)

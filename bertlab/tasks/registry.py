@@ -18,7 +18,7 @@ from bertlab.tasks.task_type import FinetuneTaskType, TaskType
 
 
 class TaskTypes(Mapping[str, TaskType]):
-    """Task types by name; old names are found too, but not listed."""
+    """Task types by name; lookup also accepts old names, but iteration does not list them."""
 
     def __init__(self, *task_types: TaskType):
         self._by_name: dict[str, TaskType] = {}
@@ -30,7 +30,7 @@ class TaskTypes(Mapping[str, TaskType]):
         """Add a task type, or replace the task type with the same name."""
         self._by_name[task_type.name] = task_type
         self._names[task_type.name] = task_type.name
-        for alias in task_type.aliases:  # a subclass inherits its parent's aliases, which still mean the parent
+        for alias in task_type.aliases:  # a subclass inherits its parent's aliases, but they still mean the parent
             self._names.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:
@@ -62,7 +62,7 @@ TASK_TYPES = TaskTypes(
 
 
 def register(task_type: TaskType) -> None:
-    """Register a task type from outside the package; its output layer must be a row of `nn.heads.HEADS`."""
+    """Register a task type that is defined outside the package; its output layer must be a row of `nn.heads.HEADS`."""
     TASK_TYPES.add(task_type)
 
 
@@ -77,10 +77,10 @@ def probe_types() -> list[TaskType]:
 
 
 def types_of(model: Bert) -> list[TaskType]:
-    """The task types that a model can predict."""
+    """The task types for which a model can make predictions."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.can_predict(model)]
 
 
 def types_of_command(command: str) -> list[TaskType]:
-    """The task types that a command predicts; `classify` predicts labels and values."""
+    """The task types whose predictions a command makes; `classify`, for example, predicts labels and values."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

@@ -115,14 +115,15 @@ class RegressionTask(LabelledTaskType):
         return predict_value(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
-        """Predict the value of every input.
+        """Predict the values of several inputs.
 
         Args:
-            batches: the R inputs. The first one is the original text; the others are changed versions of it, and the
-                differences of their values from the first explain the prediction.
+            model: the model.
+            batches: the R inputs. The first one is the original text; the others are changed versions of it. How their
+                values differ from the first explains the prediction.
 
         Returns:
-            None, as there is no label, and the predicted value of every input, [R] on the CPU.
+            None, because there is no label, and the predicted value of every input, [R] on the CPU.
         """
         return None, torch.cat([model.regress(model.pool(batch)).float().cpu() for batch in batches])
 

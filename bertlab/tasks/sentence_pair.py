@@ -23,21 +23,21 @@ class PairObjective:
     description: str
     """The name of the objective in `bertlab.json`."""
     head: str
-    """Its output layer, a row of `nn.heads.HEADS`."""
+    """The key of its output layer in `nn.heads.HEADS`."""
     labels: tuple[str, str]
     """The names of labels 0 and 1."""
 
 
 PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
     "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
-    # uses the output layer of NSP, so that the checkpoint is an ordinary BertForPreTraining
+    # SOP uses the output layer of NSP, so that the checkpoint is an ordinary BertForPreTraining
     "order": PairObjective("order", "sentence order", "nsp", ("in order", "swapped")),
     "none": None,
 }
 
 
 def describe_objectives(pair_objective: PairObjectiveName, left_to_right: bool = False) -> list[str]:
-    """The objectives of a pre-training run as `bertlab.json` records them.
+    """List the objectives of a pre-training run as `bertlab.json` records them.
 
     >>> describe_objectives("order")
     ['masked words', 'sentence order']
@@ -57,7 +57,7 @@ class NextSentence:
     """The prediction for a pair of sentences."""
 
     probability: float
-    """The probability of label 0, in 0..1: that B follows A, or that both are in order."""
+    """The probability of label 0, in 0..1: that B follows A (NSP), or that A and B are in order (SOP)."""
     objective: PairObjectiveName = "next"
     """The objective of the checkpoint: "next" (NSP) or "order" (SOP)."""
 
@@ -78,7 +78,12 @@ class NextSentence:
 
 
 def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> NextSentence:
-    """Predict whether sentence B follows A, or whether both are in order.
+    """Predict whether sentence B follows A (NSP), or whether A and B are in order (SOP).
+
+    Args:
+        model: the model.
+        encoding: the tokens of both sentences.
+        objective: the sentence-pair objective that the model was trained with.
 
     Raises:
         MissingHead: the model has no sentence-pair output layer.

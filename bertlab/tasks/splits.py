@@ -8,7 +8,12 @@ from bertlab.text.readers.splits import available_splits, find_split, has_split
 
 
 def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
-    """Choose the first split of a kind, such as validation, that a file or directory has.
+    """Choose the split of a file or directory that has a name, or the first one of a kind.
+
+    Args:
+        source: a file or a directory.
+        split: "validation" or "test" for the first such split of the task that `source` has, or the name of a split.
+        spec: the task, which names its validation and test splits.
 
     Raises:
         DataError: there is no such split.
@@ -21,9 +26,10 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
 
 def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
-    """Find the splits to evaluate during fine-tuning, in --validation or else in the data set of the training rows.
+    """Find the splits to evaluate on during fine-tuning, in --validation or else in the data set of the training rows.
 
     Args:
+        spec: the task.
         data: the path or hub id of --data; None for the task's own data set.
         validation: the path or hub id of --validation, if given.
     """

@@ -16,7 +16,7 @@ _NAME = tyro.conf.arg(metavar="NAME")
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFlags:
-    """The flags that describe a custom task; for a known task they only replace the names of its columns."""
+    """The flags that describe a custom task; for a known task, they only change the names of its columns."""
 
     kind: Annotated[
         str | None,
@@ -32,7 +32,7 @@ class TaskFlags:
     pair_column: Annotated[str | None, _NAME] = None
     """The column of the second text of a pair. It contains the question for span (default `question`)."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """The columns of the choices for multiple_choice: one column for each choice, or one column with lists."""
+    """The columns of the choices for multiple_choice: one column per choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None
     """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
     (default `answers` or `answer`). An answer starts at the character in the column `answer_start` (from 0), if there
@@ -41,12 +41,12 @@ class TaskFlags:
     """The column with a unique id for every row, which messages and prediction files use."""
 
     def spec(self, name: str, recorded: dict | None = None) -> TaskSpec:
-        """The task that these flags describe.
+        """Return the task that these flags describe.
 
         Args:
             name: the name of a known task, or "custom".
-            recorded: the task that a checkpoint was fine-tuned on (see `task_record`), which is used if --type is
-                missing.
+            recorded: the record of the task that a checkpoint was fine-tuned on (see `task_record`). It is used for a
+                custom task if --type is missing.
 
         Raises:
             BertlabError: flags are missing, or do not fit the type of the task.
@@ -101,7 +101,7 @@ def finetune_type(name: str) -> FinetuneTaskType:
 
 
 def spec_of_record(record: dict) -> TaskSpec:
-    """Read the task that a checkpoint's `bertlab.json` records; its type may have an old name.
+    """Convert the record of a task in `bertlab.json` to the task; its type and keys may have old names.
 
     Raises:
         BertlabError: the record is damaged.

@@ -1,7 +1,7 @@
 """The interface of a task type: everything that training, evaluation, exploration, CLI and app need to know about it.
 
-A task type is one module that defines a subclass, and one row of `registry.TASK_TYPES`. Every type is a `TaskType`;
-`FinetuneTaskType` adds what fine-tuning and evaluation need.
+A task type is a subclass of `TaskType` in a module of its own, and a row of `registry.TASK_TYPES`. `FinetuneTaskType`
+extends the interface with what fine-tuning and evaluation need.
 """
 
 from abc import ABC, abstractmethod
@@ -34,21 +34,22 @@ class TaskType(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     """Old names, which are still accepted."""
     head: ClassVar[str]
-    """The output layer, a row of `nn.heads.HEADS`."""
+    """The key of the output layer in `nn.heads.HEADS`."""
     command: ClassVar[str] = ""
-    """The command and, with underscores, the method of `Session` that predicts; "" for none."""
+    """The name of the command that predicts and, with underscores, of the method of `Session`; "" if there is none."""
     page: ClassVar[str] = ""
-    """The page of the app that predicts; "" for none."""
+    """The page of the app that predicts; "" if there is none."""
     can_probe: ClassVar[bool] = False
-    """Whether the type has a `probe`, so that its prediction can be recomputed under interventions."""
+    """Whether the type implements `probe`, so that its prediction can be recomputed under interventions."""
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
     probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether `probe` computes probabilities over all candidates, and the command over only the best ones."""
+    """Whether the probabilities of `probe` are over all candidates, while those of the command are over only the best
+    ones."""
 
     @property
     def hf_class(self) -> str:
-        """The class of `transformers` for a checkpoint with only this output layer."""
+        """The `transformers` class of a checkpoint that has only this output layer."""
         return HEADS[self.head].hf_class
 
     def can_predict(self, model: Bert) -> bool:
@@ -56,39 +57,46 @@ class TaskType(ABC):
         return self.head in model.head_names
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """Make a probe of one prediction, which can be recomputed under interventions; see `probe.Probe`.
+        """Make a probe: one prediction that can be recomputed under interventions; see `probe.Probe`.
 
         Args:
-            pair: the second text, for types that read pairs.
-            mask: the index of the [MASK] to predict, for masked language modelling.
+            model: the model that predicts.
+            tokenizer: its tokenizer.
+            encoding: the input.
+            pair: the second text, for types that read pairs; otherwise None.
+            mask: for masked language modelling, which [MASK] of the text to predict, counted from 0.
+
+        Raises:
+            BertlabError: the type has no probe (`can_probe`).
         """
         raise BertlabError("task-type-without-probe", type=self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """How the rows of a task are read and predicted for evaluation."""
+    """Options for reading and predicting the rows of a task in an evaluation."""
 
     source: str
     """A file, a directory or a hub id."""
     local: bool
     """Whether `source` is the user's own data, which may have only some of the splits of the task's data set."""
     split: str
-    """"validation", "test" or the name of a split."""
+    """"validation" or "test" for all such splits of the task, or the name of one split."""
     task: str
     """The name of the task, for messages and file names."""
     max_tokens: int | None = None
     """Maximum number of tokens in an input; None uses the default of the task type or of the checkpoint."""
     limit: int | None = None
-    """Read only this many rows."""
+    """The number of rows to read; None reads all rows."""
     invalid: InvalidRowAction = "stop"
-    """What happens to an invalid row."""
+    """What to do with an invalid row."""
     threshold: float | None = None
-    """The threshold tau: predict "no answer" if its score exceeds the best answer's by more than tau."""
+    """The threshold tau: predict "no answer" if its score exceeds the best answer's by more than tau. None uses the
+    checkpoint's tau, or tunes it."""
     tune_threshold: bool = False
-    """Whether to tune tau on these rows instead of using the checkpoint's tau."""
+    """Whether to tune tau on these rows if `threshold` is None, instead of using the checkpoint's tau."""
     no_answer: Path | None = None
-    """If the predictions come from a file: another file, with a no-answer score for each question."""
+    """For predictions that are read from a file: another file, with a no-answer score for each question."""
 
 
 class ProgressMetric(NamedTuple):
@@ -114,42 +122,49 @@ class FinetuneTaskType(TaskType):
     progress_metric: ClassVar[ProgressMetric]
     """The metric in the progress bar."""
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `task_flags.TaskFlags` that name its columns, except those of the label and the id."""
+    """The fields of `task_flags.TaskFlags` that name columns of this type, except those of the label and the id."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
     """The fields of `column_flags` that a custom task must set."""
     uses_labels: ClassVar[bool] = False
-    """Whether the output layer has one row for each label."""
+    """Whether the output layer has one output for each label."""
     predicts_value: ClassVar[bool] = False
     """Whether the prediction is a number."""
     scores_no_answer: ClassVar[bool] = False
     """Whether the prediction can be "no answer", which has its own score."""
-    has_confusion_of_labels: ClassVar[bool] = False
+    confusion_counts_examples: ClassVar[bool] = False
     """Whether the confusion matrix counts each example once, so that its `majority_share` is meaningful."""
     count_name: ClassVar[str] = "examples"
-    """The key of the number of rows among the metrics."""
+    """What the rows of a split are called: the key of their number in the results of an evaluation."""
     json_suffix: ClassVar[str] = ".jsonl"
-    """The suffix of the file that rows pasted as JSON are stored in."""
+    """The suffix of the file in which the app stores rows that were pasted as JSON."""
     token_columns: ClassVar[tuple[str, ...]] = ()
-    """Common names of a column of tokens."""
+    """For tagging: common names of the column that contains the tokens."""
     fixed_columns: ClassVar[bool] = False
-    """Whether the columns cannot be chosen in the app."""
+    """Whether the app does not let the user choose the columns."""
     loss: Callable[[nn.Module, object], Loss]
-    """(model, batch) -> Loss."""
+    """The loss function, (model, batch) -> Loss; see `loss.Loss`."""
 
     def default_spec(self) -> TaskSpec:
-        """A custom task of this type with default columns."""
+        """Make a custom task of this type with the default columns."""
         return TaskSpec(kind=self.name, hub_id="", language="", metrics=self.metrics, source="", id="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
-        """Replace the columns of a task by those that the user names."""
+        """Replace the columns of a task with those that the user names.
+
+        Args:
+            spec: the task.
+            text: the column of the text; None if the user does not name one.
+            pair: the column of the second text; None if the user does not name one.
+            choices: the columns of the choices; empty if the user does not name any.
+        """
         if text or pair:
             first = text or (spec.text[0] if spec.text else "")
-            # a text column without a pair column replaces both texts of a pair
+            # without a pair column, a task of text pairs becomes a task of single texts
             return spec.replace(text=(first, pair) if pair else (first,))
         return spec
 
     def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
-        """The settings of this type that `bertlab.json` records in addition."""
+        """Settings of this type that `bertlab.json` records in addition to those of every fine-tuning run."""
         return {}
 
     @abstractmethod
@@ -168,15 +183,22 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions):
-        """Read the examples of one split. They have `name`, `spec`, `labelled`, a length, and `select(rows)`.
+        """Read the examples of one split.
 
         Args:
-            loaded: the checkpoint that will predict, whose labels are used; None if predictions come from a file.
+            spec: the task.
+            split: the name of the split.
+            loaded: the checkpoint that will predict, whose labels are used; None if the predictions are read from a
+                file.
+            options: the source of the rows, and how to read them.
+
+        Returns:
+            A sequence of examples with `name`, `spec`, `labelled` and `select(rows)`, such as `Examples`.
         """
 
     @abstractmethod
     def predict(self, loaded: Checkpoint, examples, options: EvaluationOptions, progress: Callable):
-        """Predict all examples with a checkpoint, in order."""
+        """Predict all examples with a checkpoint; one prediction for each, in order."""
 
     @abstractmethod
     def read_predictions(self, path: Path, examples, options: EvaluationOptions):
@@ -184,11 +206,20 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def write_predictions(self, out: Path, split: str, number_of_splits: int, examples, predictions, options) -> None:
-        """Write predictions in the benchmark's format; the file is complete or absent."""
+        """Write the predictions of one split in the benchmark's format; the file is written completely or not at all.
+
+        Args:
+            out: a file or a directory.
+            split: the name of the split.
+            number_of_splits: how many splits are evaluated; several of them need a directory.
+            examples: the examples of the split.
+            predictions: the predictions, in the form that `predict` returns.
+            options: the `EvaluationOptions`.
+        """
 
     @abstractmethod
     def compute_metrics(self, examples, predictions) -> dict:
-        """Compute the task's metrics in percent, and the number of rows they are over."""
+        """Compute the task's metrics in percent, and count the rows that they are computed over."""
 
     # -- error analysis --------------------------------------------------------------------------------------------
 
@@ -203,7 +234,7 @@ class FinetuneTaskType(TaskType):
             split: the split to read from a directory.
             spec: the task, which names the columns.
             invalid_rows: receives the rows that cannot be read.
-            limits: the largest size and number of rows of a file; see `read_file`.
+            limits: the maximum size and number of rows of a file; see `read_file`.
         """
 
     @abstractmethod
@@ -212,19 +243,27 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> TaskAnalysis:
-        """Predict every example and score each prediction."""
+        """Predict every example, and score the predictions."""
 
     def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
-        """The two texts whose attention is shown for a scored row; the second may be "".
+        """Choose the texts whose attention the app shows for a scored row.
 
         Args:
-            separator: the text between tokens.
-            predict: the method of `Session` named by `command`.
+            row: the scored row.
+            separator: the text to put between the tokens of a tagged sentence.
+            predict: the method of `Session` that `command` names.
+
+        Returns:
+            The first text, and the second text or "".
         """
         return row.texts[0], "".join(row.texts[1:])
 
     # -- prediction of single texts --------------------------------------------------------------------------------
 
     def table_row(self, prediction) -> dict[str, str | float]:
-        """Convert one prediction to the cells of a table, by column."""
+        """Convert one prediction to a row of a table: column -> cell.
+
+        Raises:
+            BertlabError: predictions of this type are not shown in tables.
+        """
         raise BertlabError("task-type-without-table", type=self.name)

@@ -1,4 +1,4 @@
-"""The data of a fine-tuning run: batches, the loss, a model with a new task head, and held-out metrics."""
+"""The data of a fine-tuning run: batches, loss, a model with a new task head, and metrics on held-out rows."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -23,15 +23,17 @@ HELD_OUT_OF_TRAINING = "rows drawn from the training set"
 
 
 class Share(NamedTuple):
-    """The rows of every batch that this process reads: every `processes`-th row, starting at `rank`."""
+    """The part of every batch that a process reads: every `processes`-th row, starting at row `rank`."""
 
     rank: int = 0
+    """The index of the process."""
     processes: int = 1
+    """The number of processes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How the rows of a fine-tuning run are read."""
+    """Options for reading the rows of a fine-tuning run."""
 
     data: str | None
     """A file, a directory or a hub id; None uses the task's own data set."""
@@ -40,65 +42,73 @@ class TrainingOptions:
     max_tokens: int
     """Maximum number of tokens in an input."""
     hold_out: float = 0.0
-    """The share of the training rows to hold out if there is no validation split."""
+    """The fraction of the training rows to hold out if there is no validation split; 0 holds out none."""
     stride: int = 128
     """For passages: the number of tokens between the starts of two windows."""
     make_unanswerable: float | None = None
-    """For questions: how many unanswerable questions to generate for each answerable one."""
+    """For questions: how many unanswerable questions to generate per answerable one; None generates none."""
     invalid: InvalidRowAction = "stop"
-    """What happens to an invalid row."""
+    """What to do with an invalid row."""
     seed: int = 0
     """Seed of all random choices."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Everything that a fine-tuning run reads."""
+    """The data of a fine-tuning run, and the functions that depend on it."""
 
     task_type: "FinetuneTaskType"
     """The type of the task."""
     spec: TaskSpec
-    """The task, with the language and metrics that these rows determine."""
+    """The task; its language and metrics may have been determined from the rows."""
     loaded: Checkpoint
     """The checkpoint that the run starts from."""
     labels: tuple[str, ...]
     """The labels of the new task head; () for a task head without labels."""
     make_batches: Callable[[int, int, tuple[int, int]], ShuffledSampler]
-    """(batch size, seed, `Share` of this process) -> endless batches."""
+    """Function: (batch size, seed, `Share` of this process) -> endless batches."""
     measure: Callable[[Bert, int | None, Callable], dict] | None
-    """(model, maximum number of rows or None, progress) -> metrics on the held-out rows; None without such rows."""
+    """Function: (model, maximum number of rows or None, progress) -> metrics on the held-out rows. None if there are no
+    such rows."""
     facts: dict
-    """Facts about these rows that `bertlab.json` records."""
+    """Facts about the rows that `bertlab.json` records."""
     options: TrainingOptions
-    """How the rows were read."""
+    """The options that the rows were read with."""
     digest: int
-    """A checksum of the tokens and targets, in their order."""
+    """A checksum of the tokens and targets; it depends on their order."""
     build: Callable[[float], nn.Module] | None = None
-    """dropout rate -> the model to train, if it has other weights than an encoder and a task head (`nn.bilstm`). A
-    checkpoint cannot store such weights, so the run then saves only its metrics and log."""
+    """Function: dropout rate -> the model to train, for a model that is not an encoder with a task head (`nn.bilstm`).
+    A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model is an encoder
+    with a task head."""
 
     @property
     def loss(self) -> Callable:
-        """The loss of the task type."""
+        """The loss function of the task type."""
         return self.task_type.loss
 
     @property
     def fingerprint(self) -> dict:
-        """Identifies the training rows, so that a run is not resumed with other rows."""
+        """A fingerprint of the training rows, so that a run cannot be resumed with different rows."""
         return {"examples": self.facts["examples"], "digest": self.digest}
 
     def new_model(self, dropout: float) -> nn.Module:
-        """The model that training begins with."""
+        """Make the model that training starts from."""
         if self.build is not None:
             return self.build(dropout)
         return add_task_head(self.loaded.model, self.task_type.head, dropout, self.labels)
 
 
 def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
-    """Put a new task head with random weights on an encoder, without the output layers of pre-training.
+    """Make a model from an encoder and a new task head with random weights, without the encoder's other output layers.
 
-    A task head with the same name and labels keeps its weights, so that, for example, a model of SQuAD v1.1 can be
-    fine-tuned further on v2.0.
+    If the encoder already has a task head with this name and these labels, the weights of the head are copied too. A
+    model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
+
+    Args:
+        encoder: the model whose weights are copied.
+        head: the key of the task head in `nn.heads.HEADS`.
+        dropout: the dropout rate of the new model.
+        labels: the labels of the task head; () for a task head without labels.
     """
     config = encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
     model = FastBert(config, heads=[head])
@@ -110,8 +120,8 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
     }
     model.load_state_dict(weights, strict=False)
     if not keeps_head:
-        # The seed also depends on the encoder. Otherwise a checkpoint that was fine-tuned with the same seed would get
-        # the weights that its old task head started from.
+        # The seed also depends on the weights of the encoder. Otherwise, fine-tuning a fine-tuned checkpoint with the
+        # same seed would start from the same task head as the first fine-tuning.
         with torch.random.fork_rng([]):
             torch.manual_seed(torch.initial_seed() + zlib.crc32(model.pooler.dense.weight.detach().numpy().tobytes()))
             model.heads.apply(model.initialise_weights)
@@ -119,7 +129,7 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
 
 
 def checksum(arrays: Sequence[np.ndarray]) -> int:
-    """Compute the CRC-32 of several arrays; it depends on the order of tokens, rows and targets."""
+    """Compute the CRC-32 of the concatenated bytes of several arrays."""
     value = 0
     for array in arrays:
         value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)

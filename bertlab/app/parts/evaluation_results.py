@@ -33,7 +33,7 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
     cells = "".join(f"<div><b>{value}</b><span>{t(f'metric-{name}')}</span></div>" for name, value in texts.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(describe_coverage(analysis))
-    if analysis.confusion and finetune_type(analysis.spec.kind).has_confusion_of_labels:
+    if analysis.confusion and finetune_type(analysis.spec.kind).confusion_counts_examples:
         st.caption(t("evaluation-majority", share=analysis.confusion.majority_share))
     if analysis.invalid_rows:
         _show_invalid_rows([error_text(error) for error in analysis.invalid_rows])
@@ -82,7 +82,7 @@ def _draw_confusion_matrix(checkpoint: sessions.Checkpoint, analysis: calls.Expr
     """Draw the confusion matrix, with a field to choose one of its cells. Return the rows of that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
-    counts_labels = finetune_type(analysis.result.spec.kind).has_confusion_of_labels
+    counts_labels = finetune_type(analysis.result.spec.kind).confusion_counts_examples
     st.caption(t("evaluation-confusion-lead" if counts_labels else "evaluation-confusion-entities-lead"))
     place = st.container()  # the chart stands above the field, but it is drawn later because it marks the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))

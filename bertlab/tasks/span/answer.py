@@ -1,4 +1,4 @@
-"""Answer questions about passages with a model: one question, or the rows of a data set.
+"""Answer questions about passages with a model: a single question, or all questions of a data set.
 
 Shape legend: T tokens, K windows of one question, P tokens of the passage in a window, S spans, W words.
 """
@@ -18,19 +18,19 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
 
 N_BEST = 20  # as in run_squad.py
-QUESTIONS_AT_ONCE = 512  # questions whose windows are held in memory together
+QUESTIONS_AT_ONCE = 512  # how many questions are processed together, which bounds the memory for their windows
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A span of the passage."""
+    """A span of the passage that may answer the question."""
 
     text: str
-    """passage[start:end]."""
+    """The text of the span: passage[start:end]."""
     start: int
-    """Its first character in the passage."""
+    """The index of its first character in the passage."""
     end: int
-    """The character after it."""
+    """The index of the character after its last."""
     score: float
     """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     probability: float
@@ -44,26 +44,26 @@ class Answers:
     answers: tuple[Answer, ...]
     """The best spans, best first."""
     no_answer_score: float
-    """Start logit plus end logit of [CLS] (S.C + E.C in the paper), minimum over the windows."""
+    """Start logit plus end logit of [CLS] (S.C + E.C in the paper); the minimum over the windows."""
     no_answer_probability: float
-    """The probability of "no answer": softmax of its score and the scores of the spans."""
+    """The probability of "no answer": softmax over its score and the scores of the best spans."""
     words: tuple[tuple[int, int], ...]
-    """The first character of every word of the passage, and the character after its last."""
+    """The words of the passage: for each, (first character, character after the last)."""
     start_probs: tuple[float, ...]
-    """For each word, the probability that the answer starts there: softmax over the best window, 0 outside of it."""
+    """For each word, the probability that the answer starts in it: softmax over the best window, 0 outside of it."""
     end_probs: tuple[float, ...]
-    """For each word, the probability that the answer ends there, computed in the same way."""
+    """For each word, the probability that the answer ends in it, computed in the same way."""
     windows: tuple[tuple[int, int], ...]
-    """The part of the passage in each window: its first character, and the character after its last."""
+    """The part of the passage in each window: (first character, character after the last)."""
     best_window: int
     """The index of the window that contains the best answer."""
     null_threshold: float | None = None
-    """The threshold tau: the prediction is "no answer" if `no_answer_margin` exceeds it. None for a model that always
+    """The threshold tau: the prediction is "no answer" if `no_answer_margin` exceeds it. None if the model always
     answers."""
 
     @property
     def no_answer_margin(self) -> float:
-        """No-answer score minus the best span's score (Devlin et al. 2019, section 4.3); inf without a span."""
+        """No-answer score minus the best span's score (Devlin et al. 2019, section 4.3); inf if there is no span."""
         return self.no_answer_score - self.answers[0].score if self.answers else float("inf")
 
     @property
@@ -73,7 +73,7 @@ class Answers:
 
     @property
     def text(self) -> str:
-        """The best answer; "" for no answer."""
+        """The text of the best answer; "" if the prediction is "no answer"."""
         return "" if self.refused or not self.answers else self.answers[0].text
 
 
@@ -84,13 +84,13 @@ class SpanReading:
     passage: str
     """The passage."""
     windows: list[Window]
-    """The windows, one input of the model each."""
+    """The windows of the passage; each is one input of the model."""
     start_KT: list[np.ndarray]
     """Start logits of every token, one array for each window."""
     end_KT: list[np.ndarray]
     """End logits of every token, one array for each window."""
     decoded: Decoded
-    """The spans decoded from these logits."""
+    """The best spans according to these logits."""
 
 
 def read_passage(
@@ -106,22 +106,25 @@ def read_passage(
     batch_size: int = 8,
     progress: Callable = iter,
 ) -> SpanReading:
-    """Compute the logits of every window of a question; see `Session.answer` for the arguments and errors."""
+    """Compute the logits of every window of a question, and decode them.
+
+    See `Session.answer` for the arguments and errors.
+    """
     model.require_head("span")
     require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
-    inputs = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     start_KT, end_KT = score_spans(
-        inputs, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
+        windows, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
     )
-    # at least N_BEST spans, so that a probability does not depend on the number of requested answers
-    decoded = decode_spans(inputs, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
-    return SpanReading(passage, inputs, start_KT, end_KT, decoded)
+    # always at least N_BEST spans, so that probabilities do not depend on a smaller number of requested answers
+    decoded = decode_spans(windows, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
+    return SpanReading(passage, windows, start_KT, end_KT, decoded)
 
 
 def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
-    """The best answers of a `SpanReading`, with probabilities."""
-    decoded, inputs = reading.decoded, reading.windows
+    """Select the `n_best` best answers of a `SpanReading`, and compute their probabilities."""
+    decoded, windows = reading.decoded, reading.windows
     *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
     best = decoded.spans[0].window if decoded.spans else 0
     words_W = find_words(reading.passage)
@@ -133,26 +136,26 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
         no_answer_score=decoded.no_answer_score,
         no_answer_probability=float(no_answer_probability),
         words=tuple(words_W),
-        start_probs=_sum_by_word(inputs[best], softmax(reading.start_KT[best]), words_W),
-        end_probs=_sum_by_word(inputs[best], softmax(reading.end_KT[best]), words_W),
-        windows=tuple(shown_characters(window) for window in inputs),
+        start_probs=_sum_by_word(windows[best], softmax(reading.start_KT[best]), words_W),
+        end_probs=_sum_by_word(windows[best], softmax(reading.end_KT[best]), words_W),
+        windows=tuple(window_characters(window) for window in windows),
         best_window=best,
     )
 
 
-def shown_characters(window: Window) -> tuple[int, int]:
-    """The part of the passage in a window: its first character, and the character after its last."""
+def window_characters(window: Window) -> tuple[int, int]:
+    """Return the part of the passage in a window: (first character, character after the last)."""
     offsets_P2 = window.offsets_T2[window.passage]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])
 
 
 def _sum_by_word(window: Window, probs_T: np.ndarray, words_W: list[tuple[int, int]]) -> tuple[float, ...]:
-    """The probabilities of a window's tokens, summed for each word of the whole passage."""
+    """Sum the probabilities of a window's tokens for each word of the whole passage."""
     starts_W = np.array([start for start, _ in words_W], np.int64)
     begin_P, end_P = window.offsets_T2[window.passage].T
     word_P = np.searchsorted(starts_W, begin_P, side="right") - 1
-    counted_P = (word_P >= 0) & (end_P > begin_P)
-    return tuple(np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist())
+    in_word_P = (word_P >= 0) & (end_P > begin_P)
+    return tuple(np.bincount(word_P[in_word_P], probs_T[window.passage][in_word_P], minlength=len(starts_W)).tolist())
 
 
 def answer_questions(
@@ -168,8 +171,13 @@ def answer_questions(
     """Find the best spans for every question of a data set, in order.
 
     Args:
+        model: a model with a span output layer.
+        tokenizer: its tokenizer.
         rows: questions with the columns of SQuAD; see `tasks.span.squad`.
-        progress: wraps the iterable of batches of questions, as `tqdm` does.
+        max_tokens: maximum number of tokens in a window.
+        stride: number of passage tokens between the starts of two windows.
+        batch_size: number of windows in a batch.
+        progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
     device = device_of(model)
     max_tokens = min(max_tokens, model.config.max_positions)
@@ -181,8 +189,8 @@ def answer_questions(
     with inference(model):
         for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
             chunk = rows[first : first + QUESTIONS_AT_ONCE]
-            inputs = make_span_windows(
+            windows = make_span_windows(
                 tokenizer, [row["question"] for row in chunk], [row["context"] for row in chunk], max_tokens, stride
             )
-            decoded += decode_all(inputs, *score_spans(inputs, compute_logits, tokenizer.pad_id, batch_size))
+            decoded += decode_all(windows, *score_spans(windows, compute_logits, tokenizer.pad_id, batch_size))
     return decoded

@@ -1,9 +1,9 @@
 """Decode start and end logits into the best spans of a passage and the score of "no answer".
 
-No model is needed here: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py` of
-google-research/bert.
+This module needs no model: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py`
+of google-research/bert.
 
-Shape legend: T tokens of a window, W windows, P tokens of the passage in a window, I starts, J ends.
+Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ class Span:
     """A span of the passage."""
 
     start: int
-    """Its first character in the passage."""
+    """The index of its first character in the passage."""
     end: int
-    """The character after it."""
+    """The index of the character after its last."""
     text: str
-    """passage[start:end]."""
+    """The text of the span: passage[start:end]."""
     score: float
     """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     window: int
@@ -37,16 +37,16 @@ class Decoded:
     spans: tuple[Span, ...]
     """The n best spans, best first; no two have the same text."""
     no_answer_score: float
-    """Start logit plus end logit of [CLS] (S.C + E.C in the paper), minimum over the windows."""
+    """Start logit plus end logit of [CLS] (S.C + E.C in the paper); the minimum over the windows."""
 
     @property
     def text(self) -> str:
-        """The text of the best span; "" without a span."""
+        """The text of the best span; "" if there is no span."""
         return self.spans[0].text if self.spans else ""
 
     @property
     def no_answer_margin(self) -> float:
-        """No-answer score minus the best span's score; above the threshold tau the answer is "" (section 4.3)."""
+        """No-answer score minus the best span's score; above the threshold tau, the prediction is "no answer"."""
         return self.no_answer_score - self.spans[0].score if self.spans else float("inf")
 
 
@@ -58,16 +58,19 @@ def decode_spans(
     n_best: int = 20,
     max_answer_tokens: int = 30,
 ) -> Decoded:
-    """Find the best spans of one question among the pairs of the `n_best` starts and ends of each window.
+    """Find the best spans of one question among all pairs of the `n_best` best starts and ends of each window.
 
-    A start is a passage token that no other window shows with more context. An end is a passage token at or after the
-    start, so that the span has at most `max_answer_tokens` tokens. Only the best of several spans with the same text is
-    returned. Equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends
-    include only tokens that can start or end an answer.
+    A start must be a passage token that no other window contains with more context. An end must be a passage token at
+    or after the start. Of several spans with the same text, only the best is returned. Equal scores are ordered by
+    window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends include only tokens that can start or
+    end an answer.
 
     Args:
+        windows: the windows of the question.
         start_logits, end_logits: one array for each window, [T] or longer; the rest is padding and is ignored.
         passage: the text that the windows were made from; answers are parts of it.
+        n_best: maximum number of spans, and of starts and ends to combine in each window.
+        max_answer_tokens: maximum number of tokens in a span.
     """
     no_answer, columns = float("inf"), []
     for k, (window, starts, ends) in enumerate(zip(windows, start_logits, end_logits, strict=True)):
@@ -103,16 +106,16 @@ def decode_all(
     n_best: int = 20,
     max_answer_tokens: int = 30,
 ) -> list[Decoded]:
-    """Decode every question of a data set with `decode_spans`; the logits are one array for each window."""
+    """Decode every question of a data set with `decode_spans`; there is one array of logits for each window."""
     if not len(windows) == len(start_logits) == len(end_logits):
         raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
     decoded = []
     for question in range(len(windows.passage_Q)):
-        of_question = windows.of_question(question)
+        rows = windows.of_question(question)
         decoded.append(
             decode_spans(
-                windows[of_question], start_logits[of_question], end_logits[of_question], windows.passage(question),
-                n_best, max_answer_tokens,
+                windows[rows], start_logits[rows], end_logits[rows], windows.passage(question), n_best,
+                max_answer_tokens,
             )
         )  # fmt: skip
     return decoded

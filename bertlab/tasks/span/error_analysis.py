@@ -11,29 +11,33 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import Group, ScoredRow, TaskAnalysis
+from bertlab.tasks.inference import softmax
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.decoding import Decoded
 from bertlab.tasks.span.metrics import answer_f1, choose_script, drop_empty_golds, exact_match, score_with_threshold
 
-QUESTIONS_AT_ONCE = 16  # the progress bar advances after so many questions
+QUESTIONS_AT_ONCE = 16  # after how many questions the progress bar is updated
 SHOWN_METRICS = (
     "rouge_w", "f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_rouge_w", "best_f1", "null_threshold",
     "total",
 )  # fmt: skip
 
-# (maximum number of words, name of the group)
+# (maximum number of words in an answer, name of the group); longer answers are in the group _LONGEST
 _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
+_LONGEST = "9+"
 
 
 def analyse_questions(
     loaded: Checkpoint, rows: Sequence[dict], spec: TaskSpec, max_tokens: int, progress: Callable
 ) -> TaskAnalysis:
-    """Answer questions and score every answer.
+    """Answer questions, and score every answer.
 
     Args:
+        loaded: the checkpoint that answers.
         rows: questions with the columns of SQuAD.
+        spec: the task.
         max_tokens: the window length in tokens, unless the checkpoint was fine-tuned with longer windows.
-        progress: wraps the iterable of batches, as `tqdm` does.
+        progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
     script = choose_script(spec)
     unanswerable = any(not row["answers"]["text"] for row in rows)
@@ -66,10 +70,10 @@ def _group_questions(
 ) -> dict[str, tuple[Group, ...]]:
     """Group questions by question word and by length of the answer."""
     by_word, by_length = defaultdict(list), defaultdict(list)
-    for number, row in enumerate(scored_rows):
-        by_word[question_word(row.texts[0], language)].append(number)
-        by_length[_length_group(row.gold)].append(number)
-    order = [name for _, name in _LENGTHS] + ["9+"]
+    for index, row in enumerate(scored_rows):
+        by_word[question_word(row.texts[0], language)].append(index)
+        by_length[_length_group(row.gold)].append(index)
+    order = [name for _, name in _LENGTHS] + [_LONGEST]
     groups = {
         "question": sorted(by_word.items(), key=lambda item: -len(item[1])),
         "length": [(name, by_length[name]) for name in order if name in by_length],
@@ -81,20 +85,19 @@ def _group_questions(
 
 
 def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, script: str) -> float:
-    """The probability of the gold answers: softmax over the best spans and, for v2.0, "no answer"."""
+    """Compute the probability of the gold answers: softmax over the best spans and, for v2.0, "no answer"."""
     candidates = [(span.text, span.score) for span in spans.spans]
     if unanswerable:
         candidates.append(("", spans.no_answer_score))
-    scores = np.array([value for _, value in candidates])
-    if not len(scores):
+    if not candidates:
         return 0.0
-    shares = np.exp(scores - scores.max())
+    probabilities = softmax([score for _, score in candidates])
     is_correct = [any(exact_match(text, gold, script) for gold in golds) for text, _ in candidates]
-    return float(shares[is_correct].sum() / shares.sum())
+    return float(probabilities[is_correct].sum())
 
 
 def question_word(question: str, language: str = DEFAULT) -> str:
-    """Find the question word of a question; "" for a question without one.
+    """Find the question word of a question; "" if it has none.
 
     >>> question_word("In how many years?"), question_word("To whom?"), question_word("Name the mill.")
     ('how many', 'who', '')
@@ -106,14 +109,14 @@ def question_word(question: str, language: str = DEFAULT) -> str:
 
 @cache
 def _question_words(language: str) -> dict[str, str]:
-    """Question words with the patterns that match them, the most specific first."""
+    """Read the question words of a language and the patterns that match them, the most specific first."""
     return read_data("question_words", language)
 
 
 def _length_group(answer: str) -> str:
-    """The name of the length group of an answer, such as "3-4"."""
+    """Find the length group of an answer, such as "3-4"."""
     words = len(answer.split())
-    return next((name for max_words, name in _LENGTHS if words <= max_words), "9+")
+    return next((name for max_words, name in _LENGTHS if words <= max_words), _LONGEST)
 
 
 def _score_group(

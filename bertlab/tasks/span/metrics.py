@@ -1,4 +1,4 @@
-"""Metrics of predicted answers: exact match, F1 and ROUGE-W, as the scripts of SQuAD, KorQuAD and KLUE compute them."""
+"""Metrics for predicted answers: exact match, F1 and ROUGE-W, computed as in the scripts of SQuAD, KorQuAD and KLUE."""
 
 import math
 import re
@@ -28,7 +28,7 @@ def normalise_answer(text: str) -> str:
 
 
 def normalise_korean_answer(text: str) -> str:
-    """Normalise an answer as KorQuAD does: as in SQuAD, but quotes and brackets become spaces and articles are kept.
+    """Normalise an answer as KorQuAD does: like SQuAD, but quotes and brackets become spaces, and articles remain.
 
     Source: evaluate-korquad_v1.0.py (Lim et al. 2019, arXiv 1909.07005).
 
@@ -39,9 +39,9 @@ def normalise_korean_answer(text: str) -> str:
 
 
 def normalise_klue_answer(text: str) -> str:
-    """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets are kept.
+    """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets remain.
 
-    The script of KLUE intends to remove Korean brackets too, but its pattern only matches all of them in a row.
+    KLUE's script means to remove Korean brackets too, but its pattern only matches all of them in one fixed sequence.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
@@ -73,7 +73,7 @@ def choose_script(spec: TaskSpec) -> str:
 
 
 def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
-    """1.0 if both are equal after normalisation, else 0.0.
+    """Return 1.0 if both answers are equal after normalisation, otherwise 0.0.
 
     >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
     (1.0, 0.0)
@@ -83,11 +83,13 @@ def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
 
 
 def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str = "squad") -> float:
-    """F1 of the words that `prediction` and `gold` have in common; of their characters in Korean.
+    """Compute the F1 of the words, or in Korean the characters, that `prediction` and `gold` have in common.
 
     Args:
-        both_empty: the score of two answers without any word: 0 in the script of v1.1, 1 in the script of v2.0.
-        script: "squad" counts words, "korquad" and "klue" characters.
+        prediction: the predicted answer.
+        gold: the correct answer.
+        both_empty: the score if neither answer has any word: 0 in the script of v1.1, 1 in the script of v2.0.
+        script: "squad" counts words; "korquad" and "klue" count characters.
 
     >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
     0.4
@@ -101,22 +103,22 @@ def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str =
 
 
 def rouge_w(prediction: str, gold: str) -> float:
-    """KLUE-MRC's ROUGE-W: F1 of the longest common run of characters, spaces included; 1 if both are empty.
+    """Compute KLUE-MRC's ROUGE-W: F1 of the longest common substring, including spaces; 1 if both answers are empty.
 
-    The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours runs; KLUE's script counts
-    only the longest run. One difference from the script: in answers of 200 characters and more, its `difflib` ignores
-    frequent characters, and this function does not.
+    The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours consecutive matches. The
+    script of KLUE counts only the longest common substring. One difference from the script: in answers of 200 or more
+    characters, its call of `difflib` ignores frequent characters, and this function does not.
 
     Source: as for `normalise_klue_answer`; Park et al. 2021, section 3.7.
 
-    >>> rouge_w("파란 주전자", "주전자")  # a run of 3 characters; 6 predicted, 3 gold
+    >>> rouge_w("파란 주전자", "주전자")  # a substring of 3 characters; 6 predicted, 3 gold
     0.6666666666666666
     """
     predicted, expected = normalise_klue_answer(prediction), normalise_klue_answer(gold)
     if not predicted and not expected:
         return 1.0
-    run = SequenceMatcher(None, predicted, expected, autojunk=False).find_longest_match().size
-    return _f1(run, len(predicted), len(expected))
+    common = SequenceMatcher(None, predicted, expected, autojunk=False).find_longest_match().size
+    return _f1(common, len(predicted), len(expected))
 
 
 def _f1(common: int, predicted: int, expected: int) -> float:
@@ -131,8 +133,8 @@ def drop_empty_golds(golds: Iterable[str], script: str) -> list[str]:
     return [gold for gold in golds if NORMALISERS[script](gold)] or [""]
 
 
-def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
-    """Every metric of the script for one question; each is the best over the gold answers."""
+def _score_answer(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
+    """Compute every metric of the script for one question; each is the maximum over the gold answers."""
     scores = {
         "exact_match": max(exact_match(prediction, gold, script) for gold in golds),
         "f1": max(answer_f1(prediction, gold, both_empty, script) for gold in golds),
@@ -150,28 +152,29 @@ def score_squad(
 ) -> dict[str, float]:
     """Score answers by exact match and F1 in percent, as SQuAD's `evaluate-v1.1.py` and `evaluate-v2.0.py` do.
 
-    Each question counts with its best score over its gold answers. A question without a prediction scores 0 in v1.1; in
-    v2.0 it is excluded, as in the script.
+    The score of a question is its best score over the gold answers. As in the scripts, a question without a prediction
+    scores 0 in v1.1, and is excluded in v2.0.
 
     Args:
-        predictions: question id -> predicted answer, "" for no answer.
-        golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 a row without answers
-            counts as unanswerable, also in a test set whose answers are all hidden; call
+        predictions: question id -> predicted answer; "" means "no answer".
+        golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0, a row without
+            answers counts as unanswerable, even in a test set whose answers are all hidden; call
             `tasks.span.squad.is_labelled` first to exclude such a set.
-        no_answer: v2.0 only: a score for each id; higher means less likely to have an answer (a probability or a margin
-            of logits).
-        threshold: v2.0 only: a question whose no_answer score is above it counts as answered "".
+        version: "1.1" or "2.0".
+        no_answer: v2.0 only: question id -> no-answer score (a probability or a margin of logits). A higher score means
+            that an answer is less likely.
+        threshold: v2.0 only: if the no-answer score of a question is above it, the prediction counts as "".
         script: the script that defines how answers are compared: "squad", "korquad" or "klue"; see `choose_script`.
 
     Returns:
-        exact_match, f1 and, with the script of KLUE, rouge_w; total, the number of questions; missing, the number of
-        questions without a prediction. For v2.0 also the metrics and totals of the questions with and without an answer
-        (has_answer_*, no_answer_*). With `no_answer` also the best metrics at any threshold (best_exact_match, best_f1,
-        best_rouge_w) and these thresholds (best_*_threshold).
+        exact_match, f1 and, with the script of KLUE, rouge_w; total, the number of questions that were scored; missing,
+        the number of questions without a prediction. For v2.0 also the metrics and totals of the questions with and
+        without an answer (has_answer_*, no_answer_*). With `no_answer` also the best metrics at any threshold
+        (best_exact_match, best_f1, best_rouge_w), and the thresholds that lead to them (best_*_threshold).
 
     Raises:
-        DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, or a question
-            has no no-answer score.
+        DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, a question has
+            no no-answer score, or there is a threshold but no such scores.
 
     >>> golds = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
     >>> score_squad({"q": "Iron kettle"}, golds)
@@ -196,7 +199,7 @@ def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], scr
         if len(unanswerable) == len(answers):
             raise DataError("questions-without-answers", id=unanswerable[0])
         raise DataError("question-without-answer", id=unanswerable[0])
-    rows = [_scores(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
+    rows = [_score_answer(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
     return {name: 100 * sum(scores[name] for scores in rows) / len(answers) for name in rows[0]}
 
 
@@ -212,8 +215,8 @@ def _squad_v2(
         raise DataError("threshold-needs-scores")
     if no_answer is not None and (unscored := [id for id in ids if id not in no_answer]):
         raise DataError("no-answer-scores-missing", count=len(unscored), first=unscored[0])
-    # as in the script, gold answers without any word are dropped, and "" is correct if none remains
-    rows = [_scores(predictions[id], drop_empty_golds(answers[id], script), 1.0, script) for id in ids]
+    # as in the script, gold answers without any word are dropped, and "" is correct if no gold answer remains
+    rows = [_score_answer(predictions[id], drop_empty_golds(answers[id], script), 1.0, script) for id in ids]
     scores = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     has_answer = np.array([bool(answers[id]) for id in ids])
     metrics: dict[str, float] = {}
@@ -235,15 +238,16 @@ def _squad_v2(
 
 
 def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
-    """Find the best score in percent and its threshold, as `find_best_thresh` of the official script does.
+    """Find the best score in percent and the threshold that leads to it, as `find_best_thresh` of the script does.
 
-    When the threshold rises above the margin of a question, its prediction replaces the answer "".
+    The search begins with a threshold below all margins, where every answer is "". Whenever the threshold rises above
+    the margin of a question, its prediction replaces the answer "".
     """
     order = np.argsort(margin, kind="stable")
     gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
     score_sums = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
     best = int(score_sums.argmax())
-    # the script returns 0 for "answer no question", which is right for probabilities but not for negative margins
+    # if answering no question is best, the script returns 0, which is right for probabilities, not for negative margins
     below_all_margins = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
     return float(100 * score_sums[best] / len(raw)), float(margin[order[best - 1]]) if best else below_all_margins
 
@@ -255,11 +259,13 @@ def score_with_threshold(
     spec: TaskSpec,
     threshold: float | None = None,
 ) -> dict[str, float]:
-    """Score a model's answers; in v2.0 the answer is "no answer" if the margin exceeds the threshold tau.
+    """Score a model's answers; in v2.0 the prediction is "no answer" if the margin exceeds the threshold tau.
 
     Args:
-        answers: the best span of each question, by id.
-        margins: no-answer score minus the best span's score, by id.
+        answers: question id -> the text of the best span.
+        margins: question id -> no-answer score minus the best span's score.
+        rows: questions with the columns of SQuAD.
+        spec: the task.
         threshold: tau; None tunes it on these rows for the best F1 (ROUGE-W for KLUE-MRC), as section 4.3 of the paper
             does on the dev set.
 

@@ -1,9 +1,9 @@
 """Read questions and predicted answers from files: SQuAD's nested JSON, or tables.
 
 A question is read as {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in
-the hub's `rajpurkar/squad` and `squad_v2`. A question without answers is unanswerable, or belongs to a test set. Two
-more keys are added: "where" (the file, the number of the row from 1, and the id or None), which errors use to name the
-row, and "is_impossible" if the file has it.
+`rajpurkar/squad` and `squad_v2` on the hub. A question without answers is unanswerable, or belongs to a test set with
+hidden answers. Two more keys are added: "where" (the file, the number of the row from 1, and the id or None), with
+which errors name the row; and "is_impossible" (True), if the file marks the question as unanswerable.
 """
 
 import math
@@ -28,17 +28,17 @@ def read_squad(
     """Read the questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of a table with one question per row.
 
     Args:
-        path: SQuAD's JSON, gzipped or not; or Parquet, CSV, TSV, JSON lines, a JSON list.
-        invalid_rows: receives invalid questions: without question or passage, with a repeated id, or with malformed
-            answers; None stops at the first.
+        path: SQuAD's JSON, gzipped or not; or a table as Parquet, CSV, TSV, JSON lines or a JSON list.
+        invalid_rows: receives the invalid questions: those without question or passage, with a repeated id, or with
+            malformed answers. None stops at the first.
         spec: the names of a table's columns. The column of the answer contains SQuAD's answers, a text or a list of
-            texts. A text starts at the character in the column answer_start (from 0), or else where it first occurs. If
-            it does not occur, its start is -1: the answer is used for evaluation, but `windows.select_trainable_rows`
-            excludes it from training.
-        training: whether at least one question needs an answer.
+            texts. A text starts at the character in the column answer_start (from 0) or, without it, where the text
+            first occurs. If it does not occur, its start is -1: the answer is used for evaluation, but
+            `windows.select_trainable_rows` excludes it from training.
+        training: whether at least one question must have an answer.
 
     Raises:
-        DataError: the file is missing, damaged or has another format; the message names the first invalid place.
+        DataError: the file is missing or damaged, or has a different format; the message names the first invalid place.
     """
     return _read_files(str(path), (Path(path),), invalid_rows, spec, training)
 
@@ -75,7 +75,11 @@ def _read_files(
 
 
 def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
-    """Read one row for each question, and find whether the file is SQuAD's nested JSON."""
+    """Read a file into rows with one question each.
+
+    Returns:
+        The rows, and whether the file was SQuAD's nested JSON.
+    """
     table = read_file(path, limits, ".json", invalid_rows)
     if len(table) > 1 or "data" not in table.columns:
         return table, False
@@ -84,7 +88,7 @@ def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | N
 
 
 def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
-    """Convert rows to questions in the hub's form.
+    """Convert the rows of a table to questions, in the form that the docstring of this module describes.
 
     Raises:
         DataError: there is no valid question, `invalid_rows` stops at an invalid one, or training needs an answer and
@@ -117,11 +121,12 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
 def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
     """Whether predicted answers can be scored on these rows.
 
-    At least one row must have an answer or, if the task has unanswerable questions, "is_impossible". Otherwise the rows
-    are a test set with hidden answers: in published test sets all answers are empty.
+    At least one row must have an answer or, if the task has unanswerable questions, be marked "is_impossible".
+    Otherwise the rows are treated as a test set with hidden answers, because published test sets have empty answers.
 
     Args:
-        unanswerable: whether the task has questions without answer (SQuAD v2.0).
+        rows: the questions.
+        unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
 
     >>> is_labelled([{"answers": {"text": []}}], True)
     False
@@ -134,11 +139,12 @@ def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
 def select_scorable_rows(
     rows: list[dict], source: str, unanswerable: bool, invalid_rows: InvalidRows | None = None
 ) -> list[dict]:
-    """Select the rows that answers can be scored on: those with an answer or, with `unanswerable`, all.
+    """Select the rows on which predicted answers can be scored: those with an answer or, if `unanswerable`, all rows.
 
     Args:
+        rows: the questions.
         source: the name of the data, for messages.
-        unanswerable: as for `is_labelled`.
+        unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
         invalid_rows: receives the rows that lack an answer; None stops at the first.
 
     Raises:
@@ -157,11 +163,12 @@ def select_scorable_rows(
 
 
 def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
-    """The error for an invalid question.
+    """Make the error for an invalid question.
 
     Args:
-        reason: a `Message` with the reason.
-        number: the number of the row from 1, for rows that were not read from a file.
+        row: the question.
+        reason: a `Message` that says what is wrong.
+        number: the number of the row from 1; it is used only if the row was not read from a file.
     """
     if "where" in row:
         source, number, id = row["where"]
@@ -170,9 +177,9 @@ def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
-    """Read predicted answers: {id: text} as JSON, or rows with id and prediction_text.
+    """Read predicted answers: a JSON object {id: text}, or rows with the columns id and prediction_text.
 
-    Such rows are read from a JSON list, JSON lines or Parquet.
+    Rows are read from every file format for tables, such as a JSON list, JSON lines or Parquet.
 
     Raises:
         DataError: the file is missing or damaged, an id is repeated, or an answer is not a text.
@@ -196,10 +203,10 @@ def read_predictions(path: str | Path) -> dict[str, str]:
 
 
 def read_scores(path: str | Path) -> dict[str, float]:
-    """Read no-answer scores, {id: number} as JSON; a higher score means that an answer is less likely.
+    """Read no-answer scores, a JSON object {id: number}; a higher score means that an answer is less likely.
 
     Raises:
-        DataError: the file is missing, damaged or has another format.
+        DataError: the file is missing or damaged, or has a different format.
     """
     data, *others = read_file(path, default=".json").rows
     if others or not all(type(score) in (int, float) for score in data.values()):
@@ -224,7 +231,7 @@ def _flatten(path: Path, data) -> Iterable[dict]:
                     where = Message("squad-place-question", article=a, paragraph=p, question=q)
                     answers = question.get("answers") or []
                     yield {
-                        # the key of the id in KLUE-MRC
+                        # KLUE-MRC calls the id "guid"
                         "id": question["guid"] if "guid" in question else question["id"],
                         "title": article.get("title", ""),
                         "context": paragraph["context"],
@@ -247,7 +254,7 @@ def _flatten(path: Path, data) -> Iterable[dict]:
 def _read_question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
     context, question = (_read_text(row, column) for column in columns)
     fields = {"title": row.get("title") or "", "context": context, "question": question}
-    # in CSV the value is text; the answers that KLUE-MRC lists for impossible questions are plausible but wrong
+    # In a CSV file the value is text. KLUE-MRC lists answers for impossible questions; they are plausible, but wrong.
     if str(row.get("is_impossible")).strip().lower() in ("true", "1", "1.0"):
         return fields | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
     return fields | {"answers": _read_answers(row, label, context)}
@@ -262,9 +269,10 @@ def _read_text(row: dict, column: str) -> str:
 
 
 def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]:
-    """Read the answers of a row: the hub's form, SQuAD's list of objects, one text, or a list of texts.
+    """Read the answers of a row.
 
-    An answer without a start is placed at its first occurrence in the passage.
+    The cell contains an object of lists (as on the hub), a list of objects (as in SQuAD's JSON), a text, or a list of
+    texts. The start of an answer is where it first occurs in the passage, if the row does not say where it starts.
     """
     cell = None if label is None else value_of(row, label)
     if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):
@@ -287,7 +295,11 @@ def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]
 
 
 def _find_start(text: str, start: object, context: str) -> int:
-    """The first character of an answer in the passage: `start`, or where it first occurs; -1 if it does not occur."""
+    """Find the first character of an answer in the passage: `start` or, if it is None, where the answer first occurs.
+
+    Returns:
+        The index of the character; -1 if `start` is None and the answer does not occur.
+    """
     if start is None:
         return context.find(text)
     try:

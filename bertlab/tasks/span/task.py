@@ -1,6 +1,6 @@
 """Question answering: the answer is a span of a passage (Devlin et al. 2019, sections 4.2 and 4.3).
 
-Shape legend: B batch, T tokens, W windows, S spans, P tokens of the passage, H hidden, C candidates.
+Shape legend: B batch, T tokens, W windows, S candidates (spans and "no answer"), P positions that are read, H hidden.
 """
 
 import json
@@ -46,12 +46,12 @@ NO_ANSWER = ""
 
 @dataclass(frozen=True)
 class Questions(Sequence):
-    """Rows with the columns of SQuAD; see `tasks.span.squad`."""
+    """The questions of one split, with the columns of SQuAD; see `tasks.span.squad`."""
 
     name: str
-    """The source, as shown in messages."""
+    """The name of the file or data set, as shown in messages."""
     spec: TaskSpec
-    """The task, with the language that decides how answers are compared."""
+    """The task, including the language, which determines how answers are compared."""
     rows: list[dict]
     """The questions."""
     labelled: bool
@@ -64,28 +64,28 @@ class Questions(Sequence):
         return self.rows[row]
 
     def select(self, rows: Sequence[int]) -> "Questions":
-        """The questions at these indices."""
+        """Select the questions at these indices."""
         return replace(self, rows=[self.rows[row] for row in rows])
 
 
 @dataclass(frozen=True)
 class SpanPredictions:
-    """Answers to questions, by id."""
+    """The predicted answers of a split."""
 
     answers: dict[str, str]
-    """The best span of each question."""
+    """Question id -> the text of the best span."""
     no_answer: dict[str, float] | None
-    """The no-answer score of each question; for answers of a model, minus the score of the best span. None if there
-    are no such scores."""
+    """Question id -> no-answer score. If a model predicted the answers, this is the margin: the score of "no answer"
+    minus the score of the best span. None if a file contains the answers and there are no scores."""
     threshold: float | None
-    """The threshold tau: a higher no-answer score means "no answer". None tunes tau on these rows if the answers come
-    from a model, and applies no threshold if they come from a file."""
+    """The threshold tau: the prediction is "no answer" if the no-answer score exceeds it. If it is None, tau is tuned
+    on these rows for answers of a model, and no threshold is applied to answers from a file."""
     from_model: bool = True
-    """Whether the answers come from a model, not from a file."""
+    """True if a model predicted the answers, False if they were read from a file."""
 
 
 def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
-    """Mean of the start and end cross-entropies over all tokens except padding."""
+    """Mean of two cross-entropies: of the start and of the end, each a softmax over all tokens except padding."""
     inputs = batch.inputs
     logits_BT2 = model.span(model(inputs).hidden_BTH).float()
     logits_BT2 = logits_BT2.masked_fill(~inputs.attention_mask_BT[..., None], float("-inf"))
@@ -100,18 +100,26 @@ def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
 def make_span_batches(
     features: SpanFeatures, pad_id: int, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)
 ) -> ShuffledSampler:
-    """Make endless shuffled batches of windows with the positions of their answers."""
+    """Make endless shuffled batches of windows with the positions of their answers.
+
+    Args:
+        features: the windows and the positions.
+        pad_id: the token id of padding.
+        batch_size: the number of windows in a batch over all processes.
+        seed: the seed of the shuffling.
+        share: (rank, number of processes); they select the part of every batch that this process reads.
+    """
     windows = features.windows
 
-    def make(rows: np.ndarray) -> SpanBatch:
+    def make_batch(rows: np.ndarray) -> SpanBatch:
         inputs = collate([windows[int(w)] for w in rows], pad_id)
         return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
 
-    return ShuffledSampler(len(windows), batch_size, seed, make, share)
+    return ShuffledSampler(len(windows), batch_size, seed, make_batch, share)
 
 
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
-    """The task with a language, which is detected from the questions if the task has none."""
+    """Return the task with a language; if it has none, the language is detected from the questions."""
     return spec if spec.language else spec.replace(language=detect_language([row["question"] for row in rows]))
 
 
@@ -126,8 +134,12 @@ def answer_metrics(
     """Answer questions with a model, and compute the task's metrics.
 
     Args:
+        model: a model with a span output layer.
+        tokenizer: its tokenizer.
+        rows: questions with the columns of SQuAD.
+        spec: the task.
         threshold: tau, for tasks with unanswerable questions; None tunes it on these rows.
-        options: keyword arguments of `answer_questions`.
+        options: other keyword arguments of `answer_questions`.
     """
     return score_with_threshold(
         *_by_id(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
@@ -135,7 +147,7 @@ def answer_metrics(
 
 
 def _by_id(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
-    """Map the id of each question to its best answer, and to its no-answer margin."""
+    """Make two dictionaries: question id -> text of the best span, and question id -> no-answer margin."""
     ids = [row["id"] for row in rows]
     answers = {id: spans.text for id, spans in zip(ids, decoded, strict=True)}
     return answers, {id: spans.no_answer_margin for id, spans in zip(ids, decoded, strict=True)}
@@ -177,12 +189,12 @@ class SpanTask(FinetuneTaskType):
     # -- training --------------------------------------------------------------------------------------------------
 
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
-        """Read the rows of a fine-tuning run; a row whose answer is not at its stated position is invalid."""
+        """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the position that it states."""
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
         spec = with_language(spec, rows)
         if options.make_unanswerable is not None:
-            # unanswerable questions are made from answers whose positions are correct
+            # unanswerable questions are generated only from rows whose answers are at the stated positions
             rows, _ = select_trainable_rows(rows, spec.unanswerable, invalid_rows)
             rows = add_unanswerable(rows, options.make_unanswerable, options.seed)
         validation = options.validation
@@ -265,7 +277,7 @@ class SpanTask(FinetuneTaskType):
         write_atomically(path, json.dumps(answers, ensure_ascii=False))
 
     def compute_metrics(self, examples: Questions, predictions: SpanPredictions) -> dict:
-        """SQuAD's metrics in percent, and the number of questions; see `span.metrics.score_squad`."""
+        """Compute SQuAD's metrics in percent, and count the questions; see `span.metrics.score_squad`."""
         spec, rows = examples.spec, examples.rows
         if not predictions.from_model:
             version = "2.0" if spec.unanswerable else "1.1"
@@ -296,7 +308,7 @@ class SpanTask(FinetuneTaskType):
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)
 
     def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
-        # a passage may be too long for one input, so show the window that contains the answer
+        # the passage may be too long for one input, so only the window with the answer is shown
         question, passage = row.texts
         answers = predict(question, passage)
         start, end = answers.windows[answers.best_window]
@@ -305,7 +317,7 @@ class SpanTask(FinetuneTaskType):
     # -- probe -------------------------------------------------------------------------------------------------
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """A probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
+        """Make a probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
         passage = [
             position
             for position, (segment, special) in enumerate(zip(encoding.token_type_ids, encoding.special, strict=True))

@@ -1,9 +1,9 @@
-"""Make unanswerable questions, as in SQuAD v2.0, from the answerable ones of SQuAD v1.1.
+"""Generate unanswerable questions, as in SQuAD v2.0, from the answerable ones of SQuAD v1.1.
 
 The unanswerable questions of v2.0 were written by people, who changed a question until its own paragraph no longer
 answered it (Rajpurkar et al. 2018, table 1: negation, antonym, swapped entity, mutual exclusion, no information). The
-methods here imitate that, because a question with an unrelated paragraph is too easy to recognise. Some generated
-questions can still be answered, as can 7 % of those in v2.0. The word lists are English.
+methods here imitate that, because a question about an unrelated paragraph is too easy to recognise. Some generated
+questions can still be answered, like 7 % of those in v2.0. The word lists are English.
 """
 
 import re
@@ -58,37 +58,39 @@ for _pair in _OPPOSITE_PAIRS.split():
     _OPPOSITES_BY_WORD[_second].append(_first)
 
 
-def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0) -> list[dict]:
-    """Append generated unanswerable questions, about `per_answered` of them for each answerable question.
+def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int = 0) -> list[dict]:
+    """Append generated unanswerable questions, about `per_answerable` of them for each answerable question.
 
     A generated row has the columns of the original row, no answers, and an id that names the method:
 
     - "ID.removed": the sentence with the answer is removed.
-    - "ID.elsewhere": the passage is replaced by the paragraph of the article that shares the most words with the
+    - "ID.elsewhere": the passage is replaced with the paragraph of the same article that shares the most words with the
       question and does not contain the answer.
-    - "ID.elsewhere.fitted": in addition, names of the question that this paragraph lacks are replaced by names from it.
-    - "ID.swapped": a name, number or noun of the question is replaced by another of the same kind.
-    - "ID.opposite": a word of the question is replaced by its opposite.
+    - "ID.elsewhere.fitted": in addition, names in the question that this paragraph lacks are replaced with names from
+      it.
+    - "ID.swapped": a name, number or noun in the question is replaced with another one of the same kind.
+    - "ID.opposite": a word in the question is replaced with its opposite.
     - "ID.negated": the auxiliary verb of the question is negated.
 
     The result depends only on the arguments.
 
     Args:
-        rows: SQuAD columns with title; rows with the same title belong to one article.
-        per_answered: above 0, up to 1; 0.5 makes a third of all questions unanswerable, as in the training set of v2.0.
+        rows: questions with the columns of SQuAD; rows with the same title belong to one article.
+        per_answerable: above 0 and at most 1; with 0.5, a third of all questions become unanswerable, as in the
+            training set of v2.0.
         seed: the seed of all random choices.
 
     Returns:
         The original rows in order, then the generated ones.
 
     Raises:
-        DataError: `per_answered` is out of range, or no method can change any of the rows.
+        DataError: `per_answerable` is out of range, or no method can change any of the rows.
     """
-    if not 0 < per_answered <= 1:
-        raise DataError("unanswerable-share-invalid", share=per_answered)
+    if not 0 < per_answerable <= 1:
+        raise DataError("unanswerable-share-invalid", share=per_answerable)
     articles = _group_by_article(rows)
-    answerable = [number for number, row in enumerate(rows) if row["answers"]["text"]]
-    count, generated = round(per_answered * len(answerable)), []
+    answerable = [index for index, row in enumerate(rows) if row["answers"]["text"]]
+    count, generated = round(per_answerable * len(answerable)), []
     for index in np.random.default_rng([seed, 2018]).permutation(len(answerable)):
         if len(generated) == count:
             break
@@ -119,7 +121,7 @@ class _Article:
 
     @cached_property
     def words(self) -> dict[str, set[str]]:
-        """The words of each paragraph."""
+        """The words of each paragraph, in lower case."""
         return {paragraph: _long_words(paragraph) for paragraph in self.paragraphs}
 
     @cached_property
@@ -129,7 +131,7 @@ class _Article:
 
     @cached_property
     def names(self) -> dict[str, dict[str, list[str]]]:
-        """The names and numbers of each paragraph, by shape."""
+        """The names and numbers of each paragraph, by shape (see `name_shape`)."""
         return {paragraph: _group_by_shape(find_names(paragraph)) for paragraph in self.paragraphs}
 
     @cached_property
@@ -159,7 +161,7 @@ def _long_words(text: str) -> set[str]:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """Find the first character of each sentence and the character after its last, without the space that follows.
+    """Find (first character, character after the last) of each sentence; the space after a sentence is excluded.
 
     >>> [(a, b) for a, b in split_sentences("It rained. We left! Why?")]
     [(0, 10), (11, 19), (20, 24)]
@@ -176,20 +178,22 @@ def find_names(text: str) -> list[str]:
     ['New York', 'May', '1987', '3.5', 'Bank of Chicago']
     """
     begins = {begin for begin, _ in split_sentences(text)}
-    result = []
+    names = []
     for match in _NAME.finditer(text):
         starts_sentence = match.start() in begins or text[match.start() - 1] in "\"'(“"
         first_word, _, rest = match[0].partition(" ")
         name = rest if first_word in _FUNCTION_WORD_SET else match[0]
         may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
-        # what follows a function word may begin with "of" or "the", as in "One of America", and is then no name
-        if name and name[0] not in "ot" and not may_be_ordinary_word and name not in result:
-            result.append(name)
-    return result
+        # a match such as "One of America" leaves "of America" after the function word, which is not a name
+        if name and name[0] not in "ot" and not may_be_ordinary_word and name not in names:
+            names.append(name)
+    return names
 
 
 def name_shape(name: str) -> str:
-    """The shape of a name, such as "year"; a name is only replaced by another name of the same shape.
+    """Find the shape of a name, such as "year"; a name is only replaced with another name of the same shape.
+
+    Days of the week have the shape "month" too.
 
     >>> [name_shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
     ['year', 'number', 'month', 'people', 'name 2', 'name 1']
@@ -205,11 +209,11 @@ def name_shape(name: str) -> str:
 
 # -- methods -----------------------------------------------------------------------------------------------------
 
-Change = tuple[str, str, str] | None  # method, question, passage; None if the method cannot be applied
+Change = tuple[str, str, str] | None  # (name of the method, question, passage); None if the method cannot be applied
 
 
 def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Remove the sentence with the answer, if the rest of the passage does not contain the answer."""
+    """Remove the sentence with the answer, unless the rest of the passage contains the answer too or is too short."""
     context, begin = row["context"], row["answers"]["answer_start"][0]
     answer = row["answers"]["text"][0]
     removed = [span for span in split_sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
@@ -220,7 +224,7 @@ def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) 
 
 
 def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace the passage by the paragraph that shares the most words with the question and contains no answer."""
+    """Replace the passage with the paragraph that shares the most words with the question and contains no answer."""
     question_words, answers = _long_words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
     others = [
         (len(question_words & words), paragraph)
@@ -243,9 +247,9 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
 
 
 def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace one name, number or noun of the question by another, from the passage or its article.
+    """Replace a name, number or noun in the question with a different one from the passage or its article.
 
-    Names and nouns in the sentence with the answer are not used, since the question could then still be answerable.
+    The replacement does not occur in the sentence with the answer, because the question could then remain answerable.
     """
     context, question, begin = row["context"], row["question"], row["answers"]["answer_start"][0]
     answer_sentence = next(context[a:b] for a, b in split_sentences(context) if b > begin)
@@ -268,7 +272,7 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
 
 
 def _use_opposite(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace a word of the question by its opposite."""
+    """Replace a word in the question with its opposite."""
     words = [word for word in re.findall(r"[a-z]+", row["question"]) if word in _OPPOSITES_BY_WORD]
     if not words:
         return None
@@ -284,9 +288,9 @@ def _negate(row: Mapping, article: _Article, rng: np.random.Generator) -> Change
         return None
     word = match[0]
     two_words = f"{word} {('not', 'never')[rng.integers(2)]}"
-    # the subject follows did, does and do, and "not" in front of the subject would be ungrammatical
-    contracted = word in ("did", "does", "do") or rng.random() < 0.5
-    negation = f"{word}n't" if contracted else two_words
+    # the subject follows "did", "does" and "do", so "not" would stand before the subject, which is ungrammatical
+    use_contraction = word in ("did", "does", "do") or rng.random() < 0.5
+    negation = f"{word}n't" if use_contraction else two_words
     return "negated", row["question"][: match.start()] + negation + row["question"][match.end() :], row["context"]
 
 
@@ -303,5 +307,5 @@ def _replacements(name: str, others: Iterable[str], text: str) -> list[str]:
 
 
 def _replace_word(text: str, word: str, other: str) -> str:
-    """Replace the first occurrence of a whole word."""
+    """Replace the first occurrence of a word that is not part of a longer word."""
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: other, text, count=1)

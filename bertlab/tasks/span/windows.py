@@ -1,9 +1,9 @@
 """Split passages into windows, and locate the answer in each window for training.
 
-`decoding` turns the logits of a model into text. No model is needed here. Source: Devlin et al. 2019, section 4.2, and
-`run_squad.py` of google-research/bert.
+This module needs no model; `decoding` converts the logits of a model to text. Source: Devlin et al. 2019, section 4.2,
+and `run_squad.py` of google-research/bert.
 
-Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
+Shape legend: T tokens of a window, W windows, K windows of one question, Q questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,38 +17,38 @@ from bertlab.tasks.span.squad import row_error
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TEXTS_AT_ONCE = 2000  # texts tokenised together, which bounds the memory
+TEXTS_AT_ONCE = 2000  # how many texts are tokenised together, which bounds the memory
 
 
 @dataclass(frozen=True)
 class Window:
-    """An input [CLS] question [SEP] passage [SEP] with a part of the passage; collates like an `Encoding`."""
+    """An input [CLS] question [SEP] part of the passage [SEP]; collates like an `Encoding`."""
 
     ids: np.ndarray
     """The token ids, int [T]."""
     token_type_ids: np.ndarray
     """0 for [CLS] question [SEP], 1 for the passage and the last [SEP], int64 [T]."""
     offsets_T2: np.ndarray
-    """First character in the passage of every token, and the character after it; (0, 0) outside the passage."""
+    """For each token (first character, character after the last) in the passage; (0, 0) outside the passage."""
     is_max_context_T: np.ndarray
-    """Whether no other window of the same question shows the token with more context; False outside the passage."""
+    """Whether no other window of the same question contains the token with more context; False outside the passage."""
     question_tokens: int
     """The number of tokens of the question."""
-    passage_token: int
-    """The index, among the tokens of the whole passage, of the first one in this window."""
+    first_passage_token: int
+    """The index of the window's first passage token among the tokens of the whole passage."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def passage(self) -> slice:
-        """The positions of the passage in the window."""
+        """The positions of the passage tokens in the window."""
         return slice(self.question_tokens + 2, len(self.ids) - 1)
 
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in one flat array: row i is flat[start[i] : start[i + 1]].
+    """Rows of different lengths, stored in one flat array: row i is flat[start[i] : start[i + 1]].
 
     >>> Ragged.from_rows([[5, 6], [], [7]])[2].tolist()
     [7]
@@ -57,7 +57,7 @@ class Ragged:
     flat: np.ndarray
     """The values of all rows."""
     start: np.ndarray
-    """Where each row begins in `flat`, followed by the length of `flat`: int64 [rows + 1]."""
+    """Where each row begins in `flat`, and at the end the length of `flat`: int64 [rows + 1]."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
@@ -75,16 +75,16 @@ class Ragged:
 
 @dataclass(frozen=True)
 class SpanWindows(Sequence):
-    """Every window of Q questions, built on access; the windows of a question are adjacent and in order."""
+    """All windows of Q questions; a window is built when it is accessed. The windows of a question are consecutive."""
 
     question_ids: Ragged
     """The token ids of each question."""
     passage_ids: Ragged
     """The token ids of each distinct passage."""
     begin: np.ndarray
-    """The first character of each passage token, laid out like `passage_ids.flat`."""
+    """The index of the first character of each passage token, in the layout of `passage_ids.flat`."""
     end: np.ndarray
-    """The character after each passage token, laid out like `passage_ids.flat`."""
+    """The index of the character after each passage token, in the layout of `passage_ids.flat`."""
     passages: tuple[str, ...]
     """The texts of the distinct passages."""
     passage_Q: np.ndarray
@@ -92,7 +92,7 @@ class SpanWindows(Sequence):
     question_W: np.ndarray
     """The index of each window's question."""
     first_W: np.ndarray
-    """The index, among the tokens of the whole passage, of the first one in each window."""
+    """The index of each window's first passage token among the tokens of the whole passage."""
     length_W: np.ndarray
     """The number of passage tokens in each window."""
     cls_id: int
@@ -121,19 +121,17 @@ class SpanWindows(Sequence):
         question = self.question_W[w]
         question_ids = self.question_ids[question]
         first = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
-        shown = slice(first, first + self.length_W[w])
-        ids = np.concatenate([[self.cls_id], question_ids, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
+        tokens = slice(first, first + self.length_W[w])  # in `passage_ids.flat`
+        ids = np.concatenate([[self.cls_id], question_ids, [self.sep_id], self.passage_ids.flat[tokens], [self.sep_id]])
         passage = slice(len(question_ids) + 2, len(ids) - 1)
         token_type_ids = np.zeros(len(ids), np.int64)
         token_type_ids[passage.start :] = 1
         offsets_T2 = np.zeros((len(ids), 2), np.int64)
-        offsets_T2[passage, 0] = self.begin[shown]
-        offsets_T2[passage, 1] = self.end[shown]
+        offsets_T2[passage, 0] = self.begin[tokens]
+        offsets_T2[passage, 1] = self.end[tokens]
         is_max_context_T = np.zeros(len(ids), bool)
-        neighbours = self.of_question(question)
-        is_max_context_T[passage] = find_max_context(
-            self.first_W[neighbours], self.length_W[neighbours], w - neighbours.start
-        )
+        windows = self.of_question(question)
+        is_max_context_T[passage] = find_max_context(self.first_W[windows], self.length_W[windows], w - windows.start)
         return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]))
 
 
@@ -148,9 +146,9 @@ class SpanFeatures:
     end_W: np.ndarray
     """The position of the answer's last token in each window; 0 ([CLS]) if the window does not contain the answer."""
     rows_Q: np.ndarray
-    """The index of the row that each question came from."""
+    """The index of the row that each question was read from."""
     skipped: int
-    """The number of rows that were skipped because their answer is missing or misplaced."""
+    """The number of rows that were skipped because their answer is missing or not at its stated position."""
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -167,13 +165,17 @@ def make_windows(
     """Split one passage into windows for one question.
 
     Args:
+        tokenizer: the tokenizer of the model.
+        question: the question.
+        passage: the passage.
         max_tokens: maximum number of tokens in a window, including the question and the special tokens.
-        stride: number of passage tokens between the starts of two windows, as in `run_squad.py`. (Some tools use the
-            word for the overlap.)
+        stride: number of passage tokens between the starts of two windows, as in `run_squad.py`. (In some tools the
+            stride is the overlap.)
         max_question: maximum number of tokens in the question; a longer question is truncated.
 
     Raises:
-        TextError: the question or the passage is empty, or the question leaves no space for the passage.
+        TextError: the question or the passage is empty, the question leaves no space for the passage, or `stride` or
+            `max_question` is below 1.
     """
     windows = make_span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
     if not len(windows.question_ids.flat):
@@ -194,7 +196,8 @@ def make_span_windows(
     """Split the passages of a data set into windows; a passage that occurs several times is tokenised once.
 
     Args:
-        questions: one question for each row.
+        tokenizer: the tokenizer of the model.
+        questions: the questions.
         passages: the passage of each question.
         max_tokens, stride, max_question: as for `make_windows`.
 
@@ -225,29 +228,29 @@ def make_span_windows(
 
 
 def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """Find the tokens of window k that no other window shows with more context.
+    """Find the tokens of window k that no other window contains with more context.
 
-    The context of a token is min(tokens to its left, tokens to its right) + 0.01 x window length. If several windows
-    show a token with the same context, the first of them counts.
+    The context of a token in a window is min(tokens to its left, tokens to its right) + 0.01 x window length. If
+    several windows contain a token with the same context, only the first of them counts.
 
     Args:
-        first_K: the first passage token of each window of a question.
+        first_K: the index of the first passage token of each window of a question.
         length_K: the number of passage tokens of each window.
         k: the index of the window.
 
     Returns:
-        bool, one for each passage token of window k.
+        A boolean for each passage token of window k.
 
     Source: `_check_is_max_context` of `run_squad.py`.
 
-    >>> find_max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # window 1 shows tokens 2 to 5
+    >>> find_max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # window 1 contains tokens 2 to 5
     [True, True, True, False]
     """
     if len(first_K) == 1:
         return np.ones(length_K[k], bool)
     token_T = np.arange(first_K[k], first_K[k] + length_K[k])
     overlaps_K = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
-    overlaps_K[k] = True  # the comparison above is False for an empty window, even with itself
+    overlaps_K[k] = True  # according to the comparison above, an empty window does not even overlap itself
     left_KT = token_T - first_K[overlaps_K, None]
     right_KT = length_K[overlaps_K, None] - 1 - left_KT
     smaller_side_KT = np.minimum(left_KT, right_KT)
@@ -285,12 +288,13 @@ def make_span_features(
     unanswerable: bool = False,
     invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
-    """Make the training windows of SQuAD rows, with the position of the first answer in each window.
+    """Make the training windows of SQuAD rows, with the position of the row's first answer in each window.
 
     Args:
+        tokenizer: the tokenizer of the model.
         rows: rows with context, question and answers (text, answer_start).
         max_tokens, stride, max_question: as for `make_windows`.
-        unanswerable: whether a row may have no answer (SQuAD v2.0); all its windows are then labelled with [CLS].
+        unanswerable: whether a row may have no answer (SQuAD v2.0). The position in all its windows is then [CLS].
         invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
 
     Raises:
@@ -313,14 +317,15 @@ def select_trainable_rows(
     """Select the SQuAD rows whose first answer is at its stated position in the passage.
 
     Args:
+        rows: the rows.
         unanswerable, invalid_rows: as for `make_span_features`.
-
-    Raises:
-        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row. The error names the row by its
-            "where" (see `tasks.span.squad`) or, without one, by its number from 1.
 
     Returns:
         The selected rows, and their indices in `rows`.
+
+    Raises:
+        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row. The error names the row by its
+            "where" (see `tasks.span.squad`) or, without it, by its number from 1.
     """
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     trainable, indices = [], []
@@ -340,7 +345,7 @@ def select_trainable_rows(
 
 
 def _find_answer_error(context: str, texts: Sequence[str], starts: Sequence[int], unanswerable: bool) -> Message | None:
-    """The reason why a row cannot be trained on; None if it can."""
+    """Find the reason why a row cannot be trained on; None if it can be."""
     if not len(texts):
         return None if unanswerable else Message("row-without-answer")
     if not texts[0]:
@@ -356,8 +361,9 @@ def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray
     """Find the first and last token of the answer in each window; 0 if a window does not contain the whole answer.
 
     Args:
-        begin_Q: the first character of each answer in its passage; -1 for no answer.
-        end_Q: the character after each answer.
+        windows: the windows.
+        begin_Q: the index of the first character of each question's answer in its passage; -1 if there is no answer.
+        end_Q: the index of the character after each answer.
     """
     first_Q, last_Q = np.zeros_like(begin_Q), np.full_like(end_Q, -1)
     for q in np.flatnonzero(begin_Q >= 0):
