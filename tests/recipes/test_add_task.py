@@ -95,7 +95,7 @@ def test_a_new_task_type(strength, tmp_path, tiny_checkpoint, capsys):
 
 
 def test_a_new_task_type_is_trained_as_a_custom_task(strength, shipped, tmp_path, capsys):
-    """The command line of CONTRIBUTING.md."""
+    """The command line of CONTRIBUTING.md, with a smaller checkpoint."""
     with (tmp_path / "wind.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ("id", "report", "force"))
         writer.writeheader()
