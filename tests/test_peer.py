@@ -200,23 +200,23 @@ def test_full_rows_have_no_padding_and_consecutive_text(corpus):
 
 
 def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "bench" / "results.jsonl")
+    monkeypatch.setattr(results, "RESULTS_PATH", tmp_path / "bench" / "results.jsonl")
     old = results.Result("Training: speed of mini", 3.0, unit="x", spread=(2.0, 4.0), n=5, peer="transformers")
     results.append_results([old, replace(old, claim="App: answer", value=181.0, unit="ms", target=300, spread=None)])
     results.append_results([replace(old, value=4.07)])
-    rows = results.read_results(results.RESULTS)
+    rows = results.read_results(results.RESULTS_PATH)
     assert [row.value for row in rows] == [3.0, 181.0, 4.07]
     assert all(row.date and row.command for row in rows)
-    assert main(["bench", "report", "--results", str(results.RESULTS)]) == 0
+    assert main(["bench", "report", "--results", str(results.RESULTS_PATH)]) == 0
     text = (tmp_path / "BENCHMARKS.md").read_text()
     assert "| speed of mini | 4.07x (2 to 4, n = 5) |  | transformers |" in text
     assert "| answer | 181 ms (n = 5) | 300 ms |" in text
     assert "3x" not in text, "the report has only the newest row of a claim"
     with raises_error(DataError, "bench-results-missing"):
         results.read_results(tmp_path / "none.jsonl")
-    results.RESULTS.write_text('{"claim": 1, "size": 2}\n')
+    results.RESULTS_PATH.write_text('{"claim": 1, "size": 2}\n')
     with raises_error(DataError, "bench-results-line-invalid", line=1):
-        results.read_results(results.RESULTS)
+        results.read_results(results.RESULTS_PATH)
 
 
 def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
@@ -234,8 +234,8 @@ def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
 
 def test_the_report_of_this_repository_is_current_and_short():
     """`bertlab bench report` writes BENCHMARKS.md; nobody edits it by hand."""
-    lines = results.format_report(results.read_results(results.RESULTS))
-    assert (results.RESULTS.parents[1] / "BENCHMARKS.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
+    lines = results.format_report(results.read_results(results.RESULTS_PATH))
+    assert (results.RESULTS_PATH.parents[1] / "BENCHMARKS.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
     assert len(lines) <= 100
 
 

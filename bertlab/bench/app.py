@@ -34,16 +34,16 @@ from bertlab.config.errors import BertlabError
 from bertlab.views import payload
 
 PARTS = ("change", "visitors", "attention", "shift")
-RENAMED_PARTS = {"thirty": "visitors"}  # old name -> current name
-Part = Literal[(*PARTS, *RENAMED_PARTS)]
+FORMER_PARTS = {"thirty": "visitors"}  # old name -> current name
+Part = Literal[(*PARTS, *FORMER_PARTS)]
 
 
 @dataclass(frozen=True)
 class AppBenchConfig(BenchOptions):
     """Measure the response times of the app in a headless Chromium. All times are in milliseconds.
 
-    The part `change` types a new text on each page and measures the time until the new result is drawn. It sends the
-    text once by pressing Enter and once by pausing, which includes the delay before the field reacts.
+    The part `change` types a new text on each page and measures the time until the new result is drawn. It sends half
+    of the texts by pressing Enter and half by pausing, which includes the delay before the field reacts.
 
     The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
@@ -60,7 +60,7 @@ class AppBenchConfig(BenchOptions):
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar=f"{{{','.join(PARTS)}}} ...")] = PARTS
     """What to measure."""
     changes: int = 10
-    """Number of text changes on each page."""
+    """Number of text changes on each page, for each way to send the text."""
     visitors: Annotated[int, tyro.conf.arg(aliases=("--people",))] = 30
     """Number of simultaneous visitors."""
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3
@@ -68,10 +68,10 @@ class AppBenchConfig(BenchOptions):
     visit_seconds: Annotated[float, tyro.conf.arg(aliases=("--seconds",))] = 20
     """Seconds over which each visitor's text changes are spread, at random intervals; 0 for no pauses."""
     checkpoint: str = ""
-    """The checkpoint to open. Default: the one that suits each page."""
+    """The checkpoint to open. Default: the default checkpoint of each page."""
 
     def __post_init__(self):
-        object.__setattr__(self, "parts", tuple(RENAMED_PARTS.get(part, part) for part in self.parts))
+        object.__setattr__(self, "parts", tuple(FORMER_PARTS.get(part, part) for part in self.parts))
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def run_app() -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "bertlab", "app", "--port", str(port), "--no-browser"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    # The command starts Streamlit as a child process. In a process group of their own, both can be stopped at once.
+    # The command may start Streamlit as a child process. In their own process group, both can be stopped at once.
     process = subprocess.Popen(command, start_new_session=True, **quiet)
     try:
         deadline = time.monotonic() + 60
@@ -107,11 +107,11 @@ def run_app() -> Iterator[str]:
 def open_page(
     browser: Browser, address: str, change: TextChange, options: AppBenchConfig, *, width: int = 1280, **parameters: str
 ) -> Page:
-    """Open the page of a text change in a new browser context, with the script that records what is drawn.
+    """Open the page of a text change in a new browser context, with a script that records what is drawn.
 
     Args:
         width: the width of the browser window in pixels.
-        parameters: more query parameters of the address.
+        parameters: additional query parameters of the address.
     """
     page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
     page.set_default_timeout(TIMEOUT_SECONDS * 1000)
@@ -122,7 +122,7 @@ def open_page(
 
 
 def wait_until_idle(page: Page) -> None:
-    """Wait until a page is drawn and its script has ended."""
+    """Wait until the script of a page has ended, and a little longer for the drawing."""
     page.wait_for_selector("h1")
     page.wait_for_selector('[data-test-script-state="notRunning"]')
     page.wait_for_timeout(700)
@@ -132,8 +132,8 @@ def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> fl
     """Enter a new text and return the milliseconds until its result is drawn.
 
     Args:
-        word: the word that makes the text new.
-        enter: whether to press Enter; otherwise the field sends the text after a pause in typing.
+        word: the word that makes the text different from earlier ones.
+        enter: press Enter; otherwise the field sends the text after a pause in typing.
     """
     field = page.locator(f".st-key-{change.field_key} input")
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
@@ -146,7 +146,7 @@ def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> fl
 
 
 def measure_changes(browser: Browser, address: str, change: TextChange, options: AppBenchConfig) -> dict:
-    """Return the median response times of one page to a new text, sent by Enter and by a pause in typing."""
+    """Return the median response times of one page to a new text, sent with Enter and by a pause in typing."""
     page = open_page(browser, address, change, options)
     wait_until_idle(page)
     time_change(page, change, WORDS[0], enter=True)
@@ -170,7 +170,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         times = page.evaluate(WAIT_FOR_WORD, word)
         since_navigation.append(times[0])
         since_message.append(times[1])
-        # The same address once more: the browser has cached the files of the app, and the payload is counted.
+        # Open the same address again: now the browser has the app's files in its cache. Record the received messages.
         second_page = page.context.new_page()
         second_page.on("websocket", lambda connection: connection.on("framereceived", frames.append))
         second_page.add_init_script(RECORD_EVENTS)
@@ -182,7 +182,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
     times = second_page.evaluate(TIME_ATTENTION_VIEW_IN_APP)
     second_page.context.close()
     elements = [ForwardMsg.FromString(frame).delta.new_element for frame in frames]
-    view_bytes = next(found for element in elements if (found := element.bidi_component.bytes))
+    view_bytes = next(data for element in elements if (data := element.bidi_component.bytes))
     header, _ = payload.unpack(view_bytes)
     return {
         "tokens": len(header["tokens"]),
@@ -219,7 +219,7 @@ def measure_layout_shifts(browser: Browser, address: str, options: AppBenchConfi
 
 
 def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) -> dict:
-    """Return the times and errors of many simulated visitors, and the response times of one real browser meanwhile."""
+    """Return times and errors of the simulated visitors, and the response times of one real browser meanwhile."""
     change = TIMED_CHANGES["fill_mask"]
     page = open_page(browser, address, change, options)
     wait_until_idle(page)
@@ -233,8 +233,8 @@ def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) ->
     page.context.close()
     visitors = simulation.result()
     errors = [error for visitor in visitors for error in visitor.errors]
-    response_ms = [time for visitor in visitors for time in visitor.response_ms]
-    opening_ms = [time for visitor in visitors for time in visitor.opening_ms]
+    response_ms = [ms for visitor in visitors for ms in visitor.response_ms]
+    opening_ms = [ms for visitor in visitors for ms in visitor.opening_ms]
     return {
         "visitors": len(visitors),
         "interactions": len(response_ms),
@@ -246,12 +246,12 @@ def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) ->
     }
 
 
-def compute_percentiles(name: str, times: list[float]) -> dict:
-    """Return the median and the 95th percentile of times in milliseconds; None with fewer than two times."""
-    if len(times) < 2:
+def compute_percentiles(name: str, times_ms: list[float]) -> dict:
+    """Return the median and the 95th percentile of times in milliseconds, or None if there are fewer than two times."""
+    if len(times_ms) < 2:
         return {f"{name}_p50_ms": None, f"{name}_p95_ms": None}
-    twentieths = statistics.quantiles(times, n=20, method="inclusive")
-    return {f"{name}_p50_ms": round(twentieths[9], 1), f"{name}_p95_ms": round(twentieths[18], 1)}
+    percentiles = statistics.quantiles(times_ms, n=20, method="inclusive")  # 5, 10, ..., 95
+    return {f"{name}_p50_ms": round(percentiles[9], 1), f"{name}_p95_ms": round(percentiles[18], 1)}
 
 
 def measure(config: AppBenchConfig) -> dict:
@@ -260,7 +260,7 @@ def measure(config: AppBenchConfig) -> dict:
     with run_app() as address, sync_playwright() as driver:
         browser = launch_chromium(driver)
         measurements["chromium"] = browser.version
-        for change in TIMED_CHANGES.values():  # opens each page once, so that its checkpoint is loaded
+        for change in TIMED_CHANGES.values():  # open each page once, so that its checkpoint is loaded
             page = open_page(browser, address, change, config)
             wait_until_idle(page)
             page.context.close()

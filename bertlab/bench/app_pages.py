@@ -22,15 +22,15 @@ LONG_TEXT = (
 
 @dataclass(frozen=True)
 class TextChange:
-    """A new text for one field of a page, and how to recognise that its result is drawn."""
+    """A new text for one field of a page, and how to detect that its result is drawn."""
 
     page: str
     """The name of the page in its address."""
     field_key: str
     """The key of the text field."""
     text: str
-    """The new text. In a timed change, {word} in it is replaced by a different word each time, since the result of a
-    text that was sent before would come from a cache."""
+    """The new text. In a timed change, its {word} is replaced by a different word each time, since the result of a text
+    that was sent before would come from a cache."""
     result_selector: str = ""
     """The CSS selector of the last element of the result to be drawn; "" for a result that a canvas draws, which is
     complete when the canvas has drawn the word. Needed for timed changes only."""

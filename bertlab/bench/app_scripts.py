@@ -1,13 +1,13 @@
 """JavaScript that `bertlab bench app` runs in a page, to record and to time what the page draws."""
 
-# Sums the layout shifts from now on in `bench.layoutShift`.
+# Starts to add up all later layout shifts in `bench.layoutShift`.
 OBSERVE_LAYOUT_SHIFTS = """() => {
   bench.layoutShift = 0;
   const add = (list) => list.getEntries().forEach((entry) => { bench.layoutShift += entry.value; });
   new PerformanceObserver(add).observe({ type: "layout-shift" });
 }"""
 
-# Runs first in every page. It records when a text was last changed, which texts canvases drew, and when the last large
+# Runs first in every page. Records when a text was last changed, which texts the canvases drew, and when the last large
 # message arrived.
 RECORD_EVENTS = """
 window.bench = { changedAt: 0, drawnTexts: new Set(), messageAt: 0 };

@@ -15,7 +15,7 @@ from bertlab.bench.app_pages import TIMED_CHANGES, TIMEOUT_SECONDS, WORDS
 
 
 class VisitorOptions(Protocol):
-    """How many visitors there are, and what each of them does."""
+    """The number of visitors, and what each of them does."""
 
     visitors: int
     """Number of simultaneous visitors."""
@@ -24,11 +24,11 @@ class VisitorOptions(Protocol):
     visit_seconds: float
     """Seconds over which these changes are spread, at random intervals."""
     checkpoint: str
-    """The checkpoint to open; "" for the one that suits the page."""
+    """The checkpoint to open; "" for the default of the page."""
 
 
 class Visitor:
-    """A session that opens a page, changes its text several times, and records response times and errors.
+    """A simulated session that opens a page, changes its text several times, and records response times and errors.
 
     Args:
         number: the number of the visitor, which selects the page and the texts.
@@ -37,7 +37,7 @@ class Visitor:
     Attributes:
         opening_ms: the time to open the page, in milliseconds; empty if that failed.
         response_ms: the time from each text change to the end of the script run, in milliseconds.
-        errors: the errors of the connection, of the script and on the page.
+        errors: errors of the connection and of the script, and errors shown on the page.
     """
 
     def __init__(self, number: int, options: VisitorOptions):
@@ -67,7 +67,7 @@ class Visitor:
         count = self.options.visitor_changes
         for number in range(count):
             await asyncio.sleep(self.random.uniform(0, 2) * self.options.visit_seconds / (count + 1))
-            # No two visitors send the same text, so that no result is cached.
+            # The texts of the visitors differ, so that no result comes from a cache.
             word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - number]}"
             message = BackMsg()
             message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query_string

@@ -1,11 +1,11 @@
 """`bertlab bench attention-view`: measure the attention view in a headless Chromium, and compare it with bertviz.
 
-For the same input, both views are measured: the bytes that the browser receives, the first paint, a hover, and a
-switch to another layer. Times are wall-clock time and, since other programs may share the machine, CPU time of the
-page's own process. The attention is synthetic, with peaks like those of trained heads.
+Both views show the same input. Measured are the bytes that the browser receives, the first paint, a hover, and a switch
+to another layer. Times are wall-clock times and, since other programs may share the machine, CPU times of the page's
+own process. The attention is synthetic, with peaks like those of trained heads.
 
 bertviz's page is the result of `head_view(html_action="return")`. The libraries that it would load from a CDN are
-inserted into the page. A page that does not open within the limit is reported as such.
+embedded in the page. A page that does not open within the limit is reported as such.
 """
 
 import base64
@@ -30,12 +30,12 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
-HOVERS, LAYER_SWITCHES = 9, 5  # how many hovers and how many layer switches are timed
+HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed
 COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
-# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and reads pixels back to include drawing
-# that the browser postponed. `timeAction` returns the milliseconds from an action to the end of its frame.
+# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and reads pixels so that drawing which the
+# browser postponed is included. `timeAction` returns the milliseconds from an action to the end of its frame.
 DEFINE_TIMERS = """window.nextFrame = async () => {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
@@ -51,8 +51,8 @@ HOVER = """(i) => timeAction(() => {
   canvas.dispatchEvent(new PointerEvent("pointermove",
     { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
 })"""
-# For a long input the app sends a layer when the user opens it. Here `layerBytes` holds its bytes already, so that only
-# unpacking and drawing are timed.
+# For a long input the app sends a layer when the user opens it. Here `layerBytes` already contains the layers, so that
+# only unpacking and drawing are timed.
 SWITCH_LAYER = """(i) => timeAction(async () => {
   document.querySelectorAll(".bl-step")[1].click();
   if (window.layerBytes[i]) await bertlab.update(window.layerBytes[i]);
@@ -66,7 +66,7 @@ SHOW_LINES = """timeAction(async () => {
 DECODE_LAYERS = """(layers) => {
   window.layerBytes = layers.map((text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
 }"""
-# bertviz loads jQuery and d3 by require.js, which comes from a CDN.
+# bertviz loads jQuery and d3 with require.js, which comes from a CDN.
 REQUIRE_FROM_CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
 LOCAL_REQUIRE = """
 window.require = { config() {} };
@@ -105,9 +105,11 @@ class AttentionViewBenchConfig(BenchOptions):
 
 
 def make_synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap:
-    """Return random attention of two sentences, in which heads attend to neighbours or to the first token.
+    """Return random attention over two sentences, in which heads attend to neighbours or to the first token.
 
     Args:
+        layers: the number of layers.
+        heads: the number of heads in each layer.
         size: the number of tokens.
     """
     rng = np.random.default_rng(0)
@@ -140,7 +142,7 @@ class PageTimer:
         """Run a script `count` times, with the arguments 0, 1, 2 and so on.
 
         Returns:
-            its median wall-clock time and mean CPU time, as text.
+            The median wall-clock time and the mean CPU time of a run, as text.
         """
         before = self.read_cpu_ms()
         times = [self.page.evaluate(script, i) for i in range(count)]
@@ -160,6 +162,7 @@ def open_html(page: Page, text: str, ready: str, limit: float) -> tuple[PageTime
     """Open HTML from a file, and return a timer of the page and the time until it was drawn, as text.
 
     Args:
+        page: an empty page.
         text: the HTML.
         ready: the CSS selector of an element that is present once the page is drawn.
         limit: the maximum time, in seconds.
@@ -188,11 +191,11 @@ def time_call(function: Callable):
 
 
 def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """Return the table rows of bertlab's view: the first view, and for a long input also the lines of a full layer."""
+    """Return the table rows of bertlab's view: the initial view and, for a long input, the lines of a whole layer."""
     size = str(len(attention.tokens))
     pack, packing_time = time_call(lambda: payload.AttentionPack(attention))
     first_bytes = pack.bytes()
-    document = html.packed_html("attention", first_bytes, "bench")
+    document = html.payload_html("attention", first_bytes, "bench")
     timer, paint_time = open_html(page, document, "canvas.bl-over", limit)
     page.evaluate("window.layerBytes = []")
     hover_time = timer.time_repeatedly(HOVER, HOVERS)
@@ -215,10 +218,10 @@ def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[t
     """Return the table row of bertviz's head view. If the page did not open, the row says so instead of the times.
 
     Raises:
-        BertlabError: this version of bertviz loads its libraries in another way.
+        BertlabError: the installed version of bertviz loads its libraries in a different way.
     """
     import torch
-    from bertviz import head_view  # imports transformers, so it is imported only when it is needed
+    from bertviz import head_view  # it imports transformers, so it is imported only when needed
 
     second_start = next(row.position for row in attention.tokens if row.segment == 1)
     probs = [torch.from_numpy(probs_NTT)[None] for probs_NTT in attention.probs_LNTT]
@@ -228,8 +231,8 @@ def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[t
     libraries = (
         f"{assets.read_static('vendor/jquery.slim.min.js')}\n{assets.read_static('vendor/d3.min.js')}\n{LOCAL_REQUIRE}"
     )
-    view, replaced = REQUIRE_FROM_CDN.subn(lambda _: f"<script>{libraries}</script>", view)
-    if not replaced:
+    view, num_replaced = REQUIRE_FROM_CDN.subn(lambda _: f"<script>{libraries}</script>", view)
+    if not num_replaced:
         raise BertlabError("bench-bertviz-changed")
     try:
         timer, paint_time = open_html(page, f"<!doctype html><meta charset=utf-8>{view}", "svg line", limit)
@@ -269,14 +272,16 @@ def measure(config: AttentionViewBenchConfig) -> dict:
 
 
 def run(config: AttentionViewBenchConfig) -> None:
-    """Measure both views, and record their ratios for the longest input that both could show if `--record` is given."""
+    """Measure both views; with `--record`, record their ratios for the longest input that both could show."""
     measurements = measure(config)
-    opened = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
-    sizes = [size for name, size in opened if name.startswith("bertviz") and ("bertlab, first view", size) in opened]
+    timed_rows = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
+    sizes = [
+        size for name, size in timed_rows if name.startswith("bertviz") and ("bertlab, first view", size) in timed_rows
+    ]
     results = []
     if sizes:
         size = max(sizes)
-        bertlab_row, bertviz_row = opened["bertlab, first view", size], opened["bertviz, head view", size]
+        bertlab_row, bertviz_row = timed_rows["bertlab, first view", size], timed_rows["bertviz, head view", size]
         for name, column in (("size in bytes", 2), ("first paint", 4), ("layer switch", 6)):
             if bertlab_row[column] and bertviz_row[column]:
                 bertviz_value, bertlab_value = (

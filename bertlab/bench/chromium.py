@@ -12,10 +12,10 @@ ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "-
 
 
 def launch_chromium(driver: Playwright) -> Browser:
-    """Start the Chromium at the path in the environment variable BERTLAB_CHROMIUM, or the first one on the PATH.
+    """Start the Chromium that the environment variable BERTLAB_CHROMIUM names, or the first one on the PATH.
 
     Raises:
-        BertlabError: no Chromium is installed.
+        BertlabError: no Chromium is on the PATH.
     """
     path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, EXECUTABLES)), None)
     if path is None:

@@ -18,7 +18,7 @@ from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
 
-SAMPLE_ROWS = 4000  # number of rows in the sample on which the peer's number of processes is chosen
+SAMPLE_ROWS = 4000  # number of rows in the sample that decides on the peer's number of processes
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,18 @@ class FeaturesBenchConfig(BenchOptions):
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "squad"
     """The checkpoint whose tokenizer is used."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Number of questions to use, from the first. Default: all of them."""
+    """Number of questions to use, counted from the start of the data. Default: all of them."""
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
     """The stride passed to both implementations. bertlab takes it as the distance between the starts of neighbouring
     windows, transformers as their overlap, so they produce different numbers of windows."""
     rounds: int = 1
-    """Number of repetitions for each implementation."""
+    """Number of rounds; each implementation runs once in every round."""
 
 
 def measure(config: FeaturesBenchConfig) -> dict:
-    """Return the questions per second of bertlab and its peer, their ratio, and the seconds of the slowest rounds."""
+    """Return the questions per second of bertlab and the peer, their ratio, and the seconds of the slowest rounds."""
     source = locate.find(config.checkpoint)
     tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, peer.load_tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]

@@ -1,6 +1,6 @@
-"""`bertlab bench finetune`: measure the speed of fine-tuning, compared with the `Trainer` of `transformers`.
+"""`bertlab bench finetune`: measure the speed of fine-tuning, compared with transformers' Trainer.
 
-The Trainer reads the same rows. It is measured twice: with rows in random order, its default, and with
+Both read the same rows. transformers' Trainer is measured twice: with rows in random order, its default, and with
 `group_by_length`.
 """
 
@@ -29,14 +29,15 @@ from bertlab.tasks.task_flags import finetune_type
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, read_data
 from bertlab.training.optimizers import Precision, resolve_precision
-from bertlab.training.trainer import Trainer
+from bertlab.training.trainer import Trainer as BertlabTrainer
 
 
 @dataclass(frozen=True)
 class FinetuneBenchConfig(TrainingBenchOptions):
-    """Measure the tokens per second of fine-tuning, alternating with the Trainer of `transformers`.
+    """Measure the tokens per second of fine-tuning, compared with transformers' Trainer.
 
-    Padding tokens are not counted. Both implementations use the same batch size, dropout, optimiser and precision.
+    Both implementations run alternately, with the same batch size, dropout, optimiser and precision. Padding tokens are
+    not counted.
 
     Examples:
       bertlab bench finetune sst2 --data glue/sst2
@@ -50,13 +51,13 @@ class FinetuneBenchConfig(TrainingBenchOptions):
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "strongest"
     """The checkpoint that both implementations fine-tune."""
     rows: int = 8000
-    """Number of rows to use, from the first."""
+    """Number of rows to use, counted from the start of the data."""
     batch_size: int = 32
     """Rows, or windows of passages, in a step."""
     steps: int = 20
-    """Steps in a repetition; the Trainer first runs two warm-up steps, which are not counted."""
+    """Steps in a round; transformers' Trainer first runs two warm-up steps, which are not counted."""
     rounds: int = 5
-    """Number of repetitions for each implementation."""
+    """Number of rounds; each implementation runs once in every round."""
     dropout: float = 0.1
     """Dropout rate of both implementations."""
     precision: Precision = "auto"
@@ -64,7 +65,7 @@ class FinetuneBenchConfig(TrainingBenchOptions):
 
 
 def measure(config: FinetuneBenchConfig) -> dict:
-    """Return the median tokens per second of bertlab and of the Trainer in both row orders, and their ratios."""
+    """Return the median tokens per second of bertlab, and of transformers' Trainer in both row orders, and ratios."""
     device, spec = resolve_device(config.device), task(config.task)
     task_type = finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
@@ -81,7 +82,7 @@ def measure(config: FinetuneBenchConfig) -> dict:
         )  # fmt: skip
         data = read_data(settings)
         model = data.new_model(config.dropout)
-        trainer = Trainer(
+        trainer = BertlabTrainer(
             model, data.make_batches(config.batch_size, 0, (0, 1)), data.loss, settings.optim, steps=1_000_000,
             device=device, dtype=dtype,
         )  # fmt: skip
@@ -95,7 +96,7 @@ def measure(config: FinetuneBenchConfig) -> dict:
 
         tokenizer = peer.load_tokenizer(locate.find(config.checkpoint))
         if not config.json:
-            print(f"{len(rows):,} rows; computing the features for the Trainer ...", flush=True)
+            print(f"{len(rows):,} rows; computing the features for transformers' Trainer ...", flush=True)
         max_tokens = data.options.max_tokens
         peer_data = peer.encode_rows(rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3))
         arguments = {
@@ -113,11 +114,11 @@ def measure(config: FinetuneBenchConfig) -> dict:
         }  # fmt: skip
 
         def run_peer(name: str) -> float:
-            peer_trainers[name].args.seed += 1  # so that each round reads other rows
+            peer_trainers[name].args.seed += 1  # so that each round reads different rows
             peer_trainers[name].train()
             return peer_trainers[name].tokens_per_second
 
-        run_bertlab()  # a warm-up round: the first steps allocate memory. `TimedTrainer` skips its own first steps.
+        run_bertlab()  # a warm-up, because the first steps allocate memory; `TimedTrainer` excludes its first steps
         run_peers = {name: lambda name=name: run_peer(name) for name in peer_trainers}
         speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
     return {

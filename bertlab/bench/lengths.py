@@ -1,6 +1,6 @@
 """`bertlab bench lengths`: measure the speed of pre-training by sequence length and batch size.
 
-The cost of attention per token grows with the length of the input. All other costs per token are constant. This is why
+The cost of attention per token grows with the length of the input. All other costs per token are constant. Therefore
 the paper trains on short inputs first (appendix A.2).
 """
 
@@ -40,9 +40,9 @@ class LengthsBenchConfig(TrainingBenchOptions):
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Minimum number of tokens in a repetition, which consists of one or more steps."""
+    """Minimum number of tokens in a round of one combination, which consists of one or more steps."""
     rounds: int = 5
-    """Number of repetitions for each combination."""
+    """Number of rounds; each combination runs once in every round."""
     precision: Precision = "auto"
     """Number format of the computation."""
 

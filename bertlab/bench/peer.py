@@ -56,7 +56,8 @@ def encode_span_rows(
     Args:
         rows: a `datasets.Dataset`, or a list of rows.
         overlap: tokens that neighbouring windows share; `run_qa.py` calls it doc_stride.
-        processes: processes of `datasets.map`; None for one, in which the tokenizer still uses every core.
+        processes: number of processes of `datasets.map`. If None, one process is used, in which the tokenizer still
+            uses every core.
     """
 
     def encode_batch(batch: dict) -> dict:
@@ -118,7 +119,7 @@ def _map_rows(rows: Sequence[Mapping], function: Callable[[dict], dict], process
 
 
 class TimedTrainer(transformers.Trainer):
-    """A Trainer that measures its tokens per second, without the first `warm_up_steps` steps of each training."""
+    """A Trainer that measures its tokens per second, excluding the first `warm_up_steps` steps of each training."""
 
     warm_up_steps = 2
     clock: Callable[[], float] = staticmethod(time.perf_counter)
@@ -133,14 +134,14 @@ class TimedTrainer(transformers.Trainer):
         return super().training_step(model, inputs, *arguments, **options)
 
     def record_step_end(self) -> None:
-        """Record the time at which a step ended; at both ends of the measured interval, wait for the GPU first."""
+        """Record the time at which a step ends; at both ends of the measured interval, wait for the GPU first."""
         if self.args.device.type == "cuda" and self.state.global_step in (self.warm_up_steps, self.state.max_steps):
             torch.cuda.synchronize()
         self.step_end_times.append(self.clock())
 
     @property
     def tokens_per_second(self) -> float:
-        """The tokens per second after the warm-up, without padding; the time to build batches is included."""
+        """The tokens per second after the warm-up, without padding; the time for building batches is included."""
         tokens = int(sum(self.token_counts[self.warm_up_steps :]))
         return tokens / (self.step_end_times[-1] - self.step_end_times[self.warm_up_steps - 1])
 
@@ -170,8 +171,8 @@ def make_trainer(
 
     Args:
         task_type: the task type, whose `hf_class` is the class of the model.
-        labels: number of labels; used only by a task type that has labels.
-        arguments: more arguments of `transformers.TrainingArguments`.
+        labels: number of labels; used only for a task type that has labels.
+        arguments: additional arguments of `transformers.TrainingArguments`.
 
     Raises:
         BertlabError: the package accelerate, which the Trainer needs, is not installed.
@@ -187,7 +188,7 @@ def make_trainer(
     if task_type.predicts_value:
         settings |= {"num_labels": 1, "problem_type": "regression"}
     auto_class = getattr(transformers, task_type.hf_class.replace("Bert", "AutoModel", 1))
-    # Without `dtype` the weights get the type of the file: float16 for shipped checkpoints, in which a CPU is slow.
+    # Without `dtype` the weights have the type of the file: float16 for shipped checkpoints, which is slow on a CPU.
     model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=torch.float32, **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
     training_arguments = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
@@ -206,5 +207,5 @@ def make_trainer(
 
 
 def drop_row_locations(rows: Sequence[dict]) -> list[dict]:
-    """Return the rows without "where", their file and line: a tuple of mixed types, which Arrow cannot store."""
+    """Return the rows without the field "where" (file and line), a tuple of mixed types that Arrow cannot store."""
     return [{name: value for name, value in row.items() if name != "where"} for row in rows]

@@ -1,9 +1,9 @@
 """`bertlab bench prepare`: measure the speed and memory of `bertlab prepare` on one, two and four copies of a text.
 
-Each amount of text is prepared by the command itself, in a separate process. Memory is that of the command and its
-worker processes together, sampled twenty times per second (Linux only). Two numbers are reported: resident memory,
-which counts a shared page once per process, and anonymous memory, the part of it that does not come from a file. The
-command then runs a second time, to measure how fast it detects that the corpus already exists.
+Each amount of text is prepared by the command itself, in a separate process. The memory of the command and its worker
+processes together is sampled twenty times per second (Linux only). Two numbers are reported: resident memory,
+in which a shared page counts once per process, and anonymous memory, the part of it that is not mapped from files.
+The command then runs again, to measure how fast it detects that the corpus already exists.
 """
 
 import json
@@ -40,9 +40,9 @@ class PrepareBenchConfig(BenchOptions):
     column: str = "text"
     """The column that contains the text."""
     megabytes: float = 24
-    """Megabytes of text, an equal share from each file."""
+    """Megabytes of text in the sample, an equal share from each file."""
     copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
-    """Numbers of copies of the text to prepare; each is measured once."""
+    """Amounts of text to prepare, in copies of the sample; each is measured once."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"
@@ -64,18 +64,19 @@ def measure(config: PrepareBenchConfig) -> dict:
             command += ["--tokenizer", str(locate.find(config.tokenizer)), "--workers", str(config.workers)]
             _, resident, anonymous = run_and_measure(command)
             seconds_again, _, _ = run_and_measure(command)
-            facts = json.loads((out / "corpus.json").read_text())
-            size, seconds = facts["bytes"] / 1e6, facts["seconds"]
+            corpus_info = json.loads((out / "corpus.json").read_text())
+            megabytes, seconds = corpus_info["bytes"] / 1e6, corpus_info["seconds"]
             rows.append({
-                "megabytes": round(size, 3), "documents": facts["documents"], "tokens": facts["tokens"],
-                "seconds": round(seconds, 1), "megabytes_per_second": round(size / seconds, 1),
+                "megabytes": round(megabytes, 3), "documents": corpus_info["documents"],
+                "tokens": corpus_info["tokens"],
+                "seconds": round(seconds, 1), "megabytes_per_second": round(megabytes / seconds, 1),
                 "peak_resident_mb": resident, "peak_anonymous_mb": anonymous, "seconds_again": round(seconds_again, 1),
             })  # fmt: skip
     return {"hardware": describe_hardware(torch.device("cpu")), "workers": config.workers, "sizes": rows}
 
 
 def write_sample(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
-    """Write the first megabytes of text, an equal share from each file, to one Parquet file, and return its path."""
+    """Write the sample, an equal share of text from the start of each file, to a Parquet file; return its path."""
     texts: list[str] = []
     for file in files:
         size = 0
@@ -107,7 +108,7 @@ def read_process_tree_memory(root: int) -> tuple[int, int]:
 
 
 def run_and_measure(command: list[str]) -> tuple[float, int, int]:
-    """Run a command, and return its seconds and the peaks of its resident and its anonymous memory in MB.
+    """Run a command, and return its seconds and the peaks of its resident and anonymous memory in MB.
 
     Raises:
         BertlabError: the command fails.

@@ -1,7 +1,7 @@
 """`bertlab bench pretrain`: measure the speed of `bertlab pretrain`, compared with training loops over `transformers`.
 
-bertlab runs as a command in a separate process. Its speed is read from its log while the run writes it, so the time of
-every checkpoint, snapshot and report is included. The peers train `BertForPreTraining` on the same padded sentence
+bertlab runs as a command in a separate process. Its speed is computed from the growth of its log, so the time for
+checkpoints, snapshots and reports is included. The peers train `BertForPreTraining` on the same padded sentence
 pairs, and on full rows of consecutive text, which need no padding.
 """
 
@@ -31,10 +31,10 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
-# for each preset, the target of the ratio of bertlab's speed to that of the padded pairs
+# for each preset, the target for the ratio of bertlab's speed to that of the peer on padded pairs
 TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}
 WARM_UP_STEPS = 10  # these steps allocate memory and compile kernels, so they are not measured
-POLL_SECONDS = 0.02  # how often the log of the run is read
+POLL_SECONDS = 0.02  # time between two checks of the size of the run's log
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class PretrainBenchConfig(BenchOptions):
     max_tokens: int = 128
     """Tokens in a sentence pair or full row."""
     minutes: float = 1.0
-    """Length of a repetition in minutes."""
+    """Minutes of training in a round, for each implementation."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of steps in a repetition."""
+    """Maximum number of steps in a round."""
     rounds: int = 5
-    """Number of repetitions for each implementation."""
+    """Number of rounds; each implementation runs once in every round."""
     precision: Precision = "auto"
     """Number format of all implementations."""
     peer_dropout: float = 0.1
@@ -111,7 +111,7 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, peer in peers.items()
         }
         speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
-        # These two are measured last, so that they do not evict the data of an implementation from the CPU's caches.
+        # These two are measured last, so that they do not evict an implementation's data from the CPU's caches.
         peak_flops = measure_peak_flops(device, dtype)
         pair_speed = measure_pair_speed(corpus, config.batch_size, config.max_tokens)
     return {
@@ -141,7 +141,7 @@ class LoopSettings:
     corpus: Path
     """The prepared corpus."""
     vocab_size: int
-    """Not used, since the corpus has its own vocabulary."""
+    """Not used, because the corpus has its own vocabulary; `ModelAndData` requires it."""
 
 
 def measure_flop_per_token(loop: TrainingLoop) -> float:
@@ -153,9 +153,9 @@ def measure_flop_per_token(loop: TrainingLoop) -> float:
 
 
 def measure_pair_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
-    """Return the tokens per second of the sentence pairs that one process samples.
+    """Return how many tokens per second one process samples as sentence pairs.
 
-    If the training is faster than this, its steps wait for their data.
+    If training is faster than this, its steps wait for data.
     """
     pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
     next(pairs)  # a first batch, which opens the files
@@ -189,7 +189,7 @@ def time_command(config: PretrainBenchConfig, corpus: Path, out: Path, dtype: to
     command += ["--threads", str(config.threads)] if config.threads else []
     command += ["--steps", str(config.steps + WARM_UP_STEPS)] if config.steps else []
     log = out / "log.jsonl"
-    log_sizes: list[tuple[float, int]] = []  # (time, bytes), whenever the log has grown
+    log_sizes: list[tuple[float, int]] = []  # (time, size in bytes) whenever the log has grown
     with tempfile.TemporaryFile("w+") as errors:
         start = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
@@ -204,17 +204,18 @@ def time_command(config: PretrainBenchConfig, corpus: Path, out: Path, dtype: to
             process.wait()
         end = time.monotonic()
         errors.seek(0)
-        message = errors.read().strip().splitlines()[-1:]
+        last_error_line = errors.read().strip().splitlines()[-1:]
     progress = _read_progress(log, log_sizes) if not process.returncode else []
     if len(progress) < 2:
-        reason = message[0] if process.returncode and message else Message("bench-run-too-short")
+        reason = last_error_line[0] if process.returncode and last_error_line else Message("bench-run-too-short")
         raise BertlabError("bench-command-failed", command="bertlab pretrain", reason=reason)
-    (first, tokens_before), (last, tokens_after) = progress[0], progress[-1]
-    return (tokens_after - tokens_before) / (last - first), end - start - (last - first)
+    (first_time, tokens_before), (last_time, tokens_after) = progress[0], progress[-1]
+    measured_seconds = last_time - first_time
+    return (tokens_after - tokens_before) / measured_seconds, end - start - measured_seconds
 
 
 def _read_progress(log: Path, log_sizes: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return (time, tokens) for each time at which the log had a new step after the warm-up."""
+    """Return (time, tokens) for each time at which a new step after the warm-up appeared in the log."""
     content, progress = log.read_bytes() if log.is_file() else b"", []
     for seconds, size in log_sizes:
         rows = [json.loads(line) for line in content[:size].splitlines()[-3:] if line.endswith(b"}")]

@@ -25,7 +25,7 @@ class Batches(Protocol):
 
 
 class PaddedPairs:
-    """The sentence pairs that bertlab samples, all padded to the same length.
+    """The padded sentence pairs that bertlab samples.
 
     Args:
         batches: the source of the pairs.
@@ -57,20 +57,22 @@ class FullRows:
 
     def _make_batches(self) -> Iterator[PairBatch]:
         B, T, rng = self.batch_size, self.max_tokens, np.random.default_rng(0)
-        rest = np.empty(0, np.int64)
+        remaining_tokens = np.empty(0, np.int64)
         while True:
             for block in rng.permutation(self.corpus.num_blocks):
-                tokens = np.concatenate([rest, self.corpus.read_documents(int(block)).tokens.astype(np.int64)])
+                tokens = np.concatenate(
+                    [remaining_tokens, self.corpus.read_documents(int(block)).tokens.astype(np.int64)]
+                )
                 num_rows = len(tokens) // (T - 2)
-                rows_RT = np.full((num_rows, T), self.tokenizer.cls_id)
-                rows_RT[:, 1:-1] = tokens[: num_rows * (T - 2)].reshape(num_rows, T - 2)
-                rows_RT[:, -1] = self.tokenizer.sep_id
-                rng.shuffle(rows_RT)
+                rows = np.full((num_rows, T), self.tokenizer.cls_id)
+                rows[:, 1:-1] = tokens[: num_rows * (T - 2)].reshape(num_rows, T - 2)
+                rows[:, -1] = self.tokenizer.sep_id
+                rng.shuffle(rows)
                 used_rows = num_rows - num_rows % B  # rows that fill whole batches
-                for ids_BT in rows_RT[:used_rows].reshape(-1, B, T):
+                for ids_BT in rows[:used_rows].reshape(-1, B, T):
                     yield self._make_batch(torch.from_numpy(ids_BT.copy()), rng)
-                # A block that is too small for one batch is continued with the next block.
-                rest = np.empty(0, np.int64) if used_rows else tokens
+                # The tokens of a block that is too small for one batch are put in front of the next block.
+                remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
 
     def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
         inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
@@ -79,17 +81,17 @@ class FullRows:
 
 
 class PretrainingPeer:
-    """A usual training loop: BertForPreTraining with SDPA, a label for every token, fused AdamW, and autocast.
+    """A standard training loop: BertForPreTraining with SDPA, a label for every token, fused AdamW, and autocast.
 
-    On CUDA the model is compiled, which is the fastest there. On a CPU compilation gains nothing.
+    On CUDA the model is compiled, which is fastest there. On a CPU, compilation gains nothing.
 
     Args:
         config: the configuration of the model.
-        batches: the source of its batches.
+        batches: the source of the batches.
         mask_rule: how tokens are masked.
         optim: the settings of AdamW.
         device: the device of the training.
-        dtype: the number format of autocast; float32 for none.
+        dtype: the number format of autocast; float32 to train without autocast.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class PretrainingPeer:
     ):
         hf_config = transformers.BertConfig(**config.to_hf(), attn_implementation="sdpa")
         self.model = transformers.BertForPreTraining(hf_config).to(device).train()
-        self.compiled = torch.compile(self.model) if device.type == "cuda" else self.model
+        self.compiled_model = torch.compile(self.model) if device.type == "cuda" else self.model
         parameters = self.model.parameters()
         self.adamw = torch.optim.AdamW(parameters, lr=optim.lr, weight_decay=optim.weight_decay, fused=True)
         self.batches, self.mask_rule, self.device, self.dtype = batches, mask_rule, device, dtype
@@ -113,7 +115,7 @@ class PretrainingPeer:
     def measure_speed(self, seconds: float, max_steps: int | None, warm_up_steps: int) -> float:
         """Train for some time, or until a number of steps is reached, and return the tokens per second.
 
-        Padding is not counted. Only the first call does the warm-up steps, which are not measured.
+        Padding is not counted. The first call begins with the warm-up steps, which are not measured.
         """
         if not self.is_warm:
             for _ in range(warm_up_steps):
@@ -133,11 +135,11 @@ class PretrainingPeer:
         batch = next(self.batches).to(self.device)
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.mask_rule)
         B, T = inputs.input_ids_BT.shape
-        # Unused entries get an index one past the end. To leave them out, a GPU would have to wait for their number.
+        # Unused entries get an index one past the end. To remove them, the CPU would have to wait for the GPU.
         target_P = index_P.where(labels_P != IGNORED, B * T)
         labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, target_P, labels_P)[:-1].view(B, T)
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            outputs = self.compiled(
+            outputs = self.compiled_model(
                 input_ids=inputs.input_ids_BT,
                 attention_mask=inputs.attention_mask_BT.long(),
                 token_type_ids=inputs.token_type_ids_BT,

@@ -1,4 +1,4 @@
-"""Record results in `bench/results.jsonl`, and write BENCHMARKS.md from them (`bertlab bench report`).
+"""Record results in `bench/results.jsonl`, and generate BENCHMARKS.md from it (`bertlab bench report`).
 
 The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
 claim begins with its topic and a colon ("Pre-training: ..."); the report has one table per topic.
@@ -20,7 +20,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
 from bertlab.config.renamed_keys import BENCH_RESULT_KEYS, rename_keys
 
-RESULTS = Path(__file__).parents[2] / "bench" / "results.jsonl"
+RESULTS_PATH = Path(__file__).parents[2] / "bench" / "results.jsonl"
 
 INTRODUCTION = """\
 # Benchmarks
@@ -29,12 +29,12 @@ INTRODUCTION = """\
 `--record`. The tables show the newest result of each benchmark, whether or not it meets its target. Settings, failed
 experiments, and measurements that no single command reproduces are in [the lab notebook](docs/lab-notebook.md).
 
-A ratio is the median over several repetitions and tells how many times faster (or smaller, for sizes) bertlab is than
-the implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
-and n, the number of repetitions, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
-*Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing was
-measured on a GPU yet. The commit is the one that was measured; up to 2026-11-23 it
-is the one that added the result, and `bench pretrain` measured the training loop only, without the rest of the command.
+A ratio is the median over several rounds. It says how many times faster (or smaller, for sizes) bertlab is than the
+implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
+and n, the number of rounds, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
+*Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has
+been measured on a GPU yet. The commit is the one that was measured. Up to 2026-11-23 it is the one that added the
+result, and `bench pretrain` measured only the training loop, without the rest of the command.
 """
 
 TABLE_HEADER = (
@@ -54,7 +54,7 @@ class Result:
     unit: str = ""
     """The unit of the value: "x" for a ratio, "%", "ms", "MB" and so on."""
     spread: tuple[float, float] | None = None
-    """The minimum and the maximum over the rounds, or None for a single measurement."""
+    """The minimum and the maximum over the rounds; None for a single measurement."""
     n: int | None = None
     """The number of rounds, seeds or examples."""
     peer: str | None = None
@@ -80,17 +80,17 @@ class ReportConfig:
       bertlab bench report --results my-results.jsonl --out my-benchmarks.md
     """
 
-    results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = RESULTS
+    results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = RESULTS_PATH
     """The file of recorded results, which benchmarks write with --record."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Where to write the report. Default: BENCHMARKS.md beside the directory of the results."""
+    """Where to write the report. Default: BENCHMARKS.md next to the directory that contains the results."""
 
 
 def append_results(results: Sequence[Result], path: Path | None = None) -> None:
     """Append results to a file, each with the command line of this process, the commit and the date."""
-    path = path or RESULTS
+    path = path or RESULTS_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
-    origin = {"command": _command_line(), "commit": _current_commit(), "date": date.today().isoformat()}
+    origin = {"command": _read_command_line(), "commit": _find_current_commit(), "date": date.today().isoformat()}
     with path.open("a", encoding="utf-8") as file:
         for result in results:
             file.write(json.dumps(asdict(replace(result, **origin)), ensure_ascii=False) + "\n")
@@ -157,12 +157,12 @@ def _format_value(value: float, unit: str) -> str:
     return f"{number}{unit}" if unit == "x" else f"{number} {unit}".strip()
 
 
-def _command_line() -> str:
-    words = [word for word in sys.argv[1:] if word not in ("--record", "--json")]
-    return shlex.join(["bertlab", *words])
+def _read_command_line() -> str:
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("--record", "--json")]
+    return shlex.join(["bertlab", *arguments])
 
 
-def _current_commit() -> str | None:
+def _find_current_commit() -> str | None:
     """Return the short hash of the current commit, followed by a plus if files have uncommitted changes."""
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
     try:

@@ -14,7 +14,7 @@ def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 
     """Write documents of random words whose frequencies follow Zipf's law, and prepare them for pre-training.
 
     Args:
-        directory: where to write the corpus; the text is written beside it, to `synthetic.txt`.
+        directory: where to write the corpus; the text is written to `synthetic.txt` next to it.
         vocab_size: maximum size of the vocabulary.
         documents: the number of documents, of about 400 words each.
 
@@ -22,9 +22,9 @@ def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 
         The directory of the corpus.
     """
     rng = np.random.default_rng(0)
-    letters = rng.integers(0, [len(CONSONANTS), len(VOWELS)], (20_000, 4, 2))
+    syllables = rng.integers(0, [len(CONSONANTS), len(VOWELS)], (20_000, 4, 2))
     words = np.array(
-        ["".join(CONSONANTS[c] + VOWELS[v] for c, v in word[: 1 + i % 4]) for i, word in enumerate(letters)]
+        ["".join(CONSONANTS[c] + VOWELS[v] for c, v in word[: 1 + i % 4]) for i, word in enumerate(syllables)]
     )
     text = directory.with_name("synthetic.txt")
     with text.open("w", encoding="utf-8") as file:

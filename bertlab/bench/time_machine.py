@@ -1,8 +1,8 @@
 """`bertlab bench time-machine`: measure the frame times of the time machine while its slider is dragged.
 
-The page is the HTML file that the Save menu of the time machine writes, in a headless Chromium. The time of a frame
-starts with the slider's event and ends when the new snapshot is drawn and its pixels are read back. All snapshots are
-shown in a shuffled order: once, when each is drawn for the first time, and then several times more.
+The page is the HTML file that the Save menu of the time machine writes, opened in a headless Chromium. The time of a
+frame starts with the slider's event and ends when the new snapshot is drawn and its pixels are read. All snapshots are
+shown in a shuffled order: once, to measure the first drawing of each, and then again several times.
 """
 
 import os
@@ -39,7 +39,7 @@ DRAG = """async (order) => {
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     await new Promise(requestAnimationFrame);
     await new Promise((resolve) => setTimeout(resolve));
-    // Read pixels back, so that drawing that the browser postponed is included.
+    // Read pixels, so that drawing which the browser postponed is included.
     for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
     times.push(performance.now() - start);
   }
@@ -63,39 +63,40 @@ class TimeMachineBenchConfig(BenchOptions):
 
 
 def time_frames(page: Page, rounds: int) -> dict:
-    """Return the median and the largest frame time, of snapshots shown for the first time and of those shown again."""
+    """Return median and largest frame time, both for snapshots shown for the first time and for those shown again."""
     count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
     order = list(range(count))
     random.Random(0).shuffle(order)
-    first = page.evaluate(DRAG, order)
-    again = [time for _ in range(rounds) for time in page.evaluate(DRAG, order)]
+    first_times = page.evaluate(DRAG, order)
+    repeated_times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG, order)]
     return {
         "snapshots": count,
-        "first_ms": round(statistics.median(first), 1),
-        "first_worst_ms": round(max(first), 1),
-        "frame_ms": round(statistics.median(again), 1),
-        "frame_worst_ms": round(max(again), 1),
+        "first_ms": round(statistics.median(first_times), 1),
+        "first_worst_ms": round(max(first_times), 1),
+        "frame_ms": round(statistics.median(repeated_times), 1),
+        "frame_worst_ms": round(max(repeated_times), 1),
     }
 
 
 def measure(config: TimeMachineBenchConfig) -> dict:
     """Return the frame times of a short and a long input, with one snapshot and with two side by side."""
     measurements: dict = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
-    rows = history.thin_log(history.read_log(config.run))
+    log_rows = history.thin_log(history.read_log(config.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = launch_chromium(driver)
         for name, texts in (("short", SHORT), ("long", LONG)):
             start = time.perf_counter()
-            snapshots = timeline(config.run, *texts)
-            payload_bytes = payload.timeline_bytes(snapshots, log=rows)
+            run_timeline = timeline(config.run, *texts)
+            payload_bytes = payload.timeline_bytes(run_timeline, log=log_rows)
             sizes = {
-                "tokens": len(snapshots.tokens),
+                "tokens": len(run_timeline.tokens),
                 "payload_bytes": len(payload_bytes),
                 "preparation_ms": round(1000 * (time.perf_counter() - start), 1),
             }
             for view, state in (("one", {}), ("side by side", {"against": 0})):
                 file = Path(directory) / "time-machine.html"
-                file.write_text(html.timeline_html(snapshots, log=rows, options={"state": state}), encoding="utf-8")
+                document = html.timeline_html(run_timeline, log=log_rows, options={"state": state})
+                file.write_text(document, encoding="utf-8")
                 page = browser.new_page(viewport={"width": 1280, "height": 1000})
                 page.goto(file.as_uri())
                 page.locator(".bl-slider").wait_for(timeout=60_000)

@@ -1,4 +1,4 @@
-"""bertlab's pre-training loop in this process, on a prepared corpus or on random pairs, to measure its speed."""
+"""bertlab's pre-training loop, run in this process to measure its speed, on a prepared corpus or on random pairs."""
 
 import time
 from collections.abc import Callable
@@ -63,7 +63,7 @@ class RandomPairs:
 
 
 class ModelAndData(Protocol):
-    """The settings that name the model to train and its data."""
+    """The settings that select the model to train and its data."""
 
     preset: Preset
     """The size of the model."""
@@ -82,9 +82,9 @@ class TrainingLoop:
     mask_rule: MaskRule
     """How tokens are masked."""
     trainer: Trainer
-    """The trainer."""
+    """The trainer of the model."""
     clock: Callable[[], float]
-    """Returns the time in seconds."""
+    """A function that returns the time in seconds."""
 
     @classmethod
     def build(
@@ -105,7 +105,7 @@ class TrainingLoop:
             max_tokens: tokens in a sentence pair.
             device: the device of the training.
             dtype: the number format of the training.
-            clock: returns the time in seconds.
+            clock: a function that returns the time in seconds.
         """
         torch.manual_seed(0)
         if settings.corpus:
@@ -130,7 +130,7 @@ class TrainingLoop:
         return cls(model_config, mask_rule, trainer, clock)
 
     def run_steps(self, steps: int) -> float:
-        """Train for some more steps and return the tokens per second, without padding."""
+        """Train for a number of steps and return the tokens per second, without padding."""
         tokens_before, start, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
         for _ in range(steps):
             next(reports)

@@ -1,8 +1,8 @@
 """`bertlab bench step`: measure the speed-up of individual parts of a training step on a CPU.
 
 The parts are: fused attention, compared with separate operations; a step without padding, compared with a padded one;
-bertlab's dropout and bertlab's Muon, compared with those of torch. Times are CPU seconds, which depend little on other
-programs. With several threads they are the sum over the threads.
+bertlab's dropout and Muon, compared with those of torch. Times are CPU times, which depend little on other programs.
+With several threads they are summed over the threads.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,7 @@ from bertlab.training.devices import describe_hardware
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import is_hidden_matrix
 
+# (batch size, heads, tokens, head size)
 ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
 
 
@@ -39,7 +40,7 @@ class StepBenchConfig(BenchOptions):
     """
 
     rounds: int = 7
-    """Number of repetitions for each version of a part."""
+    """Number of rounds; each version of a part runs once in every round."""
     threads: int = 1
     """CPU threads."""
     preset: Preset = "minilm"
@@ -96,7 +97,7 @@ def run(config: StepBenchConfig) -> None:
 
 
 def make_attention_functions(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
-    """Return two functions that compute attention, forward and backward: by separate operations, and fused.
+    """Return two functions that compute attention, forward and backward: with separate operations, and fused.
 
     Args:
         shape: batch size, heads, tokens, and head size.

@@ -1,9 +1,9 @@
 """The command line.
 
-A command is a dataclass, whose fields become its flags, and a function that takes it. Only the module of the command
-that runs is imported, so that `--help` is fast.
+A command consists of a dataclass, whose fields become its flags, and a function that takes an instance of it. Only the
+module of the command that runs is imported, so that `--help` is fast.
 
-commands    the table of all commands: where each is, and its summary
+commands    the table of all commands: the module and the summary of each
 dispatch    find the command, parse its arguments, run it, return an exit code
 flags       build flags and help texts from a dataclass
 query       arguments and printing shared by the commands that query a checkpoint

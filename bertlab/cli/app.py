@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError
 
-# environment variables from which `bertlab.app.access` reads what visitors may open
+# environment variables that tell `bertlab.app.access` what visitors may open
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
 
 
@@ -30,7 +30,7 @@ class App:
     """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
     runs, the directory `runs`, and the directories given with --allow."""
     allow: tuple[Path, ...] = ()
-    """More directories that visitors from other machines may open."""
+    """Additional directories that visitors from other machines may open."""
     allow_hub: bool = False
     """Allow visitors from other machines to download models from the Hugging Face hub."""
     browser: bool = True

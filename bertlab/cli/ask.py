@@ -108,8 +108,8 @@ def answer(config: Answer) -> None:
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.null_threshold,
     )  # fmt: skip
-    mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, mark), text=answers.text)
+    marks = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
+    print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), text=answers.text)
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def choose(config: Choose) -> None:
 
     context, *choices = read_texts(config.context, *config.choices)
     session = open_session(config, "choose", context, *choices)
-    ranked = session.choose(context, choices)
-    print_result(config, session, {"choices": ranked}, lambda: terminal.choice_lines(context, ranked))
+    scored_choices = session.choose(context, choices)
+    print_result(config, session, {"choices": scored_choices}, lambda: terminal.choice_lines(context, scored_choices))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# Fields of a record that describe the results of these exact weights. They are dropped when the weights change.
-WEIGHT_FIELDS = {"cloze", "note"}
-EMPTY = ("", None, [], {})
+# Fields of a record that describe results of exactly these weights. They are removed when the weights change.
+WEIGHT_DEPENDENT_FIELDS = {"cloze", "note"}
+EMPTY_VALUES = ("", None, [], {})
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,24 @@ def info(config: Info) -> None:
     from bertlab.views.terminal import table
 
     session = open_session(config, "info")
-    sizes = {name: size for name, size in asdict(session.config).items() if not isinstance(size, tuple)}
-    sizes |= {"parameters": sum(p.numel() for p in session.model.parameters())}
+    settings = {name: value for name, value in asdict(session.config).items() if not isinstance(value, tuple)}
+    settings |= {"parameters": sum(p.numel() for p in session.model.parameters())}
     result = {
         "heads": session.heads,
         "labels": session.labels,
-        "config": sizes,
+        "config": settings,
         "record": session.record,
         "shipped": sorted(shipped()),
     }
     rows = [("checkpoint", session.name), ("commands", ", ".join(_list_commands(session)))]
     rows += [("labels", _format_value(list(session.labels)))] if session.labels else []
-    rows += [(name.replace("_", " "), _format_value(size)) for name, size in sizes.items()]
-    record = {name: value for name, value in session.record.items() if name != "cloze"}  # only the card shows it
-    rows += [(name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY]
+    rows += [(name.replace("_", " "), _format_value(value)) for name, value in settings.items()]
+    record = {
+        name: value for name, value in session.record.items() if name != "cloze"
+    }  # only the model card shows `cloze`
+    rows += [
+        (name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY_VALUES
+    ]
     rows += [("" if number else "shipped", line) for number, line in enumerate(_list_shipped() or ["none"])]
     print_result(config, session, result, lambda: table(_wrap_rows(rows), "<<"))
 
@@ -63,7 +67,7 @@ def _list_commands(session: "Session") -> list[str]:
 
 
 def _list_shipped() -> list[str]:
-    """Return one line per shipped checkpoint: its name and what it was trained on."""
+    """Return one line per shipped checkpoint: its name, its task type and its training objectives."""
     from bertlab.checkpoints.files import read_record
     from bertlab.checkpoints.locate import shipped
     from bertlab.tasks.registry import TASK_TYPES
@@ -92,7 +96,7 @@ def _format_value(value: object) -> str:
     'rows 4,096, share 0.5, whole_word no, text sentence'
     """
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_format_value(item)}" for name, item in value.items() if item not in EMPTY)
+        return ", ".join(f"{name} {_format_value(item)}" for name, item in value.items() if item not in EMPTY_VALUES)
     if isinstance(value, list):
         return ", ".join(map(_format_value, value))
     if isinstance(value, bool):
@@ -114,8 +118,8 @@ class Export(CheckpointOptions):
 
     With --average, both checkpoints need the same architecture, vocabulary and task heads. An average is useful only if
     one checkpoint was trained from the other, or both from the same weights. The average is then often
-    better than either. It can also restore what a checkpoint has lost in further training. Measure it with `bertlab
-    evaluate`.
+    better than either, and can restore abilities that a checkpoint has lost in further training. Measure it with
+    `bertlab evaluate`.
 
     Examples:
       bertlab export small --checkpoint runs/sst2 --dtype float8
@@ -147,7 +151,7 @@ def export(config: Export) -> None:
     """Write the copy and print its size.
 
     Raises:
-        BertlabError: the flags contradict each other, or `out` is a checkpoint already.
+        BertlabError: the flags contradict each other, or `out` already contains a checkpoint.
         CheckpointError: a checkpoint cannot be opened or saved, or the two cannot be averaged.
     """
     import torch
@@ -167,7 +171,7 @@ def export(config: Export) -> None:
     dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
     changed, record, summary = _apply_change(config, session)
     name, card = Path(config.out).name, ""
-    if "command" in record:  # written by a training run of bertlab
+    if "command" in record:  # the checkpoint was written by a training run of bertlab
         record = {**record, "stored": config.dtype}
         if config.dtype == "float8":
             # The metrics were measured before quantisation. `bertlab evaluate --record` adds new ones.
@@ -177,20 +181,20 @@ def export(config: Export) -> None:
         card = render_export_card(name, record)
     target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card)
     size = (target / files.WEIGHTS).stat().st_size
-    old = session.path / files.WEIGHTS
-    before = f" (before: {old.stat().st_size / 1e6:.1f} MB)" if old.is_file() else ""
+    original = session.path / files.WEIGHTS
+    before = f" (before: {original.stat().st_size / 1e6:.1f} MB)" if original.is_file() else ""
     print(f"{target}: {summary}; {size / 1e6:.1f} MB of weights{before}")
 
 
 def _apply_change(config: Export, session: "Session") -> tuple["Session", dict, str]:
-    """Prune or average as the flags say; return the changed session, its record, and a summary of the change."""
+    """Prune or average according to the flags; return the changed session, its record, and a summary of the change."""
     if config.prune is not None:
         changed, fields, summary = _prune(config, session)
     elif config.average is not None:
         changed, fields, summary = _average(config, session)
     else:
         return session, session.record, f"stored as {config.dtype}"
-    record = {name: value for name, value in session.record.items() if name not in WEIGHT_FIELDS}
+    record = {name: value for name, value in session.record.items() if name not in WEIGHT_DEPENDENT_FIELDS}
     return changed, record | fields | {"validation": {}}, summary
 
 
@@ -199,10 +203,10 @@ def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
 
     changed = session.prune(config.prune, zeroed=config.zeroed)
     heads = read_heads(config.prune, session.config.num_heads)
-    earlier = set(session.config.pruned_heads) | _read_pruned_heads(session.record)
+    pruned_before = set(session.config.pruned_heads) | _read_pruned_heads(session.record)
     fields = {
         "pruned_from": session.record.get("pruned_from", session.name),
-        "pruned_heads": sorted(map(list, earlier | set(heads))),
+        "pruned_heads": sorted(map(list, pruned_before | set(heads))),
         "zeroed": config.zeroed,
     }
     return changed, fields, f"{len(heads)} heads pruned"

@@ -1,22 +1,23 @@
-"""The table of all commands. It imports none of them."""
+"""The table of all commands. This module does not import them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Command:
-    """Where the code of a command is, and what the command does."""
+    """Where the code of a command is, and a summary of the command."""
 
     module: str
-    """Its module, relative to `bertlab`."""
+    """The module of the command, relative to `bertlab`."""
     config: str
-    """The dataclass in that module whose fields are its flags."""
+    """The name of the dataclass in that module whose fields become the flags."""
     function: str
-    """The function in that module that takes the dataclass and may return an exit code."""
+    """The name of the function in that module that takes the dataclass and may return an exit code."""
     summary: str
-    """What it does in one line, for the list of commands."""
+    """One line for the list of commands."""
     recipes: str = ""
-    """The module whose `recipe_from_arguments` returns the default settings that `--recipe` names; "" for none."""
+    """The module whose `recipe_from_arguments` returns the default settings that `--recipe` names; "" if the command
+    has no recipes."""
 
 
 COMMANDS = {
@@ -49,7 +50,7 @@ COMMANDS = {
         "bench.pretrain", "PretrainBenchConfig", "run", "compare pre-training speed with transformers"
     ),
     "bench finetune": Command(
-        "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with the Trainer of transformers"
+        "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with transformers' Trainer"
     ),
     "bench features": Command(
         "bench.features", "FeaturesBenchConfig", "run", "compare the speed of preparing SQuAD inputs with transformers"

@@ -21,15 +21,15 @@ from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 
 HELP_WORDS = ("-h", "--help", "help")
-BUG, USAGE = 1, 2
-INTERRUPTED, BROKEN_PIPE = 130, 141  # 128 + the number of the signal, as in shells
+# exit codes; those of signals are 128 + the number of the signal, as in shells
+BUG, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the arguments after `bertlab`; None for those of this process.
+        argv: the arguments after `bertlab`; those of this process if None.
 
     Returns:
         The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C (143 after
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"bertlab: {message}", file=sys.stderr)
         return getattr(interrupt, "exit_code", INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes standard output once more at exit, which must not fail again
+        # Python flushes standard output again at exit, which would fail again
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
@@ -124,7 +124,7 @@ def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
 def _shorten_thread_spinning(name: str) -> None:
     """Make OpenMP threads that wait for others sleep after 1,000 spins.
 
-    By default they spin for milliseconds. If another program uses one of the cores, that happens in every layer, and a
+    By default they spin for milliseconds. If another program uses one of the cores, they do so in every layer, and a
     training step takes several times as long (docs/lab-notebook.md). OpenMP reads the variable when torch loads it.
     Benchmarks keep the default, because they are run on an otherwise idle machine.
     """
@@ -137,8 +137,8 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
 
     Args:
         kind: the dataclass of the configuration.
-        name: what the command is called in its help.
-        recipe: the configuration whose fields are the defaults, if not those of the dataclass.
+        name: the name of the command in its help.
+        recipe: a configuration whose values are the defaults; if None, the defaults are those of the dataclass.
 
     Returns:
         The configuration, or None after printing the help.
@@ -153,9 +153,9 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     try:
         with contextlib.redirect_stderr(report):
             return flags.parse(kind, arguments, prog=name, description="", **({"default": recipe} if recipe else {}))
-    except SystemExit as exit:
-        if not exit.code:
-            print(f"\nExamples:\n{examples}")  # last, so that they are visible below a long help text
+    except SystemExit as system_exit:
+        if not system_exit.code:
+            print(f"\nExamples:\n{examples}")  # the examples come last, so that they are visible below a long help text
             return None
     reason = _extract_message(report.getvalue()) or Message("arguments-not-understood")
     raise BertlabError("arguments-invalid", reason=reason, command=name)
@@ -173,7 +173,7 @@ def _extract_message(report: str) -> str:
         is_rule = set(text) <= set(" ─-")
         if is_rule and paragraph:
             break
-        # lines indented further are an argument's help, which --help shows better
+        # lines with a larger indent are the help of an argument, which `--help` shows better
         if not is_rule and not text.startswith(8 * " "):
             paragraph += text.split()
     return " ".join(paragraph)
@@ -182,8 +182,8 @@ def _extract_message(report: str) -> str:
 def _print_error(error: BertlabError) -> int:
     rank = os.environ.get("RANK", "0")
     if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
-        # all processes make the same mistake: the main process reports it, and torchrun then ends this one
+        # all processes fail alike: the main process reports the error, and torchrun then ends this one
         time.sleep(10)
         error = BertlabError("process-failed", rank=rank, error=error)
     print(f"bertlab: {' '.join(str(error).split())}", file=sys.stderr)
-    return USAGE
+    return USAGE_ERROR

@@ -49,7 +49,7 @@ def attend(config: Attend) -> None:
 class Heads(QueryOptions):
     """Measure the effect of each attention head on a prediction.
 
-    The effect of a head is the change of the log-odds of the prediction when only that head is ablated. With
+    The effect of a head is the change in the log-odds of the prediction when only that head is ablated. With
     --intervention, show the probabilities before and after that intervention instead.
 
     Examples:
@@ -117,5 +117,5 @@ def lens(config: LensOptions) -> None:
         fills = session.fill_jointly(text, config.beams, config.pair)
         print_result(config, session, fills, lambda: joint_lines(fills))
     else:
-        layers = session.lens(text, config.pair)
-        print_result(config, session, layers, lambda: lens_lines(layers))
+        result = session.lens(text, config.pair)
+        print_result(config, session, result, lambda: lens_lines(result))

@@ -3,7 +3,7 @@
 The aliases of a field (`tyro.conf.arg(aliases=...)`) are older spellings of its flag. They are accepted, but the help
 does not show them.
 A dataclass may have `SECTIONS`, a dictionary from a heading to the names of the fields listed below it in `--help`.
-tyro's own rule for dataclasses is replaced, because it has no such sections, keeps the line breaks of an indented
+This module replaces tyro's own rule for dataclasses, which has no sections, keeps the line breaks of an indented
 docstring, and prints a default of None.
 """
 
@@ -18,7 +18,7 @@ import docstring_parser
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
-HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # the help text or the flag itself already tells these defaults
+HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # the help text or the flag itself makes these clear
 
 
 def parse(kind: type, arguments: list[str], **options) -> object:
@@ -46,7 +46,7 @@ class _Section:
     Attributes:
         kind: the dataclass.
         names: the names of the fields.
-        default: the instance whose values are the defaults, if any.
+        default: an instance whose values are the defaults; anything else means those of the dataclass.
     """
 
     kind: type
@@ -91,8 +91,10 @@ def _describe_field(kind: type, name: str, defaults: object, *markers) -> Struct
     """Describe one field to tyro.
 
     Args:
+        kind: the dataclass.
+        name: the name of the field.
         defaults: an instance whose values are the defaults; anything else means those of the dataclass.
-        markers: more annotations of the field, from `tyro.conf`.
+        markers: additional annotations of the field, from `tyro.conf`.
     """
     field, hint = kind.__dataclass_fields__[name], get_type_hints(kind, include_extras=True)[name]
     if dataclasses.is_dataclass(defaults):
@@ -120,36 +122,36 @@ def _remove_aliases(hint: object) -> object:
 @cache
 def _find_old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
     """Return a dictionary from old to current spellings for the flags of a dataclass and its nested dataclasses."""
-    renamed: dict[str, str] = {}
+    current_by_old: dict[str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
-        named = next((marker.name for marker in markers if getattr(marker, "name", None)), None)
-        flag = named or name.strip("_").replace("_", "-")
+        explicit_name = next((marker.name for marker in markers if getattr(marker, "name", None)), None)
+        flag = explicit_name or name.strip("_").replace("_", "-")
         for alias in (alias for marker in markers for alias in getattr(marker, "aliases", None) or ()):
             old = alias.lstrip("-")
-            renamed |= {f"--{prefix}{old}": f"--{prefix}{flag}", f"--{prefix}no-{old}": f"--{prefix}no-{flag}"}
-        bare = hint.__origin__ if markers else hint
-        if isinstance(bare, type) and dataclasses.is_dataclass(bare):
-            renamed |= _find_old_spellings(bare, f"{prefix}{flag}.")
-    return renamed
+            current_by_old |= {f"--{prefix}{old}": f"--{prefix}{flag}", f"--{prefix}no-{old}": f"--{prefix}no-{flag}"}
+        bare_type = hint.__origin__ if markers else hint
+        if isinstance(bare_type, type) and dataclasses.is_dataclass(bare_type):
+            current_by_old |= _find_old_spellings(bare_type, f"{prefix}{flag}.")
+    return current_by_old
 
 
-def _replace_old_spellings(arguments: list[str], renamed: dict[str, str]) -> list[str]:
+def _replace_old_spellings(arguments: list[str], current_by_old: dict[str, str]) -> list[str]:
     """Replace old spellings of flags by the current ones.
 
     >>> _replace_old_spellings(["rows.csv", "--old_flag=skip"], {"--old-flag": "--flag"})
     ['rows.csv', '--flag=skip']
     """
-    current = []
+    replaced = []
     for argument in arguments:
         flag, equals, value = argument.partition("=")
-        current.append(renamed.get(flag.replace("_", "-"), flag) + equals + value)
-    return current
+        replaced.append(current_by_old.get(flag.replace("_", "-"), flag) + equals + value)
+    return replaced
 
 
 @cache
 def _read_field_docs(kind: type) -> dict[str, str]:
-    """Return the docstring of each field of a dataclass and of its bases."""
+    """Return the docstring of each field of a dataclass, including inherited fields."""
     docs: dict[str, str] = {}
     for owner in reversed(kind.__mro__[:-1]):
         for row in docstring_parser.parse_from_object(owner).params:
@@ -158,7 +160,7 @@ def _read_field_docs(kind: type) -> dict[str, str]:
 
 
 def _format_flag_help(text: str, default: object) -> str:
-    """Return the help text of a flag, negated if the flag is on by default and thus spelled --no-...
+    """Return the help text of a flag; it is negated if the option is on by default, since the flag is then --no-NAME.
 
     >>> _format_flag_help("Open a browser.", True), _format_flag_help("Print JSON.", False)
     ('Do not open a browser.', 'Print JSON.')
@@ -167,7 +169,7 @@ def _format_flag_help(text: str, default: object) -> str:
 
 
 def _format_default(value: str) -> str:
-    """Return the note on the default of a flag, "" if the help already tells it.
+    """Return a note on the default of a flag; "" if the default is clear without it.
 
     >>> _format_default("32"), _format_default("None")
     ('(default: 32)', '')

@@ -73,7 +73,7 @@ def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str
     """Open the checkpoint that `--checkpoint` names; without it, the shipped one for the task and the texts' language.
 
     Raises:
-        CheckpointError: it is missing or cannot be opened.
+        CheckpointError: the checkpoint is missing or cannot be opened.
     """
     from bertlab.explore.session import default_checkpoint, load
 
@@ -88,9 +88,11 @@ def print_result(
     """Print a result as one JSON object, or as readable lines.
 
     Args:
+        config: the options of the command.
+        session: the session that computed the result.
         result: a dataclass of `bertlab.explore.facts`, or a dictionary of them.
         lines: returns the lines to print; called only without `--json`.
-        fields: more fields, which precede those of the result in JSON.
+        fields: additional fields of the JSON object, which precede those of the result.
     """
     if config.json:
         from bertlab.explore.facts import as_json

@@ -1,6 +1,6 @@
 """The configuration of a model, and its conversion from and to the fields of a Hugging Face `config.json`.
 
-Uses neither tensors nor files.
+This module uses neither tensors nor files.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ HF_FIELDS = {
     "left_to_right": "is_decoder",
 }
 # Fields that `from_hf` requires, since they have no sensible default.
-REQUIRED = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size")
+REQUIRED_FIELDS = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size")
 
 # Name in config.json -> `approximate` argument of torch's GELU: the exact form with erf, or the tanh approximation of
 # google-research/bert.
@@ -63,15 +63,15 @@ class ModelConfig:
     initializer_range: float = 0.02
     """Standard deviation of randomly initialised weights."""
     hidden_dropout: float = 0.1
-    """Dropout rate of the embeddings and of the outputs of every layer."""
+    """Dropout rate of the embeddings and of the two outputs (attention and feed-forward) of every layer."""
     attention_dropout: float = 0.1
     """Dropout rate of the attention probabilities."""
     pad_token_id: int = BERT.pad_token_id
     """The token id of [PAD]."""
     left_to_right: bool = False
-    """Whether attention is causal: a token attends to itself and earlier ones (the paper's table 5, section 5.1)."""
+    """Whether attention is causal: a token attends only to itself and earlier tokens (the paper's section 5.1)."""
     labels: tuple[str, ...] = ()
-    """The labels of a classification or tagging layer, in the order of its rows."""
+    """The labels of a classification or tagging layer, in the order of its outputs."""
     pruned_heads: tuple[tuple[int, int], ...] = ()
     """(layer, head) pairs of pruned heads, whose weights are zero and are not stored in a weights file."""
     model_type: str = BERT.model_type
@@ -100,7 +100,7 @@ class ModelConfig:
     def to_hf(self) -> dict:
         """Return the fields under the names of `transformers.BertConfig`.
 
-        `pruned_heads` is included only if heads are pruned, in the form that versions of `transformers` before 5 read.
+        `pruned_heads` is included only if heads are pruned, in the format that `transformers` reads before version 5.
 
         >>> ModelConfig(pruned_heads=((0, 3), (2, 1), (2, 11))).to_hf()["pruned_heads"]
         {'0': [3], '2': [1, 11]}
@@ -129,7 +129,7 @@ class ModelConfig:
             raise CheckpointError(
                 "position-embeddings-unknown", type=str(position), expected=family.position_embeddings
             )
-        missing = [HF_FIELDS[name] for name in REQUIRED if not _is_integer(fields.get(HF_FIELDS[name]))]
+        missing = [HF_FIELDS[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(HF_FIELDS[name]))]
         if missing:
             raise CheckpointError("config-sizes-missing", fields=missing)
         values = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
@@ -143,7 +143,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _read_labels(names: object) -> tuple[str, ...]:
-    """Return the labels of an `id2label`, whose keys are numbers as text, in order; () if it is not a mapping.
+    """Return the labels of an `id2label` table, {number as text: label}, in order; () if it is not a dictionary.
 
     >>> _read_labels({"1": "good", "0": "bad"})
     ('bad', 'good')

@@ -1,6 +1,6 @@
 """Write unexpected exceptions to a log file, so that the user sees one line with an id instead of a stack trace.
 
-The file is `errors.log` in `$XDG_STATE_HOME/bertlab`, or else in `~/.local/state/bertlab`.
+The file is `$XDG_STATE_HOME/bertlab/errors.log` or, without this variable, `~/.local/state/bertlab/errors.log`.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Errors that are shown to users. Each has an id and parameters; a catalogue holds its message in each language.
+"""Errors that are shown to users. Each has an id and parameters; its message in each language is in a catalogue.
 
-The message is one line, which says what is wrong and what to do. The command line prints it and exits with code 2; the
+The message is one line that says what is wrong and what to do. The command line prints it and exits with code 2; the
 app shows it on the current page. The messages are in `bertlab/locales/*/errors`.
 """
 
@@ -53,11 +53,11 @@ class CheckpointError(BertlabError):
 
 
 class MissingHead(BertlabError):
-    """A prediction for which the checkpoint has no task head, such as a masked token from a bare encoder."""
+    """A prediction for which the checkpoint has no task head, such as that of a masked token without an MLM layer."""
 
 
 class TextError(BertlabError):
-    """A text that the model cannot read, since it is empty or too long."""
+    """A text that the model cannot process, for example because it is empty or too long."""
 
 
 class DataError(BertlabError):
@@ -69,4 +69,4 @@ class NoSuchSplit(DataError):
 
 
 class InterventionError(BertlabError):
-    """An intervention on a layer, head or position that the model or the input does not have."""
+    """An intervention that cannot be parsed, or does not fit the model or the input."""

@@ -1,6 +1,6 @@
 """Write files atomically, and read text and JSON files whose content may be invalid.
 
-Uses the standard library only.
+Apart from bertlab, this module uses only the standard library.
 """
 
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
 
-_REASONS = {
+_REASON_IDS = {
     errno.ENOENT: "system-no-such-file",
     errno.EACCES: "system-permission-denied",
     errno.ENOSPC: "system-no-space-left",
@@ -25,7 +25,7 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a text file (UTF-8) completely or not at all. Its directory is created if necessary.
 
     Raises:
-        BertlabError: the file cannot be written; an older file at this path is unchanged.
+        BertlabError: the file cannot be written; an existing file at this path is unchanged.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -81,6 +81,6 @@ def describe_system_error(error: BaseException) -> Message | str:
     >>> str(describe_system_error(OSError(errno.ENOSPC, "No space left on device")))
     'No space left on device'
     """
-    if isinstance(error, OSError) and error.errno in _REASONS:
-        return Message(_REASONS[error.errno])
+    if isinstance(error, OSError) and error.errno in _REASON_IDS:
+        return Message(_REASON_IDS[error.errno])
     return getattr(error, "strerror", None) or first_line(error)

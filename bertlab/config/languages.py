@@ -7,7 +7,7 @@ example texts of each page), `samples.toml` (example rows for the evaluation pag
 [MASK]) and `question_words.toml`.
 
 To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
-that the language does not have are shown in English. A language directory without `language.toml` adds texts to an
+that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
 existing language.
 
 Fluent: https://projectfluent.org/fluent/guide/
@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 DEFAULT = "en"
-MAX_PARAMETER = 1000  # characters of a parameter; Fluent replaces a text of more than 2,500 characters by "{???}"
+MAX_PARAMETER_LENGTH = 1000  # in characters; Fluent replaces a text of more than 2,500 characters by "{???}"
 MAX_NUMBER = 10**18  # larger integers are passed to Fluent as text
 LOCALES = Path(__file__).parent.parent / "locales"
 
@@ -58,7 +58,7 @@ class Language:
 
 
 class Message:
-    """A message by its id and parameters, which is rendered once the language of the reader is known.
+    """A message that is stored as id and parameters, and rendered when the language of the reader is known.
 
     Args:
         id: the id of a message in the catalogues.
@@ -108,7 +108,7 @@ def languages() -> Mapping[str, Language]:
 
 
 def detect_language(texts: Iterable[str]) -> str:
-    """Return the code of the language whose script at least a third of the texts or tokens use, else English.
+    """Return the code of the first language whose script at least a third of the texts use; English if there is none.
 
     >>> detect_language(["the", "고양이", "##s"]), detect_language(["the", "cat"])
     ('ko', 'en')
@@ -139,7 +139,7 @@ def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, .
 
 
 def example_task(task_type: str, language: str = DEFAULT) -> str | None:
-    """Return a task of a type to fine-tune on, in a language or else in English; None if there is no such task.
+    """Return a task of a type for fine-tuning, in a language or otherwise in English; None if there is no such task.
 
     >>> example_task("tagging", "ko"), example_task("multiple_choice", "ko"), example_task("masked_lm")
     ('klue_ner', 'swag', None)
@@ -150,7 +150,7 @@ def example_task(task_type: str, language: str = DEFAULT) -> str | None:
 
 
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
-    """Return a message in a language, or in English if that language does not have it.
+    """Return a message in a language, or in English if that language lacks it.
 
     Args:
         id: the id of the message in the catalogues.
@@ -181,7 +181,7 @@ def render_all(language: str, /, *ids: str) -> tuple[str, ...]:
 
 
 def read_data(name: str, language: str) -> dict:
-    """Read a TOML file of a language, or the English file if the language does not have it.
+    """Read a TOML file of a language, or the English file if the language lacks it.
 
     Args:
         name: the name of the file without its suffix ("examples").
@@ -211,17 +211,17 @@ def find_message_files(language: str) -> list[Path]:
 
 def _locale_roots() -> list[Path]:
     """Return the directories that contain the directories of languages."""
-    more = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
-    return [LOCALES, *(path for path in more if path.is_dir())]
+    extra_roots = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
+    return [LOCALES, *(path for path in extra_roots if path.is_dir())]
 
 
 @cache
 def _bundle(code: str):
-    from fluent.runtime import FluentBundle, FluentResource  # takes 0.05 s, which `import bertlab` need not wait for
+    from fluent.runtime import FluentBundle, FluentResource  # importing it takes 0.05 s, which `import bertlab` saves
 
     if code not in languages():
         return None
-    # Fluent would put invisible marks around parameters, which a user would copy together with a path in a message.
+    # With isolating, Fluent puts invisible marks around parameters, and a user who copies a path copies them too.
     bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)
     for path in find_message_files(code):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
@@ -229,7 +229,7 @@ def _bundle(code: str):
 
 
 def _format_number(value: object, spec: str = "") -> str:
-    """Format a number for `FORMAT($value, spec: ".1f")` in a catalogue: as Python does, but with a real minus sign.
+    """Format a number for `FORMAT($value, spec: ".1f")` in a catalogue: as Python does, but with the minus sign U+2212.
 
     >>> _format_number("-0.25", ".1f"), _format_number(1200, ",")
     ('−0.2', '1,200')
@@ -250,4 +250,4 @@ def _convert_parameter(value: object, language: str) -> object:
     if isinstance(value, list | tuple):
         value = ", ".join(str(_convert_parameter(part, language)) for part in value)
     text = str(value)
-    return text if len(text) <= MAX_PARAMETER else f"{text[:MAX_PARAMETER]}…"
+    return text if len(text) <= MAX_PARAMETER_LENGTH else f"{text[:MAX_PARAMETER_LENGTH]}…"

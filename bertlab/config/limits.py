@@ -1,4 +1,5 @@
-"""The valid range of every numeric setting of the commands, one row each. Uses the standard library only."""
+"""The valid range of every numeric setting of the commands, one row each. Apart from bertlab, this module uses only the
+standard library."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from bertlab.config.languages import Message
 MAX_INTEGER = 2**63 - 1  # the largest 64-bit integer, and the largest random seed
 MAX_BATCH = 2**20
 MAX_EPOCHS = 10**6  # keeps the number of steps below `MAX_INTEGER`
-MAX_SIZE = 2**24  # of a vocabulary, a layer or a sequence: larger than in any model, too small to overflow
+MAX_SIZE = 2**24  # size of a vocabulary, layer or sequence: larger than in any model, too small to overflow
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,11 @@ class Limit:
     minimum: float
     """The smallest valid value."""
     maximum: float | None = None
-    """The largest valid value; None for no limit."""
+    """The largest valid value; None if there is no such limit."""
     below: float | None = None
-    """The number that every valid value is less than; None for no such limit."""
+    """A limit that every valid value is less than; None if there is no such limit."""
     excludes_minimum: bool = False
-    """Whether valid values are greater than `minimum`, and not equal to it."""
+    """Whether `minimum` itself is invalid, so that valid values are greater."""
     field: str = ""
     """The path of the setting in the configuration, if it differs from the name of the flag."""
 
@@ -103,7 +104,7 @@ def check_limits(config: object) -> None:
     Raises:
         BertlabError: a number is out of range, not finite, or too large for 64 bits.
     """
-    for flag, value in _numbers(config):
+    for flag, value in _find_numbers(config):
         # Checked first: an integer of 400 digits cannot become a float.
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag=flag)
@@ -122,11 +123,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _numbers(config: object, prefix: str = "") -> Iterator[tuple[str, float]]:
+def _find_numbers(config: object, prefix: str = "") -> Iterator[tuple[str, float]]:
     """Yield (flag, number) for every number in a dataclass and in the dataclasses inside it."""
     for field in fields(config) if is_dataclass(config) else ():
         setting, flag = getattr(config, field.name, None), prefix + field.name.replace("_", "-")
-        yield from _numbers(setting, f"{flag}.")
+        yield from _find_numbers(setting, f"{flag}.")
         for value in setting if isinstance(setting, tuple | list) else (setting,):
             if _is_number(value):
                 yield flag, value

@@ -1,4 +1,4 @@
-"""An exclusive file lock between processes. Uses the standard library only."""
+"""An exclusive file lock between processes. Apart from bertlab, this module uses only the standard library."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +22,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
 
     Args:
         path: the lock file, an empty file that is not removed; its directory is created if necessary.
-        owner: a name of the activity that holds the lock, for the error message ("the run in runs/en").
+        owner: the activity that holds the lock, for the error message ("the run in runs/en").
 
     Raises:
         BertlabError: another process holds the lock, or the lock file cannot be created.
@@ -41,7 +41,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
         except BlockingIOError:
             raise BertlabError("lock-held", owner=owner) from None
         except OSError:
-            pass  # the file system has no locks
+            pass  # the file system does not support locks
         try:
             yield
         finally:

@@ -1,6 +1,6 @@
 """Keys of files that were renamed, as tables of old name -> new name, so that older files can still be read.
 
-Each table belongs to one kind of file; `rename_keys` applies it. Uses the standard library only.
+Each table belongs to one kind of file; `rename_keys` applies it. This module uses only the standard library.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_se
 """Keys of a training step in `log.jsonl`."""
 
 RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
-"""Keys of `run.json` beside the settings."""
+"""Keys of `run.json` other than settings."""
 
 SETTING_KEYS = {
     "damaged": "invalid", "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share",
@@ -42,7 +42,7 @@ PARITY_KEYS = {"measure": "metric", "figures": "metrics"}
 """Fields of a row of `results.json`, which `bertlab bench finetune-parity` writes."""
 
 PARITY_RECIPE_KEYS = {"measure": "metric", "held_out": "validation_rows"}
-"""Fields of `recipe` in such a row."""
+"""Fields of `recipe` in a row of `results.json`."""
 
 
 def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:

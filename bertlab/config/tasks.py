@@ -1,6 +1,6 @@
-"""The catalogue of tasks to fine-tune on, one row each. Uses the standard library only.
+"""The catalogue of tasks to fine-tune on, one row each. Apart from bertlab, it uses only the standard library.
 
-Some data sets are published as a script, which `datasets` does not run any more. Their hub ids end in
+Some data sets are published as scripts, which `datasets` no longer runs. Their hub ids end in
 "@refs/convert/parquet": the rows are read from the Parquet files to which the hub has converted them.
 """
 
@@ -18,7 +18,8 @@ class TaskSpec:
     kind: str
     """The task type, a name of `tasks.registry.TASK_TYPES`."""
     hub_id: str
-    """The data set on the hub: "owner/name", followed by ":configuration" and "@revision" if needed; "" for none."""
+    """The data set on the hub: "owner/name", followed by ":configuration" and "@revision" if needed; "" if it is not on
+    the hub."""
     language: str
     """The language of the texts ("en"); "" if unknown."""
     metrics: tuple[str, ...]
@@ -28,8 +29,8 @@ class TaskSpec:
     unanswerable: bool = False
     """Whether some questions have no answer."""
     text: tuple[str, ...] = ()
-    """The columns of the first and the second text; for multiple choice the context, then one column with a list of
-    choices or one column for each; for tagging the tokens; for spans the passage and the question."""
+    """The columns of the input. Most types: the first and the second text. Multiple choice: the context, then one
+    column with a list of choices or one column for each. Tagging: the tokens. Spans: the passage and the question."""
     start: str = ""
     """For multiple choice: the column of a text with which every choice begins."""
     label: tuple[str, ...] = ("label",)
@@ -43,11 +44,11 @@ class TaskSpec:
     test: tuple[str, ...] = ("test",)
     """The test splits, which have no labels."""
     submission: tuple[str, ...] = ()
-    """The name of the file that the benchmark expects for each test split."""
+    """The name of the submission file that the benchmark expects for each test split."""
     submits_label_names: bool = False
     """Whether the submission files contain the names of the labels instead of their numbers."""
     unit: Literal["word", "character"] = "word"
-    """The unit that a tag belongs to."""
+    """The unit of text that has one tag."""
 
     def replace(self, **changes) -> "TaskSpec":
         """Return a copy with some fields changed."""
@@ -55,28 +56,37 @@ class TaskSpec:
 
 
 def _glue(
-    name: str, text: tuple[str, ...], metrics: tuple[str, ...], labels: tuple[str, ...], file: str, source: str, **more
+    name: str,
+    text: tuple[str, ...],
+    metrics: tuple[str, ...],
+    labels: tuple[str, ...],
+    file: str,
+    source: str,
+    **fields,
 ) -> TaskSpec:
-    """Return a task of GLUE (Wang et al. 2018, arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1."""
+    """Make a task of GLUE.
+
+    Source: Wang et al. 2018 (arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1.
+    """
     row = TaskSpec("classification", f"nyu-mll/glue:{name}", "en", metrics, source, text=text, labels=labels, id="idx")
-    return row.replace(submission=(f"{file}.tsv",), **more)
+    return row.replace(submission=(f"{file}.tsv",), **fields)
 
 
-def span_task(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """Return a question-answering task whose data has the columns of SQuAD."""
+def span_task(hub_id: str, source: str, language: str = "en", **fields) -> TaskSpec:
+    """Make a question-answering task whose data has the columns of SQuAD."""
     row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, label=("answers", "answer"))
-    return row.replace(text=("context", "question"), **more)
+    return row.replace(text=("context", "question"), **fields)
 
 
-def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """Return a task of named entities with IOB2 tags.
+def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **fields) -> TaskSpec:
+    """Make a named-entity task with IOB2 tags.
 
     Args:
         types: the entity types, and "O", in the order of their numbers in the data set of the hub.
     """
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
     row = TaskSpec("tagging", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
-    return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **more)
+    return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **fields)
 
 
 _ENTAILED, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
@@ -125,7 +135,7 @@ TASKS = {
     "klue_nli": TaskSpec("classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid",
                          labels=_NLI,
                          text=("premise", "hypothesis"), test=()),
-    # f1_from_3: F1 of the class "value of at least 3", which means that the sentences are paraphrases
+    # f1_from_3: F1 of the class "value of at least 3", the sentence pairs that count as paraphrases
     "klue_sts": TaskSpec("regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
@@ -135,7 +145,7 @@ TASKS = {
     "korquad": span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
 }  # fmt: skip
 
-EXCLUDED = {"wnli": Message("task-excluded-wnli")}
+EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}
 
 
 def register_task(name: str, spec: TaskSpec) -> None:
@@ -152,8 +162,8 @@ def task(name: str) -> TaskSpec:
     >>> task("squad").kind
     'span'
     """
-    if name in EXCLUDED:
-        raise BertlabError("task-excluded", task=name.upper(), reason=EXCLUDED[name])
+    if name in EXCLUDED_TASKS:
+        raise BertlabError("task-excluded", task=name.upper(), reason=EXCLUDED_TASKS[name])
     if name not in TASKS:
         raise BertlabError("task-unknown", task=name, tasks=list(TASKS))
     return TASKS[name]

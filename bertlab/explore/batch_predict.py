@@ -1,4 +1,4 @@
-"""Predict many texts as a table, in which a text that cannot be predicted has an error instead of a prediction."""
+"""Make predictions for many texts, as a table; a text without a valid prediction has an error instead."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -6,7 +6,7 @@ from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 
-# Common names, in lower case, of a column of texts and of a column with the second text of a pair.
+# Common names, in lower case, of the column with the text and of the column with the second text of a pair.
 TEXT_NAMES = (
     "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
     "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
@@ -15,7 +15,7 @@ PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2"
 
 
 def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
-    """Return the column whose name, ignoring case, comes first in `names`; None if there is none.
+    """Return the column whose name, ignoring case, comes first in `names`; None if no column has one of them.
 
     >>> guess_column(["id", "Review"], TEXT_NAMES)
     'Review'
@@ -27,19 +27,19 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
 def predict_texts(
     session: Session, command: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
 ) -> list[dict[str, object]]:
-    """Predict every text or pair and return one row for each, all with the same columns.
+    """Make a prediction for every text or pair, and return one row for each, all with the same columns.
 
-    A row that cannot be predicted has its error in the column "error" and None in the columns of the prediction; in all
+    A row whose prediction fails has its error in the column "error" and None in the columns of the prediction; in all
     other rows "error" is None.
 
     Args:
         session: the session of the checkpoint.
         command: "classify" or "tag".
-        texts: (text, second text) of each row. The second text is None for a single text; an empty one is an error.
-        progress: wraps the iterable of texts to show progress, like `tqdm`.
+        texts: (text, second text) of each row. The second text is None for a single text; an empty string is an error.
+        progress: a function that wraps the iterable of texts to show progress, such as `tqdm`.
 
     Raises:
-        MissingHead: the checkpoint lacks the output layer.
+        MissingHead: the checkpoint lacks the output layer that the command needs.
     """
     task_types = types_of_command(command)
     task_type = next((candidate for candidate in task_types if candidate.head in session.heads), task_types[0])

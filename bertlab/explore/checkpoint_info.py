@@ -10,7 +10,7 @@ from bertlab.tasks.registry import TASK_TYPES, types_of, types_of_command
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers is ignored, because it must be damaged
+MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers must be damaged, so it is ignored
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +47,7 @@ class CheckpointInfo:
 
     @property
     def language(self) -> str:
-        """The language of the checkpoint's texts ("ko", "en"), from its record, otherwise from its vocabulary."""
+        """The language of the checkpoint's texts ("ko", "en"), from its record or, without one, from its vocabulary."""
         recorded = self.record.get("language")
         return recorded if isinstance(recorded, str) and recorded else self.tokenizer.language
 
@@ -62,7 +62,7 @@ class CheckpointInfo:
 
     @property
     def texts(self) -> int | None:
-        """The older name of `num_texts`."""
+        """A former name of `num_texts`, for existing code."""
         return self.num_texts
 
     @property
@@ -82,7 +82,7 @@ class CheckpointInfo:
 
     @property
     def task_types(self) -> tuple[TaskType, ...]:
-        """The task types that the checkpoint can predict."""
+        """The task types for which the checkpoint makes predictions."""
         return tuple(types_of(self.model))
 
     @property

@@ -1,7 +1,7 @@
 """Compare two checkpoints on one input, or one checkpoint on two inputs.
 
-If both sides have the same vocabulary, their tokens are compared, otherwise their words. If one side has more of
-these units than the other, only the units that occur on both sides are compared.
+If both sides have the same vocabulary, their tokens are compared, otherwise their words. If both sides have the same
+number of these units, they are compared one to one; otherwise, only the units that occur on both sides are compared.
 
 Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
 word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
@@ -54,14 +54,14 @@ class Comparison:
     by: str
     """The kind of unit: "tokens" or "words"."""
     left_out: tuple[int, int]
-    """How many units of the first side the second side lacks, and how many of the second side the first side lacks."""
+    """How many units only the first side has, and how many only the second side has."""
     first_LNUU: np.ndarray
     """Attention between the units on the first side."""
     second_MNUU: np.ndarray
     """Attention between the units on the second side."""
     cka_LM: np.ndarray
-    """Linear CKA of every hidden state of the first side with every one of the second; on both axes, index 0 is the
-    embeddings, l + 1 the output of layer l."""
+    """Linear CKA of the hidden states: every layer of the first side with every layer of the second. On both axes,
+    index 0 is the embeddings, index l + 1 the output of layer l."""
     drift_LU: np.ndarray | None
     """1 - cosine similarity of the two hidden states of each unit, with index 0 for the embeddings as in `cka_LM`; None
     if the numbers of layers or the hidden sizes differ."""
@@ -102,14 +102,14 @@ def compare(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Compare two checkpoints, or one with itself on another input.
+    """Compare two checkpoints on one input, or one checkpoint on two inputs.
 
     Args:
         first: the checkpoint of the first side.
         second: the checkpoint of the second side.
         text: the input of the first side, and of the second side unless `other` is given.
         pair: the second text of `text`, if the input is a pair.
-        other: the input of the second side, if it differs.
+        other: the input of the second side, if it differs from that of the first.
         other_pair: the second text of `other`, if that input is a pair.
 
     Raises:
@@ -143,7 +143,7 @@ def compare(
 
 
 def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Compute the root of the Jensen-Shannon divergence in bits (Lin 1991; Endres and Schindelin 2003).
+    """Compute the square root of the Jensen-Shannon divergence in bits (Lin 1991; Endres and Schindelin 2003).
 
     The distributions are along the last axis.
 
@@ -160,7 +160,7 @@ def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
-    """Compute the mean distance from a query to the keys that it attends to, in units, for each matrix."""
+    """Compute the mean distance from queries to keys, weighted by attention, in units, for each matrix."""
     position_U = np.arange(probs_XUU.shape[-1])
     return (probs_XUU * np.abs(position_U[:, None] - position_U)).sum(-1).mean(-1)
 
@@ -168,7 +168,7 @@ def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
 def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
     """Compute the linear CKA of each layer of one side with each layer of the other -> [L, M] in 0..1.
 
-    It is computed from Gram matrices over the same units, so the hidden sizes may differ.
+    It compares Gram matrices over the same units, so the hidden sizes may differ.
 
     Source: Kornblith et al. 2019 (arXiv 1905.00414), section 3.
     """
@@ -200,7 +200,7 @@ def pool_vectors(hidden_LTH: np.ndarray, groups: Sequence[Sequence[int]]) -> np.
 
 
 def _make_membership_matrix(groups: Sequence[Sequence[int]], size: int) -> np.ndarray:
-    """Make a matrix [U, T] that is 1 where a group contains a position, and 0 elsewhere."""
+    """Make a matrix [U, T] that is 1 where the group of a row contains the position of a column, and 0 elsewhere."""
     member_UT = np.zeros((len(groups), size), np.float32)
     for unit, positions in enumerate(groups):
         member_UT[unit, list(positions)] = 1
@@ -246,7 +246,7 @@ def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> 
 
 
 def _align_units(first: _Units, second: _Units) -> list[Unit]:
-    """Match the units of both sides: one to one if their numbers are equal, otherwise those with the same text.
+    """Match the units of both sides: one to one if both have the same number of units, otherwise by their text.
 
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
     >>> [(unit.label, unit.second_positions) for unit in _align_units(*sides)]

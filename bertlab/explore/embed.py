@@ -20,12 +20,12 @@ def embed_texts(model: Bert, encodings: Sequence[Encoding], pad_id: int, batch_s
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), mean pooling.
     """
     device = device_of(model)
-    vectors_BH = np.zeros((len(encodings), model.config.hidden_size), np.float32)
+    vectors = np.zeros((len(encodings), model.config.hidden_size), np.float32)
     order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row]))
     for first in range(0, len(order), batch_size):
         rows = order[first : first + batch_size]
         batch = collate([encodings[row] for row in rows], pad_id).to(device)
         weight_BT1 = batch.attention_mask_BT[..., None].float()
         mean_BH = (model(batch).hidden_BTH * weight_BT1).sum(1) / weight_BT1.sum(1)
-        vectors_BH[rows] = torch.nn.functional.normalize(mean_BH, dim=-1).cpu().numpy()
-    return vectors_BH
+        vectors[rows] = torch.nn.functional.normalize(mean_BH, dim=-1).cpu().numpy()
+    return vectors

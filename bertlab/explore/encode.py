@@ -1,4 +1,4 @@
-"""Encode and check texts as model inputs, and list their tokens as rows to show.
+"""Encode and check texts as model inputs, and list their tokens as rows of results.
 
 Shape legend: T tokens.
 """

@@ -19,11 +19,11 @@ class TokenRow:
     position: int
     """The position of the token in the input, from 0."""
     id: int
-    """The number of the token in the vocabulary."""
+    """The id of the token in the vocabulary."""
     token: str
     """The text of the token in the vocabulary."""
     start: int
-    """The index of its first character in its own text, A or B; 0 for special tokens."""
+    """The index of its first character in text A or B, whichever contains it; 0 for special tokens."""
     end: int
     """The index after its last character; 0 for special tokens."""
     segment: int
@@ -45,7 +45,7 @@ class WordEffect:
     second: bool
     """Whether the word is in the second text."""
     effect: float
-    """How much the label's log-odds, or the value, fall when the word is masked; the word supports them if above 0."""
+    """The decrease in the label's log-odds, or in the value, when the word is masked. Words above 0 support it."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class WindowReading:
     tokens: tuple[TokenRow, ...]
     """The tokens of the window; those of the passage (segment 1) have offsets into the passage."""
     start_probs_T: np.ndarray
-    """The probability that the answer starts at each token: softmax over the window, [CLS] included."""
+    """The probability that the answer starts at each token: softmax over the window, including [CLS]."""
     end_probs_T: np.ndarray
-    """The probability that the answer ends at each token: softmax over the window, [CLS] included."""
+    """The probability that the answer ends at each token: softmax over the window, including [CLS]."""
     answer: tuple[int, int] | None
     """The start and the end of the window's best span, in characters of the passage; None if there is no span."""
     score: float
-    """The score of that span; -inf if there is none."""
+    """The score of that span; -inf if there is no span."""
     no_answer_score: float
     """The sum of the start logit and the end logit of [CLS], S.C + E.C in the paper."""
 
@@ -93,7 +93,7 @@ class SpanXray:
 
     @property
     def margin(self) -> float:
-        """The no-answer score minus the best span's score: the model answers if the threshold tau is larger."""
+        """The no-answer score minus the best span's score; the result is "no answer" if it exceeds tau."""
         return self.answers.no_answer_margin
 
 
@@ -212,7 +212,7 @@ class HeadEffects:
     layers: tuple[int, ...]
     """The layers whose heads were ablated."""
     effects_LN: np.ndarray
-    """[i, n]: change of the log-odds of `label` if head n of layer layers[i] is ablated; below 0 the head helps."""
+    """[i, n]: change in the log-odds of `label` if head n of layer layers[i] is ablated; below 0, the head helps."""
 
     @property
     def probabilities_LN(self) -> np.ndarray:
@@ -225,9 +225,9 @@ class HeadRoles:
     """The role of each head in one input."""
 
     names_LN: tuple[tuple[str, ...], ...]
-    """The pattern that gets most of the head's attention, one of `roles.ROLES`."""
+    """The pattern that gets the largest share of the head's attention, one of `roles.ROLES`."""
     share_LN: np.ndarray
-    """The share of the head's attention in that pattern, 0..1, averaged over the tokens that are not special."""
+    """The share of the head's attention in this pattern, 0..1, averaged over the tokens that are not special."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Filling:
     tokens: tuple[str, ...]
     """The token for each mask."""
     probability: float
-    """The joint probability of the tokens: the product of their probabilities, each predicted while the masks to its
+    """The joint probability of the tokens: the product of their probabilities, each predicted when the masks to its
     left are filled and those to its right are not."""
     text: str
     """The input with the tokens filled in."""
@@ -273,13 +273,13 @@ class JointFill:
     alone: Filling
     """The most probable token for each mask by itself, with the joint probability of these tokens."""
     alone_probs: tuple[float, ...]
-    """The probability of each of those tokens while all masks are in place."""
+    """The probability of each of those tokens when no mask is filled."""
     spans: tuple[tuple[int, int], ...]
     """The start and the end of each mask in the text, in characters."""
 
 
 def as_json(result) -> dict:
-    """Convert a result, or a dictionary of results, for `json.dumps`; arrays become lists rounded to 6 decimals."""
+    """Convert a result, or a dictionary of results, for `json.dumps`; arrays become lists, rounded to 6 decimals."""
 
     def convert(value):
         if is_dataclass(value):

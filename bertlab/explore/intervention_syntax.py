@@ -1,17 +1,17 @@
 """Write interventions as one line of text, for links, undo steps and the command line.
 
-Parts are separated by commas; layers, heads and positions count from zero:
+Parts are separated by commas; layers, heads and positions are counted from 0:
 
-    0.3            ablate head 3 of layer 0; a second time: restore it
-    4              ablate every head of layer 4; a second time: restore them
-    0.3s           of layer 0, keep only head 3;  0s  restores all heads of layer 0
+    0.3            ablate head 3 of layer 0; if repeated, restore it
+    4              ablate every head of layer 4; if repeated, restore them
+    0.3s           ablate every head of layer 0 except head 3;  0s  restores all heads of layer 0
     r1.2.5-u       in layer 1, head 2, position 5 attends uniformly to all positions
-    r1.2.5-7:1     the same row attends only to position 7;  r1.2.5-0:0.6-7:0.2  to positions 0 and 7, in the proportion
+    r1.2.5-7:1     the same row attends only to position 7;  r1.2.5-0:0.6-7:0.2  to positions 0 and 7, in the ratio
                    0.6 to 0.2;  r1.2.5  restores the row
-    h2.5-1.4       after layer 2, position 5 takes the hidden state that another text has after layer 1 at position 4;
+    h2.5-1.4       after layer 2, position 5 gets the hidden state that another text has after layer 1 at position 4;
                    e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), which needs a text with
                    the same number of tokens;  h2.5  restores it
-    p3.5-2.4       the same as h2.5-1.4 in an older form, in which 0 is the embeddings and 1 the output of layer 0
+    p3.5-2.4       the older form of h2.5-1.4, in which 0 is the embeddings and 1 the output of layer 0
 
 This module does not check whether a layer or a position exists; the functions that apply interventions do.
 """
@@ -31,7 +31,7 @@ _PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
 _HIDDEN = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
 
 UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"
-MAX_PARTS = 150  # a line with more parts is replaced by the shortest line with the same effect
+MAX_PARTS = 150  # a line with more parts is replaced by one with the same effect and without redundant parts
 
 Head = tuple[int, int]
 
@@ -53,7 +53,7 @@ class Changes:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The shortest list of parts with this effect: heads, then rows, then patches."""
+        """The parts of a line with this effect and without redundant parts: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
         rows = [row_part(place, weights) for place, weights in sorted(self.rows.items())]
         patches = [patch_part(to, source) for to, source in self.patches.items()]
@@ -61,7 +61,11 @@ class Changes:
 
 
 def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
-    """Write the part that replaces a row of attention, (layer, head, position), by weights of positions.
+    """Write the part that replaces a row of attention by weights of positions.
+
+    Args:
+        place: (layer, head, position) of the row.
+        weights: (position, weight) pairs; none for uniform attention.
 
     >>> row_part((1, 2, 5), [(0, 0.6), (7, 1)]), row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
@@ -103,9 +107,9 @@ def add(text: str, part: str, num_heads: int) -> str:
 
 
 def shorten(text: str, num_heads: int) -> str:
-    """Remove empty parts from a line, and replace a line with very many parts by the shortest with the same effect.
+    """Remove empty parts from a line; if it has more than `MAX_PARTS` parts, also remove redundant ones.
 
-    A line that cannot be read keeps all its parts.
+    A line that cannot be parsed keeps all its parts.
 
     >>> shorten(", 0.3,1,", 2)
     '0.3,1'
@@ -127,10 +131,10 @@ def undo(text: str) -> str:
 
 
 def resolve(text: str, num_heads: int) -> Changes:
-    """Parse a line for a model with `num_heads` heads per layer; each part changes the effect of the parts before it.
+    """Parse a line for a model with `num_heads` heads per layer; the parts apply one after another.
 
     Raises:
-        InterventionError: a part cannot be read.
+        InterventionError: a part cannot be parsed.
 
     >>> sorted(resolve("0.1, 1, 0.1, 0.0, 1.1", num_heads=2).heads)
     [(0, 0), (1, 0)]

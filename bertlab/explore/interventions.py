@@ -3,7 +3,7 @@
 Effects are differences of log-odds, log(p / (1 - p)), because probabilities near 0 or 1 hardly change.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates, K best candidates, P positions of the probe,
-X inputs or heads.
+X any leading dimension.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def resolve_interventions(
         model: the model; it computes the hidden states of `other`.
         changes: the changes, as `intervention_syntax.resolve` returns them.
         num_tokens: number of tokens of the input.
-        other: the text whose hidden states are patched in.
+        other: the encoded text whose hidden states are patched in.
 
     Raises:
         InterventionError: a layer, head or position does not exist, or there is no text to patch from.
@@ -73,7 +73,7 @@ def resolve_interventions(
 def intervene(
     model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5
 ) -> PredictionChange:
-    """Compute a prediction before and after interventions: the `top_k` candidates of each, the original ones first.
+    """Compute a prediction before and after interventions: the `top_k` candidates before, then the new ones after.
 
     Raises:
         InterventionError: an intervention does not fit this model and input.
@@ -88,18 +88,18 @@ def intervene(
     )
     log_odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
-    chosen = dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()])
+    candidates = list(dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()]))
     outcomes = [
         Outcome(
             probe.label(candidate), *log_odds_2C[:, candidate].sigmoid().tolist(), *log_odds_2C[:, candidate].tolist()
         )
-        for candidate in chosen
+        for candidate in candidates
     ]
-    return PredictionChange(probe.kind, tuple(outcomes), top=list(chosen).index(int(best_2K[1, 0])))
+    return PredictionChange(probe.kind, tuple(outcomes), top=candidates.index(int(best_2K[1, 0])))
 
 
 def compute_head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None) -> HeadEffects:
-    """Measure how the log-odds of the model's prediction change when one head is ablated, for every head.
+    """Measure, for every head, how the log-odds of the model's prediction change when that head is ablated.
 
     Args:
         model: the model.
@@ -151,7 +151,7 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     logits_XC = logits_XC.double()
     logp_XC = logits_XC.log_softmax(-1)
     log_odds_XC = logp_XC - torch.log1p(-logp_XC.exp())
-    # 1 - p loses digits only for the most probable candidate; for it, use the sum of the other probabilities.
+    # 1 - p loses precision only for the most probable candidate, where the sum of the other probabilities replaces it.
     top_X1 = logits_XC.argmax(-1, keepdim=True)
     others_X1 = logits_XC.scatter(-1, top_X1, float("-inf")).logsumexp(-1, keepdim=True)
     return log_odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)

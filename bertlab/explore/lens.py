@@ -5,6 +5,8 @@ The MLM output layer was trained on the last layer only, so its output for earli
 Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 
@@ -18,11 +20,11 @@ from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
-MAX_LOGITS = 2**24  # maximum number of logits in memory at a time
+MAX_LOGITS = 2**24  # maximum number of logits in memory at once
 
 
 def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
-    """Predict the token at every position after every layer, and rank the last layer's prediction among all tokens.
+    """Predict the token at every position from every layer, and rank the last layer's prediction in each layer.
 
     Raises:
         MissingHead: the model has no MLM output layer.
@@ -33,12 +35,12 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     hidden_LTH = torch.cat(trace["hidden"])
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
     parts = [
-        _rank_final_tokens(probs_TV, final_T[places])
+        _rank_final_tokens(probs_TV, final_T[chunk])
         for hidden_TH in hidden_LTH
-        for probs_TV, places in _predict_in_chunks(model, tokenizer, hidden_TH)
+        for probs_TV, chunk in _predict_in_chunks(model, tokenizer, hidden_TH)
     ]
     ids, probs, ranks, final_probs = (
-        torch.cat(chunks).view(hidden_LTH.shape[:2]).cpu().numpy() for chunks in zip(*parts, strict=True)
+        torch.cat(tensors).view(hidden_LTH.shape[:2]).cpu().numpy() for tensors in zip(*parts, strict=True)
     )
     return Lens(
         tokens=make_token_rows(encoding),
@@ -53,7 +55,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
 def fill_jointly(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, text: str, pair: str | None = None, beams: int = 5
 ) -> JointFill:
-    """Fill all masks together by beam search from left to right; each token is predicted from those filled in before.
+    """Fill all masks together by beam search from left to right; each token depends on those filled in before.
 
     BERT defines no joint probability; this is the product p(first) p(second | first) ... in that order, and another
     order would give another product. With as many beams as tokens in the vocabulary the search would be exhaustive.
@@ -71,7 +73,7 @@ def fill_jointly(
     alone_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
     alone_ids = alone_MV.argmax(-1)
     # One more row of the batch contains the best token for each mask alone, so that the joint probability of these
-    # tokens is known even if the beam search drops them.
+    # tokens is computed even if the beam search drops them.
     ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
     alone_1T, alone_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
@@ -80,9 +82,9 @@ def fill_jointly(
         alone_logp += float(logp_BV[-1, alone_ids[mask]])
         alone_1T[0, position] = alone_ids[mask]
         logp_BV = logp_B[:, None] + logp_BV[:-1]
-        logp_B, places_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
-        ids_BT = ids_BT[places_B // logp_BV.shape[1]].clone()
-        ids_BT[:, position] = places_B % logp_BV.shape[1]
+        logp_B, flat_index_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
+        ids_BT = ids_BT[flat_index_B // logp_BV.shape[1]].clone()
+        ids_BT[:, position] = flat_index_B % logp_BV.shape[1]
 
     def make_filling(ids_T: torch.Tensor, logp: float) -> Filling:
         tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
@@ -96,13 +98,15 @@ def fill_jointly(
     )
 
 
-def _predict_in_chunks(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor):
+def _predict_in_chunks(
+    model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor
+) -> Iterator[tuple[torch.Tensor, slice]]:
     """Yield probabilities over the vocabulary for a few positions at a time, with the slice of these positions."""
     size = max(1, MAX_LOGITS // tokenizer.vocab_size)
     for first in range(0, len(hidden_TH), size):
-        places = slice(first, first + size)
-        # An embedding table that is padded to a multiple of some size has rows without a token.
-        yield model.mlm(hidden_TH[places])[:, : tokenizer.vocab_size].softmax(-1), places
+        chunk = slice(first, first + size)
+        # The embedding table may be padded to a convenient size; its extra rows have no token.
+        yield model.mlm(hidden_TH[chunk])[:, : tokenizer.vocab_size].softmax(-1), chunk
 
 
 def _rank_final_tokens(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -127,7 +131,7 @@ def _predict_masks(
 
 
 def _fill_text(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:
-    """Replace the masks of a text (and of the pair, which follows after " | ") by tokens."""
+    """Replace the masks of a text, and of its pair, by tokens; the pair follows the text after " | "."""
     parts = [text] if pair is None else [text, pair]
     for position, token in reversed(list(zip(positions, tokens, strict=True))):
         (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]

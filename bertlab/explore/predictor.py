@@ -48,7 +48,7 @@ class Predictor(CheckpointInfo):
             text: the text, with at least one [MASK] in it or in the pair.
             top_k: number of candidates for each mask.
             pair: the second text, if the input is a pair.
-            originals: the word that each mask replaced, or "" if it is unknown. If it is known, `MaskFill.original`
+            originals: the word that each mask replaced, or "" if it is unknown. For a known word, `MaskFill.original`
                 contains its probability and rank.
 
         Raises:
@@ -69,7 +69,7 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
-        """Predict whether `second` follows `first` or, with a checkpoint trained on SOP, whether they are in order."""
+        """Predict whether `second` follows `first` or, with an SOP checkpoint, whether they are in order."""
         self._require_head("sentence_pair")
         return predict_next_sentence(self.model, self._encode(first, second), self.loaded.pair_objective)
 
@@ -94,11 +94,11 @@ class Predictor(CheckpointInfo):
             n_best: maximum number of answers.
             max_answer_tokens: maximum number of tokens of an answer.
             stride: distance in tokens between the starts of two windows. Default: as in fine-tuning, or 128.
-            max_tokens: tokens of a window, including the question's. Default: as in fine-tuning, but at least 384.
-            batch_size: number of windows computed at once; it bounds the memory for a passage of any length.
+            max_tokens: tokens of a window, including the question. Default: as in fine-tuning, but at least 384.
+            batch_size: number of windows computed at once; it limits the memory for a passage of any length.
             null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's by more than this.
                 Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
-            progress: wraps the iterable of batches, as `tqdm` does.
+            progress: a function that wraps the iterable of batches to show progress, such as `tqdm`.
 
         Raises:
             TextError: the question or the passage is empty.
@@ -112,7 +112,7 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:
-        """Predict the probability of every label or, with a regression checkpoint, a value.
+        """Predict the probability of every label or, with a regression checkpoint, the value.
 
         Source: Devlin et al. 2019, section 4.1.
         """
@@ -166,7 +166,11 @@ class Predictor(CheckpointInfo):
         self.model.require_head(TASK_TYPES[task_type].head)
 
     def _find_classifier(self) -> TaskType:
-        """Find the task type that `classify` predicts, classification or regression. Raises MissingHead."""
+        """Find the task type of `classify`, classification or regression, that the checkpoint supports.
+
+        Raises:
+            MissingHead: the checkpoint supports neither.
+        """
         task_types = types_of_command("classify")
         supported = [task_type for task_type in task_types if task_type.head in self.heads]
         if not supported:
@@ -174,7 +178,7 @@ class Predictor(CheckpointInfo):
         return supported[-1]
 
     def _window_settings(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
-        """Choose the stride and the size of a passage's windows: the arguments or, if None, those of fine-tuning."""
+        """Return stride and size of a passage's windows: the arguments or, if None, the values of fine-tuning."""
         max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
         defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
         arguments = {"stride": stride, "max_tokens": max_tokens}

@@ -1,4 +1,4 @@
-"""Find the role of each attention head in one input: the simple pattern that gets most of its attention.
+"""Find the role of each attention head in one input: the simple pattern with the largest share of its attention.
 
 The patterns are those of Clark et al. 2019 (arXiv 1906.04341), section 3.
 
@@ -16,7 +16,7 @@ ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
 def find_head_roles(attention: AttentionMap) -> HeadRoles:
-    """Find the pattern with the largest share of attention, for every head."""
+    """Find, for every head, the pattern with the largest share of its attention."""
     patterns_RTT = make_patterns(attention.tokens)
     queries_T = [token.position for token in attention.tokens if not token.special]
     share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, patterns_RTT)[..., queries_T].mean(-1)

@@ -62,7 +62,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
 
     Args:
         command: such as "answer", "classify" or "fill-mask".
-        language: the language of the texts; if no checkpoint of this language is shipped, an English one is used.
+        language: the language of the texts; if no checkpoint for this language is shipped, an English one is used.
 
     Raises:
         CheckpointError: no such checkpoint is shipped.
@@ -121,7 +121,7 @@ class Session(Predictor):
 
     @torch.inference_mode()
     def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
-        """Find the pattern that gets most of each head's attention in this text."""
+        """Find, for each head, the simple pattern that gets the largest share of its attention in this text."""
         return roles.find_head_roles(attention.compute_attention_map(self.model, self._encode(text, pair)))
 
     @torch.inference_mode()
@@ -142,7 +142,7 @@ class Session(Predictor):
         batch_size: int = 8,
         progress: Callable = iter,
     ) -> SpanXray:
-        """Find the answers, and the prediction for every window; arguments and errors are those of `answer`."""
+        """Find the answers, and compute the prediction for every window; arguments and errors are those of `answer`."""
         result = xray.compute_xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
@@ -214,7 +214,7 @@ class Session(Predictor):
             changes: a line of changes such as "0.3,2.11"; see `explore.intervention_syntax`.
             other: the text whose hidden states are patched in.
             mask: the index of the [MASK] to predict, from 0.
-            top_k: number of candidates before and after.
+            top_k: number of best candidates to include, both before and after.
 
         Raises:
             InterventionError: a change cannot be parsed, or does not fit this model and input.
@@ -228,7 +228,7 @@ class Session(Predictor):
     def head_effects(
         self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
     ) -> HeadEffects:
-        """Measure how a prediction's log-odds change when one head is ablated, for every head.
+        """Measure, for every head, how a prediction's log-odds change when that head is ablated.
 
         `kind`, `text`, `pair` and `mask` are those of `intervene`.
 
@@ -252,7 +252,7 @@ class Session(Predictor):
 
         Args:
             heads: heads and whole layers, such as "0.3,2.11,4".
-            zeroed: set the weights of the heads to zero instead, so that all shapes stay the same.
+            zeroed: set the weights of the heads to zero instead of removing them, so that all shapes stay the same.
 
         Raises:
             InterventionError: there is no such head, or a layer would lose all heads and `zeroed` is False.
@@ -261,14 +261,14 @@ class Session(Predictor):
         return Session(replace(self.loaded, model=model))
 
     def average(self, other: "Session", share: float = 0.5) -> "Session":
-        """Average the weights of this checkpoint and another, as a new session; see `checkpoints.average`.
+        """Average the weights of this checkpoint and another into a new session; see `checkpoints.average`.
 
         Args:
             other: the other checkpoint.
             share: the weight of the other checkpoint, between 0 and 1.
 
         Raises:
-            CheckpointError: their vocabularies, sizes, labels or task heads differ.
+            CheckpointError: the vocabularies, sizes, labels or task heads of the two checkpoints differ.
         """
         if self.tokenizer.digest != other.tokenizer.digest:
             raise CheckpointError("average-vocabularies-differ")

@@ -20,8 +20,8 @@ from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.registry import TASK_TYPES
 
-MAX_PROBS = 10_000_000  # maximum number of attention probabilities in all readings together
-TOP = 6  # number of most probable tokens that are kept for each mask in each snapshot
+MAX_PROBS = 10_000_000  # maximum number of attention probabilities of all snapshots together
+TOP_K = 6  # number of most probable tokens that are stored for each mask in each snapshot
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SnapshotReading:
     snapshot: Snapshot
     """The snapshot."""
     digest: str
-    """The digest of the vocabulary."""
+    """The digest of the tokenizer's vocabulary."""
     tokens: tuple[TokenRow, ...]
     """The tokens of the text."""
     probs_LNTT: np.ndarray
@@ -48,19 +48,19 @@ class SnapshotReading:
 
 @dataclass(frozen=True)
 class Track:
-    """Predictions for one mask through the snapshots."""
+    """Predictions for one mask in all snapshots."""
 
     position: int
     """The position of the mask."""
     words: tuple[str, ...]
-    """The tokens that are among the most probable in any snapshot, sorted by their probability in the last."""
+    """The tokens that are among the most probable in any snapshot, sorted by their probability in the last snapshot."""
     probs_SW: np.ndarray
     """The probability of these tokens in each snapshot, 0..1."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """One text through the snapshots of a run."""
+    """Attention and predictions for one text in all snapshots of a run."""
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the text, the same in every snapshot."""
@@ -90,10 +90,10 @@ def timeline(
         pair: sentence B.
         read: (snapshot, number of snapshots, text, pair) -> SnapshotReading. The default is `load_and_read_snapshot`;
             the app passes a function with a cache.
-        on_progress: called after each snapshot with the number of finished snapshots and the number of all.
+        on_progress: called after each snapshot with the number of finished snapshots and the total number.
 
     Raises:
-        DataError: there are no snapshots, or they differ in vocabulary or size and so are not of one run.
+        DataError: there are no snapshots, or they differ in vocabulary or size, so they are not of one run.
         TextError: the text is empty, or too long for the model or for so many snapshots.
         CheckpointError: a snapshot is damaged.
     """
@@ -127,7 +127,7 @@ def read_snapshot(
     if masks and TASK_TYPES["masked_lm"].head in session.heads:
         logits_MV = model.mlm(encoded.hidden_BTH[0, list(masks)])[:, : session.tokenizer.vocab_size]
         words_MV = logits_MV.softmax(-1).half().cpu().numpy()
-        best = logits_MV.topk(min(TOP, session.tokenizer.vocab_size)).indices.tolist()
+        best = logits_MV.topk(min(TOP_K, session.tokenizer.vocab_size)).indices.tolist()
         best_M = tuple(dict(zip(ids, session.tokenizer.tokens(ids), strict=True)) for ids in best)
     follows = None
     if pair is not None and TASK_TYPES["sentence_pair"].head in session.heads:
@@ -137,7 +137,7 @@ def read_snapshot(
 
 
 def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
-    """Check that the attention of `tokens` tokens in `count` snapshots is not too large to be shown smoothly.
+    """Check that the attention of `tokens` tokens in `count` snapshots is small enough to be shown smoothly.
 
     Raises:
         TextError: there are more than `MAX_PROBS` attention probabilities.

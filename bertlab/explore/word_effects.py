@@ -1,7 +1,7 @@
 """Measure the effect of each word on a classification: mask the word and compare the predictions.
 
 This is a deletion test (representation erasure, Li et al. 2016, arXiv 1612.08220, section 3). Effects are measured in
-log-odds, because probabilities near 1 hardly change. The test does not find words that matter only together.
+log-odds, because probabilities near 1 hardly change. The test does not find words that matter only in combination.
 
 Shape legend: R inputs (the unchanged one, then one for each masked word).
 """
@@ -51,5 +51,7 @@ def compute_word_effects(
         for first in range(0, len(encodings), BATCH_SIZE)
     )
     label, score_R = task_type.explained_score(model, batches)
-    drops = (score_R[0] - score_R[1:]).tolist()
-    return WordEffects(label, tuple(WordEffect(*word, drop) for word, drop in zip(masked_words, drops, strict=True)))
+    effects = (score_R[0] - score_R[1:]).tolist()
+    return WordEffects(
+        label, tuple(WordEffect(*word, effect) for word, effect in zip(masked_words, effects, strict=True))
+    )

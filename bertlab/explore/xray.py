@@ -20,7 +20,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 def compute_xray(
     model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings
 ) -> SpanXray:
-    """Find the answers, and the prediction for every window; arguments and errors are those of `Session.answer`."""
+    """Find the answers, and compute the prediction for every window; arguments and errors as for `Session.answer`."""
     reading = read_passage(model, tokenizer, question, passage, n_best=n_best, **settings)
     return SpanXray(
         answers=find_answers(reading, n_best),
@@ -60,7 +60,7 @@ def compute_span_attention(
     question_positions = list(range(1, 1 + read_window.question_tokens))
     trace = Trace.of("probs")
     model(collate([read_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
-    # The mean is computed layer by layer, because the rows of all heads together need much memory.
+    # The mean is computed layer by layer, because the rows of all heads together would need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
         for rows in (question_positions, answer_positions)

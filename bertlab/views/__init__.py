@@ -14,7 +14,7 @@ labels          Plotly and HTML for fine-tuned models: label_bars, value_scale, 
 xray            Plotly and HTML for the answer x-ray: columns_html, spans_html, windows_figure, heads_map
 ablation        the paper's ablation tables: markdown, figure
 passage         marked text as safe HTML: highlight, tokens_html
-columns         columns of the CSV files that figures are saved as
+columns         results as columns of CSV files: heads, lens, prediction_change, layer_drift, windows
 export          what the save menu needs: tidy (columns as JSON values), python_lines
 numbers         numbers as text: percent, signed
 palette         the colours of every view, from static/palette.json

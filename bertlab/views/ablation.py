@@ -1,6 +1,6 @@
 """An ablation table of the BERT paper, reproduced: as Markdown, and as a Plotly figure beside the paper's results.
 
-Both functions take the dictionary that `training.paper.reproduce.read_table` returns.
+`markdown` and `figure` take the dictionary that `training.paper.reproduce.read_table` returns.
 """
 
 import plotly.graph_objects as go
@@ -25,13 +25,13 @@ def markdown(table: dict) -> list[str]:
     <BLANKLINE>
     All agree.
     """
-    tokens = any("tokens" in row for row in table["rows"].values())
-    headings = [_column_heading(column) for column in table["columns"].values()] + (["tokens"] if tokens else [])
+    has_tokens = any("tokens" in row for row in table["rows"].values())
+    headings = [_column_heading(column) for column in table["columns"].values()] + (["tokens"] if has_tokens else [])
     lines = [f"**{table['table']}: {table['title']}** ({table['source']}; the paper's results in brackets)", ""]
     lines += [f"| | {' | '.join(headings)} |", f"|{'---|' * (len(headings) + 1)}"]
     for row in table["rows"].values():
         texts = [_format_cell(row["cells"].get(name)) for name in table["columns"]]
-        texts += [f"{row['tokens']:,}" if "tokens" in row else ""] if tokens else []
+        texts += [f"{row['tokens']:,}" if "tokens" in row else ""] if has_tokens else []
         lines.append(f"| {row['title']} | {' | '.join(texts)} |")
     return [*lines, "", table["sentence"]]
 
@@ -39,7 +39,8 @@ def markdown(table: dict) -> list[str]:
 def figure(table: dict) -> go.Figure:
     """Draw the difference of every row from the reference row, here and in the paper, in one panel for each column.
 
-    Differences are comparable where the results themselves are not, since model size and data differ from the paper's.
+    The model size and the data differ from the paper's, so the results cannot be compared with it directly, but the
+    differences can.
     """
     titles = [escape_markup(_column_heading(column)) for column in table["columns"].values()]
     chart = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)

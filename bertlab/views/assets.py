@@ -1,7 +1,7 @@
 """The scripts and styles of the canvas views as strings, bundled for the host that mounts them.
 
-The files under `static` are plain ES modules that import each other by name. A host gets them joined into one string.
-Two modules are generated: `palette.js` from the palette, `catalogue.js` from the texts of every language.
+The files under `static` are plain ES modules that import each other by name. For a host, they are joined into one
+string. Two modules are generated: `palette.js` from the palette, `catalogue.js` from the texts of every language.
 """
 
 import json
@@ -13,17 +13,17 @@ from typing import Literal
 from bertlab.config.languages import languages, message_ids, render
 from bertlab.views.palette import PALETTE
 
-_PREFIX = "canvas-"  # prefix of the ids of messages that JavaScript shows
+_MESSAGE_PREFIX = "canvas-"  # the ids of messages that JavaScript shows begin with this
 View = Literal["attention", "neuron", "figure", "timeline"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-# Indentation and comments that fill a whole line are removed, since a host sends the script again with every change.
+# Matches whole-line comments and indentation; both are removed, since a host sends the script again with every change.
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
 
 @cache
 def read_static(name: str) -> str:
-    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js", or generate a generated module."""
+    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js"; a generated module is generated."""
     if name in _GENERATED:
         return _GENERATED[name]()
     return files(__package__).joinpath("static", *name.split("/")).read_text(encoding="utf-8")
@@ -53,13 +53,18 @@ def streamlit_js(view: View = "attention") -> str:
     """Return the script for the argument `js` of `st.components.v2.component`.
 
     The component is mounted with a `key=` and with `data=payload`; the view "figure" takes a dictionary instead
-    (figure.js describes it). The result of the component has the state of the view as `state`.
+    (figure.js describes it). The attribute `state` of the component's result is the state of the view.
     """
     return bundle_for_host(view, "streamlit")
 
 
 def _resolve_imports(name: str, resolved: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """List a file of `static` and all its imports, each once and after its own imports."""
+    """List a file of `static` and everything it imports, each file once and after the files that it imports.
+
+    Args:
+        name: the file.
+        resolved: files that are listed already.
+    """
     for other in _IMPORT.findall(read_static(name)):
         resolved = resolved if other in resolved else _resolve_imports(other, resolved)
     return (*resolved, name)
@@ -71,7 +76,11 @@ def _make_palette_js() -> str:
 
 def _make_catalogue_js() -> str:
     """Generate the texts of the canvas views (`locales/*/views`) in every language, by their names in JavaScript."""
-    ids = {_to_camel_case(id.removeprefix(_PREFIX)): id for id in sorted(message_ids()) if id.startswith(_PREFIX)}
+    ids = {
+        _to_camel_case(id.removeprefix(_MESSAGE_PREFIX)): id
+        for id in sorted(message_ids())
+        if id.startswith(_MESSAGE_PREFIX)
+    }
     texts = {code: {name: render(id, code) for name, id in ids.items()} for code in languages()}
     # the script may be written into an HTML page, where "</script>" in a text would end it
     return f"export const CATALOGUE = {json.dumps(texts, ensure_ascii=False)};\n".replace("<", "\\u003c")
@@ -83,11 +92,11 @@ def _to_camel_case(id: str) -> str:
     >>> _to_camel_case("zoom-in")
     'zoomIn'
     """
-    return re.sub(r"-(\w)", lambda letter: letter[1].upper(), id)
+    return re.sub(r"-(\w)", lambda match: match[1].upper(), id)
 
 
 def _make_theme_css() -> str:
-    """Generate CSS variables with the palette's ink, ground and accent; they apply where a host sets no colours."""
+    """Generate CSS variables with the palette's ink, ground and accent; they apply if the host sets no colours."""
     light, dark = (
         " ".join(f"--bl-{name}-default: {PALETTE['themes'][theme][name]};" for name in ("ink", "ground", "accent"))
         for theme in ("light", "dark")

@@ -1,9 +1,9 @@
 """bertviz's head view as one offline HTML page, for short texts.
 
-bertviz loads its three libraries from a CDN, repeats the numbers for each pair of sentences and writes them with
-sixteen digits. This page contains the libraries and each number once, with three decimals, and escapes the tokens, so
-that none can end the script. bertviz's own drawing script is read as a file, because importing bertviz would import
-transformers.
+bertviz loads its three libraries from a CDN, repeats the attention weights for each pair of sentences and writes them
+with sixteen digits. This page contains the libraries and each weight once, with three decimals, and escapes the tokens,
+so that no token can end the script element. bertviz's own drawing script is read as a file, because importing bertviz
+would import transformers.
 
 For long texts and for export use the attention view (`payload`, `html`).
 """
@@ -84,15 +84,15 @@ const PARAMS = {params};
 
 
 def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAULT) -> str:
-    """bertviz's head view of an attention map as an offline page.
+    """Write bertviz's head view of an attention map as an offline page.
 
     Args:
-        attention: what to show.
-        layer: the layer that is open at first.
+        attention: the attention map.
+        layer: the layer that is shown initially.
         lang: language of the page.
 
     Raises:
-        TextError: there are more than `MAX_TOKENS` tokens, with which the page would take seconds to react.
+        TextError: there are more than `MAX_TOKENS` tokens, so the page would take seconds to react.
         BertlabError: the installed bertviz has no drawing script.
     """
     size = len(attention.tokens)
@@ -123,19 +123,19 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAU
         root=_ROOT,
         jquery=assets.read_static("vendor/jquery.slim.min.js"),
         d3=assets.read_static("vendor/d3.min.js"),
-        params=_inline(params),
+        params=_to_script_json(params),
         filters=_FILTERS,
         require=_REQUIRE,
-        view=_head_view_script().replace("PYTHON_PARAMS", "PARAMS"),
+        view=_read_head_view_script().replace("PYTHON_PARAMS", "PARAMS"),
     )
 
 
-def _inline(value) -> str:
-    """Write JSON that can be put inside a script element, whatever its strings contain."""
+def _to_script_json(value) -> str:
+    """Write a value as JSON that is safe inside a script element, whatever its strings contain."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _head_view_script() -> str:
+def _read_head_view_script() -> str:
     scripts = [path for path in files("bertviz") or () if path.parts == ("bertviz", "head_view.js")]
     if not scripts:
         raise BertlabError("bertviz-incomplete")

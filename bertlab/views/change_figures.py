@@ -30,9 +30,9 @@ from bertlab.views.figures import (
 from bertlab.views.numbers import percent, signed
 from bertlab.views.token_labels import token_labels
 
-MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for their words
-MIN_ROWS = 10  # the usual number of outcomes: the five most probable ones before and after
-MIN_COLOUR_LIMIT = 0.5  # the smallest change of log-odds that gets the full colour in a head map
+MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
+MIN_ROWS = 10  # space for the usual outcomes: the five most probable ones before and after
+MIN_COLOUR_LIMIT = 0.5  # the full colour of a head map stands for at least this change in log-odds
 
 
 def before_after(
@@ -43,21 +43,21 @@ def before_after(
     zoom: bool = False,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Every outcome as two bars, its probability before and after, with the change of its log-odds.
+    """Draw two bars for every outcome, its probability before and after, with the change in its log-odds.
 
     Args:
         change: from `Session.intervene`.
-        labels: names of before and after.
+        labels: the words for before and after.
         names: names to show instead of labels such as "IsNext" or "" (no answer), by label.
         zoom: end the axis at the longest bar instead of 100 %.
-        lang: language of the labels if they are not given.
+        lang: language of the default labels.
     """
     labels = labels or render_all(lang, "figure-before", "figure-after")
     outcomes = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
     # The height has a minimum, so that the page below does not move.
-    rows = max(len(outcomes), MIN_ROWS)
-    figure = empty_figure(height=70 + 44 * rows)
+    row_count = max(len(outcomes), MIN_ROWS)
+    figure = empty_figure(height=70 + 44 * row_count)
     parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))
     changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in outcomes]
     for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in outcomes]), strict=True):
@@ -70,7 +70,7 @@ def before_after(
     ticks = [escape_markup(shorten_to_width(title, 15, tail=6)) for title in titles]
     figure.update_yaxes(
         tickvals=list(range(len(outcomes))), ticktext=ticks, ticklabelstandoff=6,
-        range=[len(outcomes) - rows - 0.5, len(outcomes) - 0.5],
+        range=[len(outcomes) - row_count - 0.5, len(outcomes) - 0.5],
     )  # fmt: skip
     probabilities = [probability for outcome in outcomes for probability in (outcome.before, outcome.after)]
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=2.0), visible=False)
@@ -81,21 +81,21 @@ def before_after(
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] | None = None, odds: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """A map of heads, one row for each layer: the change of the prediction's log-odds when that head alone is ablated.
+    """A map of heads, one row for each layer: the change in the prediction's log-odds when that head alone is ablated.
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
 
     Args:
         effects: from `Session.head_effects`.
         axes: titles of the columns and the rows.
-        odds: title of the colour bar.
-        lang: language of the titles that are not given.
+        odds: title of the colour bar, which shows the change in log-odds.
+        lang: language of the default titles.
     """
     layer_name, head_name = name_layer_and_head(axes, lang)
     axes = axes or render_all(lang, "figure-head", "figure-layer")
     odds = odds or render("figure-log-odds", lang)
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
-    count = effects.effects_LN.shape[1]
+    head_count = effects.effects_LN.shape[1]
     figure = empty_figure(height=130 + 34 * len(effects.layers))
     texts = [
         ["" if round(value, 1) == 0 else signed(value, 1) for value in row]
@@ -105,14 +105,16 @@ def head_map(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
         colorscale=[[1 - position, colour] for position, colour in reversed(DIVERGING)], xgap=2, ygap=2,
         text=texts, texttemplate="%{text}",
-        textfont={"size": 13 if count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
+        textfont={"size": 13 if head_count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
             "title": {"text": escape_markup(odds), "side": "bottom", "font": {"size": 12}},
         },
         hovertemplate=f"%{{y}}, {insert_number(head_name, '%{x}')}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": escape_markup(axes[0]), "standoff": 4}, tickvals=list(range(count)), side="top")
+    figure.update_xaxes(
+        title={"text": escape_markup(axes[0]), "standoff": 4}, tickvals=list(range(head_count)), side="top"
+    )
     name_rows(figure, layer_name, effects.layers)
     return figure
 
@@ -127,20 +129,20 @@ def lens_grid(
     labels: tuple[str, str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The most probable token of every layer (rows, the last on top) at every position; the bluer, the more probable.
+    """The most probable token of every layer (rows, the last at the top) at every position; darker means more probable.
 
     Args:
         lens: from `Session.lens`.
         chosen: a position to frame.
         first: the first position that is drawn.
-        count: how many positions are drawn; None for all.
-        rows: names of a layer, with {} for its number, and of the embeddings below the first layer.
+        count: how many positions are drawn; all if None.
+        rows: name of a layer, with {} for its number, and name of the embeddings below the first layer.
         labels: names of the prediction, its probability, and the rank of the last layer's prediction.
-        lang: language of the names that are not given.
+        lang: language of the default names.
     """
     rows = rows or (render("figure-layer-number", lang, layer="{}"), render("figure-embeddings", lang))
     labels = labels or render_all(lang, "figure-prediction", "figure-probability", "figure-final-rank")
-    layers = len(lens.probs_LT)
+    row_count = len(lens.probs_LT)
     positions = list(range(len(lens.tokens)))[first:][:count]
     tokens = [escape_markup(token) for token in token_labels(lens.tokens)]
     predicted = [[escape_markup(shorten_to_width(row[at], 8)) for at in positions] for row in lens.tokens_LT]
@@ -153,9 +155,9 @@ def lens_grid(
         ]
         for layer, row in enumerate(lens.tokens_LT)
     ]
-    figure = empty_figure(height=150 + 38 * layers)
+    figure = empty_figure(height=150 + 38 * row_count)
     figure.add_heatmap(
-        z=lens.probs_LT[:, positions].astype(float).round(4), x=positions, y=list(range(layers)), zmin=0, zmax=1,
+        z=lens.probs_LT[:, positions].astype(float).round(4), x=positions, y=list(range(row_count)), zmin=0, zmax=1,
         text=predicted, textfont={"size": 12},
         texttemplate="%{text}" if len(positions) <= MAX_LABELLED_POSITIONS else None,
         colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
@@ -167,12 +169,17 @@ def lens_grid(
     )  # fmt: skip
     figure.update_xaxes(tickvals=positions, ticktext=[tokens[at] for at in positions], tickangle=-45)
     figure.update_yaxes(
-        tickvals=list(range(layers)), ticklabelstandoff=6,
-        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in range(layers - 1))],
+        tickvals=list(range(row_count)), ticklabelstandoff=6,
+        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in range(row_count - 1))],
     )  # fmt: skip
     if chosen in positions:
         figure.add_shape(
-            type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=layers - 0.5, line={"color": ORANGE, "width": 2}
+            type="rect",
+            x0=chosen - 0.5,
+            x1=chosen + 0.5,
+            y0=-0.5,
+            y1=row_count - 0.5,
+            line={"color": ORANGE, "width": 2},
         )
     return figure
 
@@ -187,15 +194,15 @@ def lens_depth(
     lang: str = DEFAULT,
 ) -> go.Figure:
     """The last layer's prediction at one position, layer by layer: probability (left axis) and rank (right axis,
-    logarithmic, 1 on top).
+    logarithmic, 1 at the top).
 
     Args:
         lens: from `Session.lens`.
         position: the position, from 0.
         labels: names of probability and rank.
-        rows: names on the x axis: of a layer, with {} for its number, and of the embeddings.
+        rows: names on the x axis: a layer, with {} for its number, and the embeddings.
         axis: title of the x axis.
-        lang: language of the texts that are not given.
+        lang: language of the default texts.
     """
     labels = labels or render_all(lang, "figure-probability", "figure-rank")
     rows = rows or ("{}", render("figure-embeddings", lang))

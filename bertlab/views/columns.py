@@ -1,6 +1,6 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-A figure shows these values as colours or lengths; `export.tidy` converts them to JSON. Layers and heads are counted
+A figure shows these values as colours or lengths; `export.tidy` prepares them for JSON. Layers and heads are counted
 from 0; the hidden states before layer 0 are called "embeddings".
 
 Shape legend: T tokens, U units, N heads, L layers (of the first side), M layers (of the second side).
@@ -17,11 +17,11 @@ from bertlab.views.token_labels import token_labels
 
 
 def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) -> Columns:
-    """One row for each head.
+    """Make one row for each head.
 
     Args:
-        values: arrays [layers, heads], by the name of their column.
-        layers: the number of the layer in each row of the arrays; None for 0, 1 and so on.
+        values: arrays [layers, heads], by column name.
+        layers: the number of the layer in each row of the arrays; 0, 1, 2, ... if None.
 
     >>> heads({"share": np.array([[0.25, 0.75]])})
     {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
@@ -33,12 +33,12 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
 
 
 def _layer_name(index: int) -> int | str:
-    """The name of layer `index` where index 0 means the embeddings."""
+    """The name of a hidden state: "embeddings" for index 0, the number of the layer for its output."""
     return index - 1 if index else "embeddings"
 
 
 def head_effects(effects: HeadEffects) -> Columns:
-    """The change of the log-odds, and the probability, without each head."""
+    """For every head: the change in log-odds and the probability when it is ablated."""
     values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
     return heads(values, effects.layers)
 
@@ -50,7 +50,7 @@ def prediction_change(change: PredictionChange) -> Columns:
 
 
 def lens(lens_result: Lens) -> Columns:
-    """For every layer and position: the prediction of the layer, and the rank of the last layer's prediction in it."""
+    """For every layer and position: the layer's prediction, and the rank and probability of the last layer's."""
     layers, positions = lens_result.probs_LT.shape
     tokens = token_labels(lens_result.tokens)
     indices = [(layer, position) for layer in range(layers) for position in range(positions)]
@@ -74,7 +74,7 @@ def lens_at(lens_result: Lens, position: int) -> Columns:
 
 
 def head_differences(comparison: Comparison) -> Columns:
-    """For every head: the Jensen-Shannon distance of the two sides, and how much farther away the second attends."""
+    """For every head: the Jensen-Shannon distance of the two sides, and how much farther the second side attends."""
     return heads({"js_distance": comparison.js_LN, "farther": comparison.farther_LN})
 
 
@@ -94,7 +94,7 @@ def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
 
 
 def layer_drift(comparison: Comparison) -> Columns:
-    """For every layer: linear CKA, and the mean cosine distance."""
+    """For every layer: linear CKA and mean cosine distance between the two sides."""
     distances = comparison.drift_LU.mean(1).astype(float)
     cka = np.diagonal(comparison.cka_LM).astype(float)
     return {
@@ -127,7 +127,7 @@ def most_changed_tokens(comparison: Comparison, layer: int) -> Columns:
 
 
 def windows(span_xray: SpanXray, passage: str) -> Columns:
-    """For every window of a passage: start, end, best span, and the scores of that span and of no answer."""
+    """For every window of a passage: start, end, best span, score of that span, and no-answer score."""
     return {
         "window": list(range(1, len(span_xray.readings) + 1)),
         "start": [reading.start for reading in span_xray.readings],

@@ -12,22 +12,22 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# when all colours are used, they repeat with the next dash
+# after the last colour, the colours repeat with the next dash
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Where the log of a run has the values of a curve, and how they are drawn."""
+    """Where the values of a curve are in the log of a run, and how they are drawn."""
 
     step_key: str
-    """The key in the row of a training step; "" if such rows do not have the metric."""
+    """The key of the metric in the row of a training step; "" if such rows do not contain it."""
     held_out_keys: tuple[str, ...] = ()
-    """The keys in a measurement on held-out text; the curve shows the sum of their values."""
+    """The keys of the metric in a measurement on held-out text; the curve shows the sum of their values."""
     is_percent: bool = False
     """Whether the y axis shows percentages."""
     is_noisy: bool = True
-    """Whether steps vary so much that the curve shows their running mean, with the values drawn faintly behind it."""
+    """Whether values vary so much that the curve is their running mean, with the values drawn faintly behind it."""
     is_logged_in_percent: bool = False
     """Whether measurements on held-out text are logged in percent, while steps are logged as shares."""
 
@@ -52,10 +52,11 @@ METRICS = {
 }
 X_AXES = ("tokens", "step", "seconds")
 # All sizes are in pixels.
-HEIGHT = 300  # of a figure whose legend has one line
-LEGEND_LINE = 26  # height of a line of the legend
-LEGEND_MARK, LEGEND_LETTER = 52, 8  # width of a mark with its margins, and of a letter
-LEGEND_WIDTH = 440  # of the whole legend
+BASE_HEIGHT = 300  # height of a figure whose legend has one line
+LEGEND_LINE_HEIGHT = 26
+LEGEND_MARK_WIDTH = 52  # width of a mark with its margins
+LEGEND_LETTER_WIDTH = 8
+LEGEND_WIDTH = 440  # width of the whole legend
 
 
 def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
@@ -83,9 +84,9 @@ def run_curves(
         metric: a key of `METRICS`.
         x: one of `X_AXES`.
         log: whether the x axis is logarithmic.
-        held_out: name of the diamonds in the legend.
-        axes: titles of x and y; None for a title of x and none of y.
-        lang: language of the texts that are not given.
+        held_out: name of the measurements on held-out text, for tooltips.
+        axes: titles of the x and y axes; if None, only the x axis has a title.
+        lang: language of the default texts.
     """
     held_out = held_out or render("figure-held-out", lang)
     axes = axes or (render(f"figure-x-{x}", lang), "")
@@ -135,8 +136,10 @@ def run_curves(
     figure.update_yaxes(exponentformat="power")  # otherwise Plotly writes 150µ for 0.00015
     if spec.is_percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
-    # with more lines in the legend the figure is higher, so that the height of the curves stays the same
-    figure.update_layout(height=HEIGHT + LEGEND_LINE * (_count_legend_lines(figure) - 1), legend={"maxheight": 0.9})
+    # a figure with more lines in the legend is taller, so that the height of the curves stays the same
+    figure.update_layout(
+        height=BASE_HEIGHT + LEGEND_LINE_HEIGHT * (_count_legend_lines(figure) - 1), legend={"maxheight": 0.9}
+    )
     figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)
     return figure
 
@@ -171,12 +174,12 @@ def last_held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
 def _count_legend_lines(figure: go.Figure) -> int:
     """Estimate the number of lines in the legend of a figure that is half a page wide."""
     names = [trace.name for trace in figure.data if trace.showlegend is not False]
-    per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK + LEGEND_LETTER * max(map(len, names), default=0)))
-    return max(1, math.ceil(len(names) / per_line))
+    names_per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK_WIDTH + LEGEND_LETTER_WIDTH * max(map(len, names), default=0)))
+    return max(1, math.ceil(len(names) / names_per_line))
 
 
 def smooth(values: list[float], reach: int = 10) -> list[float]:
-    """Compute the running mean over `2 * reach + 1` values, and over fewer at both ends.
+    """Compute the centred running mean over `2 * reach + 1` values, and over fewer at both ends.
 
     >>> smooth([1.0, 2.0, 6.0], 1)
     [1.5, 3.0, 4.0]
@@ -200,28 +203,28 @@ def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[t
     """Find (x, value) of every measurement on held-out text."""
     return [
         (position, value)
-        for row, position in zip(rows, _find_x(rows, x), strict=True)
+        for row, position in zip(rows, _find_x_values(rows, x), strict=True)
         if position is not None and (value := _read_held_out(row, metric)) is not None
     ]
 
 
-def _find_x(rows: list[Mapping], x: str) -> list[float | None]:
-    """Find the x value of each row; a row without one, such as an evaluation, gets that of its step."""
+def _find_x_values(rows: list[Mapping], x: str) -> list[float | None]:
+    """Find the x value of each row; for a row without one, such as an evaluation, it is interpolated at its step."""
     logged = [(row["step"], row[x]) for row in rows if _is_number(row.get("step")) and _is_number(row.get(x))]
     if not logged:
         return [None] * len(rows)
     steps, positions = zip(*sorted(logged), strict=True)
 
-    def find_x(row: Mapping) -> float | None:
+    def find_x_of_row(row: Mapping) -> float | None:
         if _is_number(row.get(x)):
             return row[x]
         return float(np.interp(row["step"], steps, positions)) if _is_number(row.get("step")) else None
 
-    return list(map(find_x, rows))
+    return list(map(find_x_of_row, rows))
 
 
 def _read_held_out(row: Mapping, metric: Metric) -> float | None:
-    """Read the value of a metric on held-out text from a row; None if there is none."""
+    """Read the value of a metric on held-out text from a row; None if the row has no such value."""
     logged = row.get("validation")
     if not isinstance(logged, Mapping):
         return None
@@ -232,8 +235,8 @@ def _read_held_out(row: Mapping, metric: Metric) -> float | None:
 def _choose_log_ticks(figure: go.Figure) -> int | str | None:
     """Choose the `dtick` of a logarithmic axis.
 
-    Powers of ten if the axis covers two decades or more, also their multiples 2 and 5 if it covers one, else None
-    (Plotly chooses).
+    Powers of ten if the axis covers two decades or more; 1, 2 and 5 times the powers of ten if it covers one; otherwise
+    None, and Plotly chooses.
     """
     positions = [position for trace in figure.data for position in trace.x if position and position > 0]
     decades = math.log10(max(positions) / min(positions)) if positions else 0.0

@@ -1,8 +1,8 @@
 """Figures of a comparison of two models or two texts.
 
-A blue, dark cell with + means more on the second side; an orange, light cell with − means less; zero is transparent.
+A dark blue cell with + means more on the second side; a light orange cell with − means less; zero is transparent.
 
-Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
+Shape legend: U units, N heads, L layers (of the first side), M layers (of the second side).
 """
 
 import numpy as np
@@ -39,13 +39,13 @@ def head_differences(
 ) -> go.Figure:
     """A map of heads, one row for each layer: the Jensen-Shannon distance of the two sides.
 
-    The distance has a minus sign where the second side attends less far away than the first.
+    The distance is negative where the second side attends to nearer tokens than the first.
 
     Args:
         comparison: from `explore.compare`.
         chosen: (layer, head) to frame.
         labels: names of a layer and of a head, and the title of the scale.
-        lang: language of these texts if they are not given.
+        lang: language of the default texts.
     """
     layer_name, head_name = name_layer_and_head(labels and (labels[1], labels[0]), lang)
     labels = labels or render_all(lang, "figure-layer", "figure-head", "figure-farther")
@@ -74,7 +74,7 @@ def head_differences(
         customdata=[list(layer_head) for layer_head in heads_of_layers], showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
-    # without a range, the marks would widen the axis to heads that do not exist
+    # without a range, the marks would extend the axis beyond the existing heads
     figure.update_xaxes(range=[-0.5, signed_LN.shape[1] - 0.5], autorange=False)
     name_rows(figure, layer_name, range(layers))
     return figure
@@ -87,10 +87,10 @@ def head_difference(
 
     Args:
         comparison: from `explore.compare`.
-        layer: from 0.
-        head: from 0.
+        layer: the layer, from 0.
+        head: the head, from 0.
         label: title of the scale.
-        lang: language of the title if it is not given.
+        lang: language of the default title.
     """
     label = render("figure-less-more", lang) if label is None else label
     difference_UU = comparison.difference_UU(layer, head)
@@ -130,10 +130,10 @@ def layer_drift(
         labels: names of the two curves.
         axis: title of the x axis.
         embeddings: name of the embeddings, which come before layer 0.
-        lang: language of the texts that are not given.
+        lang: language of the default texts.
 
     Raises:
-        BertlabError: the sides differ in depth or width; `layer_similarity` draws such sides.
+        BertlabError: the numbers of layers or the hidden sizes differ; use `layer_similarity` for such sides.
     """
     if comparison.drift_LU is None:
         raise BertlabError("compare-layers-differ")
@@ -167,7 +167,7 @@ def layer_similarity(
         comparison: from `explore.compare`.
         axes: titles of the columns and the rows.
         embeddings: name of the embeddings, which come before layer 0.
-        lang: language of the texts that are not given.
+        lang: language of the default texts.
     """
     axes = axes or render_all(lang, "figure-layer-second", "figure-layer-first")
     embeddings = embeddings or render("figure-embeddings", lang)
@@ -200,7 +200,7 @@ def most_changed_tokens(
         layer: the hidden state: 0 for the embeddings, n + 1 for the output of layer n, -1 for the last.
         top: how many tokens to draw.
         axis: title of the x axis.
-        lang: language of the title if it is not given.
+        lang: language of the default title.
     """
     axis = axis or render("figure-cosine-distance", lang)
     drift_U = comparison.drift_LU[layer]

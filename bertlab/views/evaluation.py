@@ -18,7 +18,7 @@ from bertlab.views.palette import transparent
 from bertlab.views.passage import escape_html
 
 MAX_NUMBERED_LABELS = 14  # with more labels, cells are too small for numbers
-# wrong cells orange, correct ones blue, both faint enough for text in either theme
+# wrong predictions orange, correct ones blue, both faint enough for text in either theme
 _SHARE_COLOURS = [
     [0, transparent(ORANGE, 0.62)],
     [0.5, transparent(ORANGE, 0.03)],
@@ -35,14 +35,14 @@ def confusion_map(
     labels: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Labels (rows) by predictions (columns): counts and shares of the row, correct cells blue, wrong ones orange.
+    """Labels (rows) by predictions (columns): counts and shares of the row; correct cells are blue, wrong ones orange.
 
     Args:
         confusion: the counts.
-        chosen: (label, prediction) of the cell to frame. A cell's customdata has the same form.
+        chosen: (row number, column number) of the cell to frame. A cell's customdata has the same form.
         axes: titles of the columns and the rows.
-        labels: the name of an empty label ("no entity"), and the words after a percentage ("of this label").
-        lang: language of the texts that are not given.
+        labels: the name of an empty label ("no entity"), and the text after a percentage ("of this label").
+        lang: language of the default texts.
     """
     axes = axes or render_all(lang, "figure-prediction", "figure-label")
     labels = labels or render_all(lang, "figure-none", "figure-share-of-label")
@@ -113,19 +113,19 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = N
 
     Args:
         rows: from `ErrorAnalysis.rows`.
-        axes: titles of x and y.
-        lang: language of the titles if they are not given.
+        axes: titles of the x and y axes.
+        lang: language of the default titles.
     """
     axes = axes or render_all(lang, "figure-label", "figure-prediction")
-    labels, predictions = ([row.values[side] for row in rows] for side in (0, 1))
-    ends = [min([*labels, *predictions]), max([*labels, *predictions])]
+    gold_values, predicted_values = ([row.values[side] for row in rows] for side in (0, 1))
+    ends = [min([*gold_values, *predicted_values]), max([*gold_values, *predicted_values])]
     figure = empty_figure(height=420)
     figure.add_scatter(
         x=ends, y=ends, mode="lines", line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         showlegend=False,
     )  # fmt: skip
     figure.add_scatter(
-        x=labels, y=[round(value, 4) for value in predictions], mode="markers", showlegend=False,
+        x=gold_values, y=[round(value, 4) for value in predicted_values], mode="markers", showlegend=False,
         marker={"color": BLUE, "size": 9, "opacity": 0.55},
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.55}},
         customdata=[[number] for number in range(len(rows))],
@@ -151,11 +151,11 @@ def group_bars(
     A bar's customdata is the number of its group.
 
     Args:
-        groups: an item of `ErrorAnalysis.groups`.
+        groups: a value of the dictionary `ErrorAnalysis.groups`.
         labels: names of F1 and of exact match.
-        other: the name to show for a group that has no name.
+        other: the name shown for a group without a name.
         axis: title of the x axis.
-        lang: language of the texts that are not given.
+        lang: language of the default texts.
     """
     labels = labels or render_all(lang, "metric-f1", "metric-exact_match")
     other, axis = other or render("figure-other", lang), axis or render("figure-percent", lang)
@@ -183,32 +183,32 @@ def group_bars(
     return figure
 
 
-def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
+def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> str:
     """One row as HTML: its text, its label, the prediction, and the probability of the label.
 
     Args:
         row: an item of `ErrorAnalysis.rows`.
-        words: names of "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
-        joint: the separator between two words.
+        names: the words for "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
+        separator: the text between two words of a row that is split into words.
     """
-    texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
+    texts = row.texts if len(row.texts) <= 2 else (separator.join(row.texts),)
     cells = "".join(
         f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(t, 420))}</p>' for t in texts
     )
     parts = [
-        f"{escape_html(words[name])}: <b>{escape_html(value or words['nothing'])}</b>"
+        f"{escape_html(names[name])}: <b>{escape_html(value or names['nothing'])}</b>"
         for name, value in (("label", row.gold), ("prediction", row.prediction))
     ]
     if row.probability is not None:
-        parts.append(f"{escape_html(words['probability'])}: {percent(row.probability)}")
+        parts.append(f"{escape_html(names['probability'])}: {percent(row.probability)}")
     return f'<div dir="auto">{cells}<p class="small">{" · ".join(parts)}</p></div>'
 
 
-def table(rows: Sequence[ScoredRow], joint: str = " ") -> list[dict[str, str | float]]:
-    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" for a regression)."""
+def table(rows: Sequence[ScoredRow], separator: str = " ") -> list[dict[str, str | float]]:
+    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" if it has none)."""
     return [
         {
-            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,
+            "id": row.id, "text": (separator if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,
             "prediction": row.prediction, "score": row.score,
             "probability": "" if row.probability is None else row.probability,
         }

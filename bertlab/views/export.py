@@ -1,4 +1,4 @@
-"""Prepare figures for saving: their numbers as columns, and the Python lines that draw them again.
+"""Prepare figures for saving: their numbers as columns, and a Python script that draws them again.
 
 The browser makes the SVG, PNG, CSV and HTML files (`static/save.js`).
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-Columns = dict[str, list]
+Columns = dict[str, list]  # the values of each column, by column name
 
 
 def tidy(columns: Columns) -> Columns:
@@ -19,14 +19,18 @@ def tidy(columns: Columns) -> Columns:
     >>> tidy({"word": ["tea"], "probability": [np.float32(1 / 3)]})
     {'word': ['tea'], 'probability': [0.333333]}
     """
-    return {name: [_plain(value) for value in values] for name, values in columns.items()}
+    return {name: [_to_json_value(value) for value in values] for name, values in columns.items()}
 
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
     """Write a script that draws a figure again: it opens the checkpoint as `session`, then runs the steps.
 
-    The steps may use `figures` without importing it. Steps that begin with "import" or "from" go to the top. If a step
+    The steps may use `figures` without importing it. Import statements among the steps are moved to the top. If a step
     assigns to `figure`, the script ends by showing that figure.
+
+    Args:
+        source: the name or path of the checkpoint; "" for a script without a session.
+        steps: lines of Python.
 
     >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
     import bertlab
@@ -49,7 +53,7 @@ def python_lines(source: str, steps: Iterable[str]) -> str:
     return "\n".join([*import_lines, "", *session_lines, *other_steps, *last_lines, ""])
 
 
-def _plain(value):
+def _to_json_value(value):
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

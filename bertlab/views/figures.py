@@ -1,8 +1,8 @@
 """Plotly figures of results, for light and dark themes.
 
-Backgrounds are transparent and the font's colour is left to the host. Colours can be distinguished with every kind of
-colour vision and never have a meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
-are in the interface language `lang`, unless the caller passes other ones.
+Backgrounds are transparent, and the host sets the colour of the text. Colours can be distinguished with every kind of
+colour vision, and no meaning depends on colour alone. All text is escaped, since Plotly interprets some HTML. Texts are
+in the interface language `lang`, unless the caller passes others.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ from bertlab.views.token_labels import token_labels
 
 BLUE, ORANGE, GREY = PALETTE["blue"], PALETTE["orange"], PALETTE["grey"]
 COLOURS, GRID = PALETTE["series"], PALETTE["grid"]
-# Zero is transparent. Negative values are light and positive ones dark, so that the two differ without hue too; where
-# a cell has space, `signs` writes the sign into it.
+# Zero is transparent. Negative values are light and positive ones dark, so that they differ not only in hue; where a
+# cell has space, `signs` writes the sign into it.
 DIVERGING = PALETTE["diverging"]
 FAINT_TO_BLUE = [[0.0, transparent(BLUE, 0.04)], [1.0, transparent(BLUE, 0.9)]]
 _AXIS = {
@@ -62,15 +62,15 @@ def mask_bars(
 ) -> go.Figure:
     """The candidates for one mask as horizontal bars, most probable on top, each with its probability in percent.
 
-    The token that the mask replaced, where it is known, has an orange frame and its rank; it is added below the
-    candidates if it is not among them.
+    The token that the mask replaced, if it is known, has an orange frame and shows its rank. If it is not among the
+    candidates, it is added below them.
 
     Args:
         fill: one item of `Session.fill_mask`.
         title: text above the bars.
         zoom: end the axis at the longest bar instead of 100 %.
-        original: the text beside the bar of the original token, with {} for its rank.
-        lang: language of this text if it is not given.
+        original: the text beside the bar of the token that the mask replaced, with {} for its rank.
+        lang: language of the default text.
     """
     original = original or render("figure-original-rank", lang, rank="{}")
     candidates: list[Candidate | Original] = list(fill.candidates)
@@ -99,7 +99,7 @@ def mask_bars(
         customdata=[escape_markup(candidate.token) for candidate in candidates],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
-    # The axis has positions, because two tokens may look alike, and Plotly would read the token "2024" as a number.
+    # The axis has positions instead of tokens, which may be equal and which Plotly may read as numbers ("2024").
     figure.update_yaxes(
         tickvals=list(range(len(candidates))),
         ticktext=[escape_markup(c.token) for c in candidates],
@@ -117,7 +117,7 @@ def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> li
     Args:
         probabilities: the lengths of the bars, in 0..1.
         zoom: whether the axis ends at the longest bar instead of 100 %.
-        space: a factor for the end of the axis; above 1, it leaves space for a text after the bar.
+        space: a factor by which the axis is extended; above 1, it leaves space for a text after the bar.
     """
     return [0, (max(probabilities, default=1.0) or 1.0) * space if zoom else space]
 
@@ -139,9 +139,9 @@ def span_curves(
         passage: the text of the passage.
         labels: names of the two curves.
         shade: name of the shading over the words of the best answer.
-        axes: titles of x and y.
+        axes: titles of the x and y axes.
         zoom: end the y axis at the highest probability instead of 100 %.
-        lang: language of the texts that are not given.
+        lang: language of the default texts.
     """
     labels = labels or render_all(lang, "figure-start", "figure-end")
     shade = shade or render("figure-answer", lang)
@@ -197,7 +197,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     Args:
         embeddings: from `Session.embeddings`.
         labels: titles of the four heat maps.
-        lang: language of the titles if they are not given.
+        lang: language of the default titles.
     """
     labels = labels or render_all(lang, "figure-token", "figure-position", "figure-segment", "figure-sum")
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
@@ -208,11 +208,11 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
-        dimensions = np.asarray(values_TH, float)[:, :_MAX_DIMENSIONS]
+        shown_TH = np.asarray(values_TH, float)[:, :_MAX_DIMENSIONS]
         # the 99 % quantile, so that a single large dimension does not make all others pale
-        limit = float(np.quantile(np.abs(dimensions), 0.99)) if dimensions.size else 1.0
+        limit = float(np.quantile(np.abs(shown_TH), 0.99)) if shown_TH.size else 1.0
         figure.add_heatmap(
-            z=dimensions.round(4),
+            z=shown_TH.round(4),
             y=rows,
             name=escape_markup(label),
             xaxis=f"x{suffix}",
@@ -222,7 +222,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
             colorscale=DIVERGING,
             showscale=False,
             ygap=3,
-            customdata=np.repeat(np.array(tokens, object)[:, None], dimensions.shape[1], axis=1),
+            customdata=np.repeat(np.array(tokens, object)[:, None], shown_TH.shape[1], axis=1),
             hovertemplate=escape_markup(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
         )
         left = column * (width + gap)
@@ -242,7 +242,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
-    """One head as a heat map: the token of a row attends to those of the columns; colours show the square root of p."""
+    """One head as a heat map: the row's token attends to the columns' tokens; the colour shows the root of p."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
@@ -265,7 +265,7 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str
 
     Args:
         neuron: one head.
-        token: the position of the token whose query is shown; None for the first that is not a special token.
+        token: the position of the token whose query is shown; if None, the first token that is not special.
         lang: language of the legend.
     """
     if token is None or not 0 <= token < len(neuron.tokens):
@@ -291,11 +291,11 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str
 
 
 def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) -> go.Figure:
-    """The probabilities that B follows A and that it does not, as one bar of two parts.
+    """The probabilities of both outcomes, such as IsNext and NotNext, as one bar of two parts.
 
     Args:
         answer: from `Session.next_sentence`.
-        labels: names of the two outcomes; None for those of `answer`.
+        labels: names of the two outcomes; `answer.outcomes` if None.
     """
     figure = empty_figure(height=112)
     shares = (answer.probability, 1 - answer.probability)
@@ -318,7 +318,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
 
 
 def escape_markup(text: str) -> str:
-    """Escape a text for Plotly, which reads HTML and its own placeholders in labels.
+    """Escape a text for Plotly, which interprets HTML and its own placeholders in labels.
 
     >>> escape_markup("<b>x</b> %{y}")
     '&lt;b&gt;x&lt;/b&gt; %&#123;y}'
@@ -333,7 +333,7 @@ def empty_figure(height: int) -> go.Figure:
 
 
 def insert_number(name: str, number: object) -> str:
-    """Put a number into a name, at its {}. Languages place the number differently.
+    """Replace the {} of a name by a number. Where the number stands depends on the language.
 
     >>> insert_number("layer {}", 3), insert_number("{}번 레이어", 3)
     ('layer 3', '3번 레이어')
@@ -342,11 +342,11 @@ def insert_number(name: str, number: object) -> str:
 
 
 def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, str]:
-    """The names of a layer and a head in a map of heads, with {} for the number.
+    """Return the names of a layer and of a head in a map of heads, with {} for the number.
 
     Args:
-        axes: the words for a head (columns) and a layer (rows); None for the words of the language.
-        lang: the language.
+        axes: the words for a head (columns) and a layer (rows).
+        lang: language of the default words.
     """
     if axes:
         return f"{axes[1]} {{}}", f"{axes[0]} {{}}"
@@ -356,7 +356,7 @@ def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, s
 def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
     """Label the rows with numbered names such as "layer 3", from top to bottom.
 
-    Plotly would rotate a title of the axis, which makes Hangul unreadable.
+    They replace an axis title, which Plotly would rotate, making Hangul unreadable.
 
     Args:
         figure: the figure.
@@ -368,7 +368,9 @@ def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
 
 
 def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list[str]]:
-    """The sign of every value that is not close to zero, written into cells for readers without colour vision.
+    """The sign of each value, to be written into its cell for readers without colour vision.
+
+    Values below `min_share * limit` have no sign.
 
     >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
     [['+', '−', '']]
@@ -376,13 +378,13 @@ def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list
     return [["" if abs(v) < min_share * limit else "+" if v > 0 else "−" for v in row] for row in values]
 
 
-def shorten(text: str, max_letters: int) -> str:
-    """Shorten a text to at most `max_letters` letters, with an ellipsis."""
-    return text if len(text) <= max_letters else text[: max_letters - 1] + "…"
+def shorten(text: str, max_length: int) -> str:
+    """Shorten a text to at most `max_length` characters, including an ellipsis."""
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 def display_width(text: str) -> int:
-    """The width of a text in Latin letters; East Asian wide letters count twice.
+    """The width of a text in Latin letters; wide East Asian characters count twice.
 
     >>> display_width("mill"), display_width("방앗간")
     (4, 6)
@@ -391,7 +393,7 @@ def display_width(text: str) -> int:
 
 
 def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
-    """Shorten a text to the width of `max_width` Latin letters, keeping its last `tail` letters.
+    """Shorten a text to the width of `max_width` Latin letters, keeping its last `tail` characters.
 
     >>> shorten_to_width("governor", 9), shorten_to_width("등대지기", 9), shorten_to_width("등대지기의", 9)
     ('governor', '등대지기', '등대지기…')

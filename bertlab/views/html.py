@@ -1,4 +1,4 @@
-"""Write a view as one HTML file, which contains payload, script and style and needs no network or server."""
+"""Write a view as one HTML file that contains its payload, script and style and needs neither network nor server."""
 
 import base64
 from html import escape
@@ -9,7 +9,7 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 from bertlab.views.palette import PALETTE
 
-# The content security policy keeps the page from fetching or sending anything.
+# The content security policy prevents the page from fetching or sending anything.
 _PAGE = """<!doctype html>
 <html lang="{lang}">
 <head>
@@ -40,7 +40,7 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 
 def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The attention view as one offline page with every layer in it; `options` as for `payload.AttentionPack`."""
+    """The attention view of every layer as one offline page; `options` as for `payload.AttentionPack.bytes`."""
     return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
@@ -56,10 +56,10 @@ def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), optio
 
 def _page(view: assets.View, data: bytes, title: str | None, options: dict | None) -> str:
     lang = (options or {}).get("lang", DEFAULT)
-    return packed_html(view, data, title or render(f"figure-title-{view}", lang), lang)
+    return payload_html(view, data, title or render(f"figure-title-{view}", lang), lang)
 
 
-def packed_html(view: assets.View, data: bytes, title: str, lang: str = DEFAULT) -> str:
+def payload_html(view: assets.View, data: bytes, title: str, lang: str = DEFAULT) -> str:
     """Write a payload and the view that shows it as one offline page."""
     # base64 has no "<", so no token can end the script element; the title is escaped
     script, encoded = assets.bundle_for_host(view, "page"), base64.b64encode(data).decode()

@@ -24,12 +24,12 @@ from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, escape_html
 
-# Each entity type has its own line style as well as its own colour, for readers who cannot tell the colours apart.
+# Six entity types have distinct colours; the line styles, for readers who cannot tell colours apart, repeat after four.
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
 
 
 def label_bars(prediction: Classification) -> go.Figure:
-    """Every label with its probability, in the order of the checkpoint; the most probable one is blue."""
+    """Every label with its probability, in the checkpoint's order; the most probable one is blue."""
     label_shares = prediction.labels[::-1]
     probabilities = [share.probability for share in label_shares]
     figure = empty_figure(height=44 + 40 * len(label_shares))
@@ -49,10 +49,10 @@ def label_bars(prediction: Classification) -> go.Figure:
 
 
 def value_scale(prediction: Classification, value_range: tuple[float, float]) -> go.Figure:
-    """A predicted value on the scale of the training data; a value beyond it is drawn at its end.
+    """A predicted value on the scale of the training data; a value outside the scale is drawn at its end.
 
     Args:
-        prediction: of a regression model.
+        prediction: the prediction of a regression model.
         value_range: the smallest and the largest value of the training data.
     """
     figure = empty_figure(height=104)
@@ -75,12 +75,12 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
 
 
 def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFAULT) -> go.Figure:
-    """A column for every word: up and blue where it helps the prediction, down and orange where it hurts.
+    """One bar for each word: upward and blue if it helps the prediction, downward and orange if it hurts.
 
     Args:
         effects: from `Session.word_effects`.
-        axis: title of the y axis; None for the decrease of the log-odds.
-        lang: language of the title if it is not given.
+        axis: title of the y axis; "decrease in log-odds" in `lang` if None.
+        lang: language of the default axis title, used if `axis` is None.
     """
     word_effects = [word.effect for word in effects.words]
     figure = empty_figure(height=280)
@@ -90,18 +90,20 @@ def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFA
         customdata=[escape_markup(word.text) for word in effects.words],
         hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
     )  # fmt: skip
-    _name_columns(figure, [word.text for word in effects.words])
+    _label_columns(figure, [word.text for word in effects.words])
     title = escape_markup(axis or render("figure-log-odds-decrease", lang))
     figure.update_yaxes(title=title, zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5)
     return figure
 
 
 def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
-    """The text with every word shaded by its effect: blue, underlined where it helps; orange, dotted where it hurts.
+    """The text with every word shaded by its effect.
+
+    A word that helps is blue with a solid underline, one that hurts is orange with a dotted underline.
 
     Args:
         text: the first or the second text.
-        effects: from `Session.word_effects`; the strongest word of both texts has the full shade.
+        effects: from `Session.word_effects`; the word with the largest effect in either text has the strongest shade.
         second: whether `text` is the second one.
     """
     largest = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
@@ -125,7 +127,7 @@ def tagged_html(text: str, tags: Tags) -> str:
 
     Hovering over a marked part shows the probabilities of its tags.
     """
-    probabilities = {
+    probabilities_by_span = {
         (word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words
     }
     spans = [(e.start, e.end, e.label) for e in tags.entities]
@@ -135,14 +137,16 @@ def tagged_html(text: str, tags: Tags) -> str:
     parts, cursor = [], 0
     for start, end, label in spans:
         colour, line = _MARKS[type_numbers.get(label, 0) % len(_MARKS)]
-        label_probabilities = [
-            shares for (left, right), shares in probabilities.items() if start <= left and right <= end
+        probabilities_of_words = [
+            probabilities
+            for (left, right), probabilities in probabilities_by_span.items()
+            if start <= left and right <= end
         ]
         style = (
             f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
-        tooltip = escape(" | ".join(_format_top_labels(shares) for shares in label_probabilities))
+        tooltip = escape(" | ".join(_format_top_labels(probabilities) for probabilities in probabilities_of_words))
         name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
         parts.append(escape_html(text[cursor:start]))
         parts.append(
@@ -171,17 +175,17 @@ def tag_heat(tags: Tags) -> go.Figure:
         text=[[escape_markup(label)] * len(tags.words) for label in tags.labels], showscale=False,
         hovertemplate="%{customdata} · %{text}: %{z:.1%}<extra></extra>",
     )  # fmt: skip
-    _name_columns(figure, [word.text for word in tags.words])
+    _label_columns(figure, [word.text for word in tags.words])
     labels = [escape_markup(label) for label in tags.labels]
     figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", ticklabelstandoff=6)
     return figure
 
 
-def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
-    """Write words below their columns, rotated if they would not fit on a phone."""
+def _label_columns(figure: go.Figure, words: Sequence[str]) -> None:
+    """Label columns with words, which are rotated if they would not fit on a phone."""
     names = [shorten(word, 14) for word in words]
-    letters = sum(display_width(name) + 2 for name in names)
-    angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
+    total_width = sum(display_width(name) + 2 for name in names)
+    angle = 0 if total_width <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
         tickvals=list(range(len(names))), ticktext=list(map(escape_markup, names)), tickangle=angle,
         tickfont={"size": 14 if angle == 0 else 12 if len(names) <= 22 else 10},

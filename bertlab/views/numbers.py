@@ -11,7 +11,7 @@ def percent(share: float) -> str:
 
 
 class SignedNumber(float):
-    """A number that is formatted with a minus sign as wide as a plus.
+    """A number that is formatted with a minus sign (U+2212) as wide as a plus sign.
 
     >>> f"{SignedNumber(-0.25):.1f}"
     '−0.2'
@@ -22,7 +22,7 @@ class SignedNumber(float):
 
 
 def signed(value: float, digits: int) -> str:
-    """Format a change with its sign; the minus is as wide as the plus.
+    """Format a change with its sign; the minus sign is as wide as the plus sign.
 
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')

@@ -4,17 +4,18 @@ Blue means helpful, positive or first; orange means harmful, negative or second;
 environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace those of the shipped palette.
 
     blue, orange, grey   the colours with a meaning
-    series               curves and series, in this order
+    series               the colours of curves, in the order of their use
     marks                marked text: answers, entities, sentences
-    grid                 lines behind a figure
-    diverging            a scale from orange (−1) over transparent (0) to blue (1)
+    grid                 the grid lines of a figure
+    diverging            a scale from orange (−1) through transparent (0) to blue (1)
     sequential           a scale from transparent (0) to dark blue (1)
-    themes               the light and the dark colours of the canvas views: ink, ground, accent, search results,
-                         sentences A and B, signed values, the ramp of probabilities, and colours for up to 12 and up
-                         to 16 heads
+    themes               the light and the dark colours of the canvas views: ink, ground (background), accent, search
+                         results, sentences A and B, signed values, the ramp of probabilities, and colours for up to 12
+                         and up to 16 heads
 
-The series and the heads' colours were found by search: they have the largest minimum OKLab distance under normal sight
-and simulated protan-, deuteran- and tritanopia, among colours that stand out from a light and a dark ground.
+The colours of the series and of the heads were found by a search. Among colours that stand out from a light and a dark
+background, they have the largest minimum OKLab distance under normal vision and under simulated protanopia,
+deuteranopia and tritanopia.
 """
 
 import json
@@ -24,7 +25,7 @@ from pathlib import Path
 
 
 def load_palette(replacement: str | Path | None = None) -> dict:
-    """Load the shipped palette; entries of a replacement file replace its entries, also inside themes."""
+    """Load the shipped palette; entries of a replacement file replace its entries, including those of the themes."""
     palette = json.loads(files(__package__).joinpath("static", "palette.json").read_text(encoding="utf-8"))
     if replacement:
         replacements = json.loads(Path(replacement).read_text(encoding="utf-8"))
@@ -39,7 +40,7 @@ PALETTE = load_palette(os.environ.get("BERTLAB_PALETTE"))
 
 
 def channels(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of a hexadecimal colour.
+    """Return red, green and blue of a hexadecimal colour.
 
     >>> channels("#3b82d6")
     (59, 130, 214)
@@ -49,7 +50,7 @@ def channels(colour: str) -> tuple[int, int, int]:
 
 
 def transparent(colour: str, opacity: float) -> str:
-    """A hexadecimal colour with an opacity, for CSS and Plotly.
+    """Write a hexadecimal colour with an opacity, for CSS and Plotly.
 
     >>> transparent("#3b82d6", 0.5)
     'rgba(59, 130, 214, 0.5)'

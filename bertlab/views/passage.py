@@ -1,6 +1,6 @@
 """Write texts with marked parts as HTML; every text is escaped.
 
-Marks have a half-transparent colour and a border, so that they are readable in light and dark themes and without colour
+Marks have a semi-transparent colour and a border, so that they are readable in light and dark themes and without colour
 vision. Styles are inline, since a host that sanitises HTML may drop style elements.
 """
 
@@ -21,7 +21,7 @@ FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-s
 
 
 def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
-    """The passage with its first `show` answers marked, the best one strongest; answers may overlap.
+    """The passage with its first `show` answers marked, the best one most strongly; answers may overlap.
 
     >>> answer = Answer("mill", 8, 12, 3.0, 0.9)
     >>> html = highlight("The old mill <b>", [answer])
@@ -40,7 +40,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
 
 
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
-    """Tokens in a line that wraps: sentence A blue and solid, B orange and dashed, special tokens grey."""
+    """Tokens in a line that wraps: sentence A solid blue, B dashed orange, [CLS] and [SEP] dotted grey."""
     html = []
     for row, label in zip(tokens, token_labels(tokens), strict=True):
         is_added = row.special and row.start == row.end
@@ -54,15 +54,15 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
 
 
-def _mark(escaped_text: str, answers: list[tuple[int, Answer]]) -> str:
-    rank = answers[0][0]
+def _mark(escaped_text: str, ranked_answers: list[tuple[int, Answer]]) -> str:
+    rank = ranked_answers[0][0]
     colour, line = _MARKS[rank % len(_MARKS)]
     strength = 0.34 if rank == 0 else 0.16
     style = (
         f"color: inherit; background: {transparent(colour, strength)}; border-bottom: 3px {line} {colour}; "
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
-    title = " · ".join(f"{rank + 1}: {percent(answer.probability)}" for rank, answer in answers)
+    title = " · ".join(f"{rank + 1}: {percent(answer.probability)}" for rank, answer in ranked_answers)
     best = ' class="bl-best"' if rank == 0 else ""
     return f'<mark{best} style="{style}" title="{escape(title)}">{escaped_text}</mark>'
 

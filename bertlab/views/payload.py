@@ -1,4 +1,4 @@
-"""Make the payloads of the canvas views: a JSON header and compressed blocks of numbers in one byte string.
+"""Make the payloads of the canvas views; each is a byte string with a JSON header and compressed blocks of numbers.
 
 Layout: b"BLAB", the size of the header (uint32, little endian), the header (JSON, ASCII), then the blocks that the
 header lists, each a zlib stream. One block is one layer or one head, so that a browser decompresses only what it draws.
@@ -23,7 +23,7 @@ from bertlab.views.token_labels import token_labels, word_numbers
 MAGIC = b"BLAB"
 # maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
 MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
-MAX_UNSPLIT_BYTES = 940_000  # of the blocks of a map that is sent as a whole
+MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
 # maps of at most this many probabilities are sent with 16 bits per probability
 MAX_16_BIT_SIZE = MAX_UNSPLIT_BYTES // 2
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
@@ -31,20 +31,21 @@ THUMBNAIL_SIDE = 64  # rows and columns of a thumbnail
 
 
 class AttentionPack:
-    """An attention map in at most a quarter of its size, sent as a whole or a few heads at a time. Immutable.
+    """A compressed attention map, sent as a whole or a few heads at a time. Immutable.
 
-    Packing takes one pass over the probabilities; sending a part then only takes the compression of that part.
+    Packing takes one pass over the probabilities. After that, sending a part only requires compressing that part.
 
-    Up to 470,000 probabilities (12 x 12 heads and 57 tokens), the largest error of a probability p is 0.00001. In
-    longer maps, one byte holds round(255 p^power) with the smallest power in 0.5 .. 1 whose codes fit
-    `MAX_UNSPLIT_BYTES`, since small powers keep small probabilities apart: at 0.5 the error is sqrt(p) / 255 (0.0004 at
-    p = 0.01), at 1 it is 0.002 everywhere. It never exceeds 0.004.
+    In maps of up to 470,000 probabilities (12 x 12 heads and 57 tokens), a probability has 16 bits and an error of at
+    most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in parts;
+    otherwise it is the smallest one in 0.5 .. 1 whose codes fit `MAX_UNSPLIT_BYTES`, since small powers distinguish
+    small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is at most 0.002
+    everywhere. It never exceeds 0.004.
 
     Args:
         attention: from `Session.attention`.
 
     Raises:
-        BertlabError: the numbers of tokens and of probabilities differ.
+        BertlabError: the shape of the probabilities does not match the number of tokens.
     """
 
     def __init__(self, attention: AttentionMap):
@@ -61,39 +62,44 @@ class AttentionPack:
         if not self.is_unsplit and size > THUMBNAIL_SIDE:
             thumbnails = _compress(coder(_make_thumbnails(probs_LNTT)))
             self._thumbnails = [({"kind": "thumbs", "side": THUMBNAIL_SIDE}, thumbnails)]
-        # A map that is sent as a whole is stored compressed. A longer one is not, because few of its heads are sent.
-        self._layers = [coder(probs_NTT) for probs_NTT in probs_LNTT]
+        # A map that is sent as a whole is compressed now. A longer one is not, because few of its heads will be sent.
+        self._layer_blocks = [coder(probs_NTT) for probs_NTT in probs_LNTT]
         if self.is_unsplit:
-            self._layers = [_compress(codes) for codes in self._layers]
+            self._layer_blocks = [_compress(codes) for codes in self._layer_blocks]
 
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
         """Return the payload that the view needs to show `state`.
 
         A map of at most 12 x 12 x 128 x 128 probabilities is sent as a whole, in 1 MB or less. For a longer one, the
         payload has the overview (every head reduced to 64 x 64 by maxima) and the heads of one layer that the state
-        shows in full; when the user opens others, the view reports a new state, which the host passes to another call.
+        shows in full. When the user opens other heads, the view reports a new state, which the host passes to another
+        call.
 
         Args:
-            state: the state that the view reports; invalid values count as the default.
-            options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view.
+            state: the state that the view reports; invalid values are replaced by defaults.
+            options: options of the view: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines}.
         """
         if self.is_unsplit:
             return self.complete_bytes(options)
         layer, heads = self.visible_heads(state or {})
-        codes = memoryview(self._layers[layer])
+        codes = memoryview(self._layer_blocks[layer])
         area = len(codes) // self.heads  # a map of this length has one byte per probability
         parts = [(n, codes[n * area : (n + 1) * area]) for n in heads]
         blocks = [({"kind": "head", "layer": layer, "head": n}, _compress(part)) for n, part in parts]
         return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
     def complete_bytes(self, options: dict | None = None) -> bytes:
-        """Return a payload with every layer, whatever its length, for a file that cannot load more later."""
-        layers = self._layers if self.is_unsplit else map(_compress, self._layers)
+        """Return a payload with every layer, however long the input is, for a file that cannot load more later."""
+        layers = self._layer_blocks if self.is_unsplit else map(_compress, self._layer_blocks)
         blocks = [({"kind": "layer", "layer": n}, packed) for n, packed in enumerate(layers)]
         return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
     def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
-        """Return the layer and the heads that a state shows in full: the selected ones as lines, or the opened one."""
+        """Return the layer and the heads that a state shows in full.
+
+        If a map that is sent in parts is shown as lines, these are the selected heads; otherwise usually the opened
+        head.
+        """
         layer, head = (
             _clamp_index(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads))
         )
@@ -110,7 +116,7 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
     """Return the payload of the neuron view: queries, keys, scores and probabilities of one head in float32.
 
     Raises:
-        BertlabError: the numbers of tokens and of rows in the arrays differ.
+        BertlabError: the shape of an array does not match the number of tokens.
     """
     size = len(neuron.tokens)
     for vectors_TD in (neuron.query_TD, neuron.key_TD):
@@ -161,7 +167,7 @@ def timeline_bytes(
             for track in timeline.tracks
         ],
         "follows": timeline.follows,
-        # JSON has no NaN, which a diverged run logs: it becomes null
+        # NaN, which a diverged run logs, becomes null, because JSON has no NaN
         "curve": {name: [_round_finite(row.get(name)) for row in curve] for name in ("step", "loss", "mlm_loss")},
     }  # fmt: skip
     table = _make_code_table(0.5)
@@ -181,7 +187,7 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
     """Return the header and the decompressed blocks of a payload.
 
     Raises:
-        BertlabError: it is not a payload.
+        BertlabError: the bytes are not a payload.
     """
     header, body = _split_header(payload)
     blocks, offset = [], 0
@@ -248,7 +254,7 @@ def _make_code_table(power: float) -> np.ndarray:
 
 
 def _total_entropy(counts: np.ndarray) -> float:
-    """Return the bits that symbols with these counts need together: their entropy times their number."""
+    """Return the total number of bits of symbols with these counts: the entropy of a symbol times their number."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 

@@ -1,6 +1,6 @@
 """Format predictions and attention as lines for a terminal: aligned columns, bars, answers marked in their passage.
 
-Control characters in a text are replaced, so that it cannot move the cursor or change a colour.
+Control characters in a text are replaced, so that the text cannot move the cursor or change colours.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -45,12 +45,12 @@ def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> li
 
 
 def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """The passage with the best answer marked, or a line that there is no answer; then all candidates.
+    """The passage with the best answer marked, or a line saying that there is no answer; then all candidates.
 
     Args:
         passage: the text that was searched.
         answers: from `Session.answer`.
-        mark: the marks before and after the best answer.
+        mark: the strings written before and after the best answer.
     """
     lines = []
     if answers.refused:
@@ -89,7 +89,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
 
 
 def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
-    """The text or the pair, then the labels, most probable first, or the value of a regression."""
+    """The text or the pair, then the labels, most probable first, or the predicted value of a regression."""
     prefixes = ("",) if len(texts) == 1 else ("A  ", "B  ")
     lines = [prefix + make_printable(text) for prefix, text in zip(prefixes, texts, strict=True)]
     if prediction.value is not None:
@@ -140,8 +140,8 @@ def attention_lines(
 
     Args:
         attention: from `Session.attention`.
-        layer: show only this layer; None for all.
-        head: show only this head of every layer; None for all.
+        layer: show only this layer; all layers if None.
+        head: show only this head of each layer; all heads if None.
         special_tokens: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
     names = [make_printable(label) for label in token_labels(attention.tokens)]
@@ -165,7 +165,7 @@ def attention_lines(
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """Draw a share in 0..1 as a bar of at most `width` columns. NaN, which a model that overflows returns, has no bar.
+    """Draw a share in 0..1 as a bar of at most `width` columns. NaN, the result of an overflow, has no bar.
 
     >>> bar(0.5, 3), bar(1.0, 3), bar(float("nan"))
     ('█▌', '███', '')
@@ -224,7 +224,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Return a text as one printable line: tabs and line breaks become spaces, control characters �.
+    """Return a text as one printable line: tabs and line breaks become spaces, control characters become �.
 
     >>> make_printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
     'red�[31m and green �.'

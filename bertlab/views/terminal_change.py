@@ -12,7 +12,7 @@ from bertlab.views.token_labels import token_labels
 
 
 def effect_lines(effects: HeadEffects) -> list[str]:
-    """A row for each layer, a column for each head: the change of the log-odds without that head."""
+    """A row for each layer, a column for each head: the change in log-odds without that head."""
     before = 1 / (1 + exp(-effects.log_odds))
     title = (
         f"{make_printable(effects.label) or '(no answer)'}  {percent(before)}; change of the log-odds without each head"
@@ -26,7 +26,7 @@ def effect_lines(effects: HeadEffects) -> list[str]:
 
 
 def prediction_change_lines(change: PredictionChange) -> list[str]:
-    """Every outcome before and after the interventions, and the change of its log-odds; > marks the new prediction."""
+    """Every outcome before and after the interventions, and the change in its log-odds; > marks the new prediction."""
     rows = [("", "", "before", "after", "", "log-odds")]
     for number, outcome in enumerate(change.outcomes):
         mark = ">" if number == change.top else ""
@@ -57,7 +57,7 @@ def lens_lines(lens: Lens) -> list[str]:
 
 
 def joint_lines(fills: JointFill) -> list[str]:
-    """The most probable fillings of all masks together, best first, then the best token for each mask alone."""
+    """The most probable fillings of all masks together, best first, then the best token for each mask by itself."""
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
     rows.append((make_printable(fills.alone.text), f"{fills.alone.probability:.3g}", "each mask alone"))
     return table(rows, "<><")

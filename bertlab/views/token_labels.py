@@ -8,7 +8,7 @@ from bertlab.explore.facts import TokenRow
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
     """Tokens as readable text: byte-level tokens are decoded, control characters become symbols.
 
-    A token that holds only a part of a character's bytes is shown as those bytes.
+    A token whose bytes are not complete characters is shown as hexadecimal bytes.
 
     >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
     >>> from dataclasses import replace
@@ -20,14 +20,17 @@ def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
     is_byte_level = any("Ġ" in token for token in plain) and all(
         letter in _BYTE_OF_CHARACTER for token in plain for letter in token
     )
-    return [_visible(_from_bytes(row.token) if is_byte_level and not row.special else row.token) for row in rows]
+    return [
+        _show_control_characters(_decode_byte_level(row.token) if is_byte_level and not row.special else row.token)
+        for row in rows
+    ]
 
 
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
     """The number of the word that each token belongs to.
 
     A token that begins with ## continues a word (WordPiece). In vocabularies that mark the first token of a word
-    (Ġ, ▁), a token of letters without such a mark continues the word if it follows letters directly.
+    (Ġ, ▁), a token without the mark that begins with a letter or digit continues the word if it directly follows one.
 
     >>> word_numbers([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
     [0, 0]
@@ -49,7 +52,7 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
 
 
 def _map_characters_to_bytes() -> dict[str, int]:
-    """Map each character of byte-level BPE to the byte that it stands for.
+    """Map each character of a byte-level BPE vocabulary to the byte that it stands for.
 
     A printable Latin-1 character stands for its own byte; characters from 256 on stand for the other bytes.
     """
@@ -61,7 +64,7 @@ def _map_characters_to_bytes() -> dict[str, int]:
 _BYTE_OF_CHARACTER = _map_characters_to_bytes()
 
 
-def _from_bytes(token: str) -> str:
+def _decode_byte_level(token: str) -> str:
     raw = bytes(_BYTE_OF_CHARACTER[letter] for letter in token)
     space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
     try:
@@ -70,5 +73,5 @@ def _from_bytes(token: str) -> str:
         return f"{space}⟨{rest.hex()}⟩"
 
 
-def _visible(text: str) -> str:
+def _show_control_characters(text: str) -> str:
     return "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)

@@ -1,4 +1,4 @@
-"""The canvas views as widgets of JupyterLab: `AttentionWidget(session.attention(text))` in the last line of a cell.
+"""The canvas views as widgets of JupyterLab: `AttentionWidget(session.attention(text))` as the last line of a cell.
 
 A widget holds one result and the state of its view, which is synchronised with the browser in both directions.
 """
@@ -25,14 +25,14 @@ class AttentionWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = DEFAULT, **options):
+    def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = DEFAULT, **traits):
         self._options = {"lang": lang}
         state = state or {}
-        super().__init__(payload=self._pack_attention(attention).bytes(state, self._options), state=state, **options)
+        super().__init__(payload=self._pack_attention(attention).bytes(state, self._options), state=state, **traits)
         self.observe(self._send_visible_heads, "state")
 
     def show(self, attention: AttentionMap) -> None:
-        """Show the attention of another input; the state of the view stays."""
+        """Show the attention of another input; the state of the view is kept."""
         self.payload = self._pack_attention(attention).bytes(self.state, self._options)
 
     def figure(self) -> go.Figure:
@@ -42,7 +42,7 @@ class AttentionWidget(anywidget.AnyWidget):
         return figures.attention_map(self._attention, layer, head, **self._options)
 
     def html(self) -> str:
-        """The view in its present state as one HTML page that works offline."""
+        """The view in its current state as one HTML page that works offline."""
         return html.attention_html(self._attention, options=self._options | {"state": self.state})
 
     def _pack_attention(self, attention: AttentionMap) -> AttentionPack:
@@ -63,12 +63,12 @@ class NeuronWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, neuron: NeuronMap, *, state: dict | None = None, lang: str = DEFAULT, **options):
+    def __init__(self, neuron: NeuronMap, *, state: dict | None = None, lang: str = DEFAULT, **traits):
         self._neuron, self._options = neuron, {"lang": lang}
-        super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **options)
+        super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **traits)
 
     def show(self, neuron: NeuronMap) -> None:
-        """Show another head or input; the position of the query token stays."""
+        """Show another head or input; the position of the query token is kept."""
         self._neuron = neuron
         self.payload = neuron_bytes(neuron, options=self._options)
 
@@ -77,7 +77,7 @@ class NeuronWidget(anywidget.AnyWidget):
         return figures.query_token_figure(self._neuron, self.state.get("token"), **self._options)
 
     def html(self) -> str:
-        """The view in its present state as one HTML page that works offline."""
+        """The view in its current state as one HTML page that works offline."""
         return html.neuron_html(self._neuron, options=self._options | {"state": self.state})
 
 
@@ -86,9 +86,10 @@ class TimelineWidget(anywidget.AnyWidget):
 
     Args:
         timeline: from `explore.timeline.timeline`.
-        log: rows of the run's log, for the curve.
-        state: the initial choices.
+        log: rows of the run's log, for the training curve.
+        state: the initial state of the view.
         lang: the language of the texts.
+        traits: other traits of the widget.
     """
 
     _esm = assets.bundle_for_host("timeline", "jupyter")
@@ -96,7 +97,5 @@ class TimelineWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, timeline: Timeline, *, log=(), state: dict | None = None, lang: str = DEFAULT, **options):
-        super().__init__(
-            payload=timeline_bytes(timeline, log=log, options={"lang": lang}), state=state or {}, **options
-        )
+    def __init__(self, timeline: Timeline, *, log=(), state: dict | None = None, lang: str = DEFAULT, **traits):
+        super().__init__(payload=timeline_bytes(timeline, log=log, options={"lang": lang}), state=state or {}, **traits)

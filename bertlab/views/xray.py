@@ -1,8 +1,8 @@
 """Figures of the answer x-ray.
 
 They show the start and end probabilities of every token, overlapping answer spans, the no-answer threshold, the windows
-of a passage, and the attention between question and answer. As in `passage` and `figures`, text is escaped, and colour
-never has a meaning alone.
+of a passage, and the attention between question and answer. As in `passage` and `figures`, text is escaped, and no
+meaning depends on colour alone.
 
 Shape legend: T tokens, N heads, L layers, 2 start and end.
 """
@@ -37,8 +37,8 @@ from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, escape_html
 from bertlab.views.token_labels import token_labels
 
-COLUMN_HEIGHT = 30  # pixels of the tallest column
-LANE_HEIGHT = 5  # pixels from one underline to the next
+COLUMN_HEIGHT = 30  # height of the tallest column, in pixels
+LANE_HEIGHT = 5  # distance from one underline to the next, in pixels
 # Colour, dash and gap in pixels. The dashes distinguish the underlines for readers without colour vision.
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
@@ -51,16 +51,16 @@ def columns_html(
     logarithmic: bool = False,
     lang: str = DEFAULT,
 ) -> str:
-    """The passage of a window with two columns at every token: upwards the probability that the answer starts there,
-    downwards that it ends there. [CLS], which stands for no answer, comes first. The best span has a background.
+    """The passage of a window with two columns at every token: the upward one is the probability that the answer starts
+    there, the downward one that it ends there. [CLS], which stands for no answer, comes first. The best span is shaded.
 
     Args:
         passage: the whole passage.
         reading: the window.
         labels: names of start and end, for the tooltip with the exact probabilities.
-        logarithmic: columns from 0.001 % to 100 % on a logarithmic scale, so that small ones are visible; otherwise
-            the tallest column is the highest probability of the window.
-        lang: language of the labels if they are not given.
+        logarithmic: use a logarithmic scale from 0.001 % to 100 %, so that small probabilities are visible; otherwise
+            the scale is linear and ends at the highest probability of the window.
+        lang: language of the default labels.
     """
     labels = labels or render_all(lang, "figure-start", "figure-end")
     highest = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
@@ -73,7 +73,7 @@ def columns_html(
     word_spans = iter(find_words(passage))
     word, cursor = next(word_spans, None), reading.start
     html = [_make_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)]
-    columns: list[str] = []  # of the current word
+    columns: list[str] = []  # the columns of the current word
 
     def end_word() -> None:
         if columns:
@@ -88,7 +88,7 @@ def columns_html(
         if gap:
             end_word()
             html.append(escape_html(gap))
-        # Several tokens of one character have the same offsets; only the first of them gets the character.
+        # Tokens that are parts of one character have the same offsets; only the first of them shows the character.
         columns.append(_make_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
         cursor = max(cursor, token.end)
     end_word()
@@ -121,7 +121,7 @@ def _make_column(
 def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str:
     """The passage with its first `show` answers underlined, each preceded by its rank and score.
 
-    The underlines of overlapping answers lie below each other.
+    The underlines of overlapping answers are drawn one below another.
 
     >>> answers = [Answer("old mill", 4, 12, 8.0, 0.6), Answer("mill", 8, 12, 3.0, 0.2)]
     >>> html = spans_html("The old mill", answers)
@@ -179,14 +179,14 @@ def _assign_lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 def threshold_strip(
     span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """The outcome at every threshold from -bound to bound: no answer below the margin, the best span above it.
+    """The outcome for thresholds from -bound to bound: no answer below the margin, the best span above it.
 
     Args:
         span_xray: from `Session.xray`.
         tau: the threshold to mark with a line.
-        bound: the end of the axis.
+        bound: the axis extends from -bound to bound.
         labels: names of the two outcomes.
-        lang: language of these names if they are not given.
+        lang: language of the default names.
     """
     labels = labels or render_all(lang, "figure-no-answer", "figure-answer")
     boundary = min(max(span_xray.margin, -bound), bound)
@@ -218,15 +218,15 @@ def windows_figure(
     axes: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The windows as bars over the passage, each with its best span; to the right the scores of that span and of no
-    answer. The window with the best answer is blue.
+    """The windows as bars along the passage, each with a mark at its best span; on the right, the score of that span
+    and the no-answer score. The window with the best answer is blue.
 
     Args:
         span_xray: from `Session.xray`.
         passage: the text of the passage.
-        labels: names of a window, its best span, and no answer.
-        axes: titles of the x axes of both halves.
-        lang: language of the texts that are not given.
+        labels: the words for a window, its best span, and no answer.
+        axes: titles of the x axes on the left and on the right.
+        lang: language of the default texts.
     """
     labels = labels or render_all(lang, "figure-window", "figure-best-span", "figure-no-answer")
     axes = axes or render_all(lang, "figure-passage-characters", "figure-score")
@@ -318,11 +318,11 @@ def heads_map(
 
     Args:
         share_LN: the share of attention of every head.
-        even: the share of a head that attends to all tokens equally.
+        even: the share of attention of a head that attends to all tokens equally.
         chosen: (layer, head) to frame, counted from 0.
         axes: titles of the columns and the rows.
-        labels: names of the share and of its ratio to `even`.
-        lang: language of the texts that are not given.
+        labels: the words for the share of attention and for uniform attention, of which the tooltip shows a multiple.
+        lang: language of the default texts.
     """
     layer_name, head_name = name_layer_and_head(axes, lang)
     axes = axes or render_all(lang, "figure-head", "figure-layer")
@@ -330,19 +330,19 @@ def heads_map(
     layers, heads = share_LN.shape
     layer_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
     figure = empty_figure(height=90 + 34 * layers)
-    flat = share_LN.ravel().astype(float)
+    flat_shares = share_LN.ravel().astype(float)
     figure.add_scatter(
         x=[head for _, head in layer_heads],
         y=[layer for layer, _ in layer_heads],
         mode="markers",
-        customdata=[[layer, head, share / even] for (layer, head), share in zip(layer_heads, flat, strict=True)],
+        customdata=[[layer, head, share / even] for (layer, head), share in zip(layer_heads, flat_shares, strict=True)],
         marker={
             "symbol": "square",
-            "size": 24 if heads < 9 else 17,  # so that twelve fit on a phone
-            "color": flat.round(5),
+            "size": 24 if heads < 9 else 17,  # so that twelve heads fit on a phone
+            "color": flat_shares.round(5),
             "colorscale": FAINT_TO_BLUE,
             "cmin": 0,
-            "cmax": max(float(flat.max()), 1e-9),
+            "cmax": max(float(flat_shares.max()), 1e-9),
             "line": {
                 "width": [3 if layer_head == chosen else 1 for layer_head in layer_heads],
                 "color": [ORANGE if layer_head == chosen else transparent(GREY, 0.4) for layer_head in layer_heads],
@@ -368,14 +368,14 @@ def heads_map(
 
 
 def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
-    """The tokens of a window; the more the question attends to a token in one head, the darker it is.
+    """The tokens of a window; the more the question attends to a token in one head, the darker the token.
 
-    The question has a solid underline, the answer a dashed one; the tooltip of a token has the exact share.
+    The question has a solid underline, the answer a dashed one; the tooltip of a token shows its exact share.
 
     Args:
         attention: from `Session.span_attention`.
-        layer: from 0.
-        head: from 0.
+        layer: the layer, from 0.
+        head: the head, from 0.
         from_answer: show the attention from the answer instead of the question.
     """
     share_T = (attention.from_answer_LNT if from_answer else attention.from_question_LNT)[layer, head]
