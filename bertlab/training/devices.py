@@ -1,4 +1,4 @@
-"""Choose and describe the device of a run, measure its precision, and handle its memory."""
+"""Choose and describe the device of a run, find out whether it is faster in bfloat16, and handle its memory."""
 
 import ctypes
 import importlib.util
@@ -19,15 +19,17 @@ from bertlab.config.errors import BertlabError
 
 # bfloat16 is less precise than float32, so it is used only if it is faster by this factor.
 REQUIRED_SPEEDUP = 1.2
-ROUNDS = 9  # number of times that the speed of both types is compared
-# The messages of torch about missing memory, for errors that have no type of their own.
+ROUNDS = 9  # how many times the speeds of the two types are compared
+# The messages of torch about a lack of memory, for errors that have no type of their own.
 OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|ALLOC_FAILED", re.IGNORECASE)
 
 
 def resolve_device(name: str) -> torch.device:
-    """Find the device of this process; `auto` is the first CUDA device if there is one, otherwise the CPU.
+    """Find the device of this process.
 
-    With `torchrun`, each process gets its own GPU.
+    Args:
+        name: a device of torch, such as "cpu" or "cuda"; "auto" is "cuda" if a GPU is available, otherwise "cpu". With
+            `torchrun`, "cuda" is a different GPU in each process.
 
     Raises:
         BertlabError: there is no such device, or it is not available.
@@ -61,7 +63,7 @@ def describe_hardware(device: torch.device) -> str:
 def can_compile(device: torch.device) -> bool:
     """Whether torch.compile works on a device and makes training faster.
 
-    It needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. A CPU is no faster with it.
+    It needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. It does not speed up a CPU.
     """
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
         return False
@@ -75,13 +77,13 @@ def release_memory() -> None:
 
     Batches of varying lengths fragment the heap: without this, fine-tuning on SQuAD used 8 GB after 2,000 steps.
     """
-    with suppress(AttributeError, TypeError, OSError):  # other C libraries lack this function
+    with suppress(AttributeError, TypeError, OSError):  # C libraries other than glibc lack this function
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
 def explain_out_of_memory() -> Iterator[None]:
-    """Replace the error of a failed allocation by one line that names the flags which save memory.
+    """Replace the error of a failed allocation with one line that names the flags which save memory.
 
     Raises:
         BertlabError: the CPU or the GPU has too little memory.
@@ -99,9 +101,9 @@ def explain_out_of_memory() -> Iterator[None]:
 def is_bfloat16_faster(device: torch.device) -> bool:
     """Whether this machine multiplies matrices clearly faster in bfloat16 than in float32.
 
-    On a CPU this is measured, in about 0.1 s. With instructions for bfloat16, a CPU may be slower than in float32 (0.6
-    times the speed with Intel's AVX-512 but no AMX) or twice as fast (AMD's Zen 5). The result is the median ratio of
-    alternating rounds in float32 and bfloat16, since the speed of a shared machine drifts.
+    On a CPU this is measured, which takes about 0.1 s, because even CPUs with instructions for bfloat16 differ: Intel's
+    AVX-512 without AMX has 0.6 times the speed of float32, AMD's Zen 5 twice the speed. The two types are measured
+    alternately and the median of the ratios is used, because the speed of a shared machine drifts.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
@@ -112,6 +114,6 @@ def is_bfloat16_faster(device: torch.device) -> bool:
 
 
 def _measure_matmul_seconds(square: torch.Tensor) -> float:
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     square @ square
-    return time.perf_counter() - began
+    return time.perf_counter() - start_time

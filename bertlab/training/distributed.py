@@ -1,7 +1,7 @@
-"""Train one model in several processes of `torchrun`: rank, all-reduce, broadcast, readable errors of lost processes.
+"""Train one model in several processes of `torchrun`: rank, all-reduce, broadcast, readable errors for lost processes.
 
-DistributedDataParallel averages the gradients (`training/gradient.py`); this module contains everything else. In a
-single process, every function returns at once with the result for one process.
+DistributedDataParallel averages the gradients (`training/gradient.py`); this module contains everything else. In a run
+with a single process, the functions do not communicate.
 """
 
 import os
@@ -19,7 +19,7 @@ import torch.distributed as dist
 
 from bertlab.config.errors import BertlabError
 
-# The main process evaluates and saves while the others wait for it, which takes minutes on a slow disk.
+# While the main process evaluates and saves, the others wait for it; on a slow disk this takes minutes.
 TIMEOUT = timedelta(minutes=30)
 # The messages of gloo and NCCL about a process that has ended.
 PEER_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
@@ -39,7 +39,8 @@ def join_process_group(device: torch.device) -> None:
         signal.signal(signal.SIGTERM, _raise_stopped)
     with explain_peer_failures():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
-    # DistributedDataParallel imports this when it is built, which takes seconds: do it before the run's clock starts.
+    # DistributedDataParallel imports this module when it is built. The import takes seconds, so it is done here, before
+    # the run's clock starts.
     import_module("torch._dynamo")
 
 
@@ -52,23 +53,23 @@ def leave_process_group() -> None:
 
 
 def rank() -> int:
-    """Return the number of this process, from 0."""
+    """Return the index of this process among all processes of the run, from 0."""
     return dist.get_rank() if _is_joined() else 0
 
 
 def world_size() -> int:
-    """Return the number of processes."""
+    """Return the number of processes of the run."""
     return dist.get_world_size() if _is_joined() else 1
 
 
 def cores_per_process() -> int:
-    """Return the number of CPU cores for each process of this run on this machine."""
+    """Return how many CPU cores of this machine each process of the run can use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def is_main_process() -> bool:
-    """Whether this process has rank 0, so that it writes and prints; known before the process group is joined."""
+    """Whether this process has rank 0, and therefore writes and prints; known before the process group is joined."""
     return not _is_launched() or os.environ["RANK"] == "0"
 
 
@@ -86,7 +87,7 @@ def all_reduce_sum(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def broadcast(*numbers: float) -> tuple[float, ...]:
-    """Send the numbers of the main process to every process."""
+    """Return the numbers of the main process, in every process."""
     if world_size() == 1:
         return numbers
     tensor = torch.tensor(numbers, dtype=torch.float64)
@@ -96,7 +97,7 @@ def broadcast(*numbers: float) -> tuple[float, ...]:
 
 
 def all_equal(number: float) -> bool:
-    """Whether all processes have the same number, up to six digits."""
+    """Whether all processes have the same number, to about six significant digits."""
     if world_size() == 1:
         return True
     extremes = torch.tensor([number, -number], dtype=torch.float64)
@@ -108,7 +109,7 @@ def all_equal(number: float) -> bool:
 def seed_by_rank(step: int) -> None:
     """Give every process except the main one its own random stream for dropout, from this step on.
 
-    The main process keeps its stream, so that a run in a single process gives the same results as before.
+    The main process keeps its stream, so that the results of a run with a single process do not change.
     """
     if rank():
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()} {step}").getrandbits(62))
@@ -116,7 +117,7 @@ def seed_by_rank(step: int) -> None:
 
 @contextmanager
 def explain_peer_failures() -> Iterator[None]:
-    """Replace the error of a collective operation by one readable line if another process has ended."""
+    """Replace the error of a collective operation with one readable line if another process has ended."""
     try:
         yield
     except RuntimeError as error:  # torch has no narrower type for gloo's errors

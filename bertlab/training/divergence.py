@@ -1,4 +1,4 @@
-"""Detect that a run has diverged: its loss or gradient is not finite, or its loss rose and stays high."""
+"""Detect that a run has diverged: its loss or gradient is not finite, or its loss has risen and stays high."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,38 +6,39 @@ from statistics import median, median_low
 
 from bertlab.config.errors import BertlabError
 
-# The number of steps whose median is the reference, and the number of latest steps that are compared with it.
+# The number of steps whose median loss is the reference, and the number of latest steps that are compared with it.
 REFERENCE_STEPS, RECENT_STEPS = 100, 10
-# The loss has risen if it is above the reference by this factor and by this difference. Both are required, since a
+# The loss has risen if it exceeds the reference by this factor and by this difference. Both are required, because a
 # small loss may double by chance.
 RISE_FACTOR, RISE_NATS = 1.25, 1.0
-# The factor grows with the scatter of the losses to this power, since the loss of a regression is not in nats.
+# The loss must also exceed the reference by the factor scatter ** SCATTER_POWER (see `_compute_reference`), because a
+# difference in nats means nothing for the loss of a regression.
 SCATTER_POWER = 3
-# The same limits above the first loss, at the start of a run. They are higher, since the loss of a checkpoint may rise
-# before it adapts to new data.
+# The same limits at the start of a run, where the reference is the first loss. They are higher, because the loss of a
+# checkpoint may rise before it adapts to new data.
 START_RISE_FACTOR, START_RISE_NATS = 3.0, 6.0
-# The number of latest losses that must be near the reference for the weights to count as good.
+# How many of the latest losses must be near the reference for the weights to count as good.
 STABLE_STEPS = 3
 
 
 class Diverged(BertlabError):
-    """The loss or the gradient is not finite, or the loss has risen for good."""
+    """The loss or the gradient is not finite, or the loss has risen and stays high."""
 
 
 @dataclass
 class DivergenceDetector:
-    """Compares the latest ten losses of a run with the median of the hundred before them, the reference.
+    """Compares the latest ten losses of a run with a reference: the median of the hundred losses before them.
 
-    A single bad batch is not a divergence: the median of the latest ten losses must be higher by a quarter and by one
-    nat, and by more if the losses scatter widely. A slow rise over hundreds of steps also raises the reference, so the
-    lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference, since a
-    median of fewer may be low by chance.
+    A single bad batch is not a divergence: the median of the latest ten losses must exceed the reference by a quarter
+    and by one nat, and by more if the losses scatter widely. A slow rise over hundreds of steps also raises the median,
+    so the lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference,
+    because a median of fewer may be low by chance.
 
-    During the first twenty steps, and after `reset`, there is no such median. The reference is then the first loss,
-    which comes from before the first update. Since the loss of a single batch may be low by chance, all of the latest
-    ten losses must be far above it.
+    In the first twenty steps of a run or after `reset`, the reference is the first loss, which was computed before the
+    first update. Because the loss of a single batch may be low by chance, all of the latest ten losses must then be far
+    above the reference.
 
-    All fields are numbers, so that the state file of a run can contain them.
+    All fields are numbers or lists of numbers, so that the state file of a run can contain them.
 
     >>> detector = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
@@ -53,24 +54,24 @@ class DivergenceDetector:
     losses: list[float] = field(default_factory=list)
     """The latest losses, at most 110."""
     lowest: list[float] | None = None
-    """The lowest reference median so far, and the scatter of its losses."""
+    """The lowest reference so far, and the scatter of its losses; None before the first median of a hundred steps."""
     is_stable: bool = True
-    """Whether the latest losses are near the reference. The weights before the latest step are then good enough to be
-    saved: they are from before any sudden rise, or from the beginning of a slow one."""
+    """Whether the latest losses are near the reference. If so, the weights before the latest step are good enough to be
+    saved: no rise has begun, or only a slow one."""
 
     def reset(self) -> None:
-        """Forget all losses; needed when the batches change, for example to longer pairs, and with them the loss."""
+        """Forget all losses; needed when different batches, such as longer pairs, change the level of the loss."""
         self.losses, self.lowest = [], None
 
     def update(self, loss: float, gradient_norm: float = 0.0) -> None:
         """Add the loss of a step and the norm of its gradient.
 
         Args:
-            loss: in nats, or in any other unit.
-            gradient_norm: before clipping.
+            loss: the loss, in nats or any other unit.
+            gradient_norm: the norm before clipping.
 
         Raises:
-            Diverged: one of them is not finite, or the loss has risen for good.
+            Diverged: one of them is not finite, or the loss has risen and stays high.
         """
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             self.is_stable = False
@@ -93,7 +94,7 @@ class DivergenceDetector:
         return len(self.losses) < 2 * RECENT_STEPS
 
     def _compute_reference(self) -> list[float]:
-        """Compute the reference and the scatter around it, which is the upper quartile divided by the median."""
+        """Compute [reference, scatter]; the scatter is the upper quartile of the losses divided by their median."""
         earlier = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
         level = median(earlier)
         reference = [level, earlier[3 * len(earlier) // 4] / level if level else 1.0]

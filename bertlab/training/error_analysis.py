@@ -1,6 +1,6 @@
-"""Error analysis: predict labelled rows with a checkpoint and score each prediction.
+"""Error analysis: predict labelled rows with a checkpoint, and score each prediction.
 
-Each task type scores its own predictions; `tasks.error_analysis` defines the results.
+Each task type scores its own predictions; `tasks.error_analysis` defines the form of the results.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +24,8 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
 
     Args:
         loaded: the checkpoint.
-        name: a task of the catalogue. If empty, the task that the checkpoint records, or else the default task of the
-            first task type whose output layer it has.
+        name: a task of the catalogue. If it is empty, the task is the one that the checkpoint records or, without such
+            a record, the default task of the first task type whose output layer the checkpoint has.
         text: names of the text columns, if they differ from the task's.
         label: name of the label column, if it differs from the task's.
 
@@ -58,11 +58,11 @@ def read_labelled_rows(
         source: a file or a directory.
         spec: the task, which names the columns.
         split: the split to read from a directory.
-        limits: the largest size and number of rows of a file; see `read_file`.
+        limits: the maximum size and number of rows of a file; see `read_file`.
         invalid: "skip" leaves out the rows that cannot be read and returns their errors; "stop" raises the first error.
 
     Raises:
-        DataError: the file or split does not exist, or cannot be read, or no row can be read.
+        DataError: the file or split does not exist or cannot be read, or it has no valid row.
     """
     invalid_rows = InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
@@ -78,7 +78,7 @@ def analyse_errors(
     progress: Callable = iter,
     invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
-    """Predict a sample of the rows and score each prediction.
+    """Predict a sample of the rows, and score each prediction.
 
     Args:
         loaded: the checkpoint.
@@ -106,7 +106,7 @@ def analyse_errors(
 
 @contextmanager
 def _name_first_invalid_row(invalid_rows: InvalidRows) -> Iterator[None]:
-    """Add the error of the first invalid row if the enclosed block finds no valid row."""
+    """Name the first invalid row in the error, if the enclosed block finds no valid row."""
     try:
         yield
     except DataError as error:

@@ -1,6 +1,6 @@
-"""`bertlab evaluate`: the metrics of a checkpoint, or of predictions from a file.
+"""`bertlab evaluate`: compute the metrics of a checkpoint, or of predictions from a file.
 
-`pretraining.metrics` evaluates pre-training, and each task type evaluates its own tasks (see `tasks.task_type`).
+`pretraining.metrics` evaluates the pre-training objectives; each task type evaluates its tasks (see `tasks.task_type`).
 """
 
 import json
@@ -48,8 +48,8 @@ class EvaluateConfig(TaskFlags):
     }
 
     what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
-    """A task, as `bertlab finetune --help` lists them; `pretraining` for masked tokens and sentence pairs; or `custom`
-    for your own rows, of the type that the checkpoint was fine-tuned on."""
+    """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for
+    your own rows, by default of the type that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or rows of a task: a file, directory or hub id. Default: the task's data set."""
     split: str = "validation"
@@ -58,16 +58,16 @@ class EvaluateConfig(TaskFlags):
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Predictions to score instead of a checkpoint's. For question answering: {id: text} as JSON, or
-    rows with id and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the
-    columns index and prediction."""
+    """Predictions to score instead of a checkpoint. For question answering: a JSON object {id: text}, or rows with id
+    and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the columns index
+    and prediction."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """For SQuAD v2.0 predictions: {id: score} as JSON, higher where an answer is less likely."""
+    """For SQuAD v2.0 predictions: a JSON object {id: score}; a higher score means that an answer is less likely."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """For SQuAD v2.0: threshold tau; a no-answer score above it counts as "no answer". Default: the threshold of the
-    checkpoint, or 0."""
+    """For SQuAD v2.0: threshold tau; if the no-answer score exceeds it, the prediction is "no answer". Default: the
+    threshold of the checkpoint, or 0."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions of skipped rows
+    """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...), if it has
@@ -75,7 +75,7 @@ class EvaluateConfig(TaskFlags):
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of tokens in an input; by default 128, or 384 for passages, or more if the checkpoint was trained
+    """Maximum number of tokens in an input. By default 128, or 384 for passages; more if the checkpoint was fine-tuned
     with more."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card; for SQuAD v2.0, also tune
@@ -119,7 +119,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
     loaded = _load_checkpoint(config, task_type.head) if config.checkpoint else None
     metrics: dict = {}
     splits = task_type.evaluation_splits(spec, options)
-    for number, split in enumerate(splits):
+    for index, split in enumerate(splits):
         examples = task_type.read_split(spec, split, loaded, options)
         if not examples.labelled and not config.out:
             raise BertlabError("evaluate-rows-without-labels", name=examples.name)
@@ -132,7 +132,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
         count = {task_type.count_name: len(examples)}
         split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else count
-        metrics |= name_metrics(split_metrics, split, first=not number)
+        metrics |= name_metrics(split_metrics, split, first=index == 0)
     return metrics
 
 
@@ -140,7 +140,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
     loaded = _load_checkpoint(config)
-    # A left-to-right model uses its MLM output layer to predict the next token, although `head` refuses to return it.
+    # A left-to-right model predicts the next token with its MLM output layer, which `require_head` would reject.
     if not (loaded.config.left_to_right and "mlm" in loaded.heads):
         loaded.model.require_head("mlm")
     corpus = Corpus.open(config.data)

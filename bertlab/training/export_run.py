@@ -1,7 +1,7 @@
-"""`bertlab export-run`: copy a run into a directory small enough to ship, for the training and time-machine pages.
+"""`bertlab export-run`: copy a run to a directory small enough to ship, for the training and time-machine pages.
 
-The copy contains the settings without directories, a thinned log, and the snapshots. The result of the run, its final
-checkpoint, is the last of these snapshots.
+The copy contains the settings without directory names, a thinned log, and the snapshots. The final checkpoint of the
+run becomes the last snapshot.
 """
 
 import json
@@ -23,7 +23,7 @@ FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json
 
 @dataclass(frozen=True, kw_only=True)
 class ExportRunConfig:
-    """Copy a run into a small directory for sharing: settings, a log of about 400 rows, and its snapshots.
+    """Copy a run to a small directory for sharing: its settings, a log of about 400 rows, and its snapshots.
 
     Examples:
       bertlab export-run runs/mine --out assets/runs/mine
@@ -37,19 +37,20 @@ class ExportRunConfig:
     rows: int = history.THINNED_ROWS
     """About how many rows of the log to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """The maximum number of snapshots, evenly spaced on a logarithmic scale of steps, including the first and the last;
-    all of them if not given."""
+    """Maximum number of snapshots, evenly spaced on a logarithmic scale of steps and including the first and the last.
+    By default all of them."""
 
 
 def export_run(config: ExportRunConfig) -> Path:
-    """Write the copy under a temporary name, and rename it when it is complete.
+    """Copy a run; the copy has a temporary name until it is complete.
 
     Returns:
-        The directory.
+        The directory of the copy.
 
     Raises:
-        BertlabError: there is no such run, it has no snapshots, it is damaged, one of its files lies outside it, or
-            `out` exists already or cannot be written.
+        BertlabError: there is no such run, it has no snapshots, it is damaged, one of its files is a link to a place
+            outside the run, fewer than two rows or snapshots are requested, or `out` already exists or cannot be
+            written.
     """
     if not config.source.is_dir() or not history.is_run(config.source):
         raise DataError("run-directory-invalid", path=config.source)
@@ -86,7 +87,7 @@ def export_run(config: ExportRunConfig) -> Path:
 
 
 def _check_inside(path: Path, run: Path) -> None:
-    """Refuse a link that leads out of the run, because a run from somebody else could link to any private file."""
+    """Reject a link that leads out of the run, because a run from somebody else could link to any private file."""
     if not path.resolve().is_relative_to(run.resolve()):
         raise DataError("run-file-outside", path=path, run=run)
 
@@ -103,7 +104,7 @@ def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> l
 
 
 def _strip_directories(value: object):
-    """Reduce each path in the settings to its last part, so that the copy does not reveal the user's directories.
+    """Reduce each path in the settings to its last component, so that the copy does not reveal the user's directories.
 
     >>> _strip_directories({"corpus": "/home/anna/tea", "sources": ["texts/tea.txt"], "steps": 3})
     {'corpus': 'tea', 'sources': ['tea.txt'], 'steps': 3}

@@ -35,7 +35,7 @@ from bertlab.training.run_directory import (
 )
 from bertlab.training.trainer import StepReport, Trainer
 
-# The shares of a run after which the model is evaluated, and the number of held-out rows that are used then.
+# The shares of a run after which the model is evaluated, and how many held-out rows these evaluations use.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 EVALUATION_ROWS = 500
 
@@ -69,30 +69,31 @@ class FinetuneConfig(TaskFlags, RunConfig):
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The training rows: a file, a directory with train and validation files, or a hub id. Default:
-    the data set of the task."""
+    """The training rows: a file, a directory with train and validation files, or a hub id. Default: the data set of the
+    task."""
     validation: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The rows to evaluate on. Default: the validation rows of --data."""
     hold_out: float = 0.1
-    """The share of the training rows to hold out where there are no validation rows; 0 for none. Not available for
-    question answering."""
+    """The fraction of the training rows to evaluate on if there are no validation rows; 0 trains on all rows. Has no
+    effect on question answering."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Passes over the training rows; by default 3, or 2 for question answering."""
+    """Number of passes over the training rows; by default 3, or 2 for question answering."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in an input; longer texts are truncated. By default 128, or 384 for a question and a
     window of its passage."""
     stride: int = 128
     """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """For squad_v2 when no row is unanswerable: how many unanswerable questions to generate per row, such as 0.5."""
+    """For squad_v2, if all training rows have answers: how many unanswerable questions to generate per row, such as
+    0.5."""
     dropout: float = 0.1
     """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
     seeds: int = 1
-    """Number of runs, with the seeds --seed, --seed + 1 and so on; prints the mean and the
-    standard deviation and keeps the best run."""
+    """Number of runs, with the seeds --seed, --seed + 1 and so on. Prints the mean and the standard deviation of the
+    metrics, and keeps the checkpoint of the best run."""
     grid: bool = False
     """Try the paper's grid (appendix A.3): learning rates 5e-5, 3e-5, 2e-5, batch sizes 16 and 32, and 2, 3 and
     4 epochs."""
@@ -104,7 +105,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     """Try these numbers of epochs."""
 
     def __post_init__(self):
-        if is_custom(self.task):  # one spelling, so that a run begun under the older name can be resumed
+        if is_custom(self.task):  # always the new name, so that a run that was begun with the old name can be resumed
             object.__setattr__(self, "task", CUSTOM_TASK)
 
     @property
@@ -118,13 +119,13 @@ class Evaluation:
     """Metrics on held-out rows."""
 
     step: int
-    """The number of steps that the model was trained."""
+    """The number of training steps before the evaluation."""
     seconds: float
     """The training time so far."""
     metrics: dict
     """The task's metrics in percent."""
     final: bool
-    """True after the last step, when all held-out rows are used; False during a run, when only some are used."""
+    """True after the last step, when all held-out rows are used; False during the run, when some of them are used."""
 
 
 def read_data(config: FinetuneConfig) -> TrainingData:
@@ -151,11 +152,12 @@ def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterat
 
     Args:
         config: the settings.
-        data: the result of `read_data`; read here if not given.
+        data: the result of `read_data`; None reads the data here.
 
     Raises:
-        BertlabError: the rows do not fit the task, the directory holds another run, the loss is not finite, or the run
-            is in progress in another process.
+        Diverged: the loss is not finite, or has risen and stays high.
+        BertlabError: the rows do not fit the task, the directory contains a different run, or the run is in progress in
+            another process.
     """
     return (report for report in run_with_evaluations(config, data) if isinstance(report, StepReport))
 
@@ -169,8 +171,8 @@ def run_with_evaluations(
 
     Args:
         config: the settings.
-        data: the result of `read_data`; read here if not given.
-        notify: receives lines for a terminal: the step that the run continues from, and how many rows are held out.
+        data: the result of `read_data`; None reads the data here.
+        notify: receives lines for a terminal: from which step the run continues, and how many rows are held out.
     """
     with ExitStack() as resources:
         yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
@@ -184,7 +186,7 @@ def _run_with_evaluations(
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.new_model(config.dropout)
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
-    # A model that `data.build` made is not saved as a checkpoint, so its final evaluation is computed again.
+    # A model that `data.build` made is not saved as a checkpoint, so its final evaluation must be computed again.
     if data.build is None and is_finished(config, trainer):
         report_finished(config, trainer, config.task, notify)
         distributed.leave_process_group()
@@ -211,7 +213,7 @@ def _run_with_evaluations(
 def _train(
     config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
 ) -> Iterator[StepReport | Evaluation]:
-    """Train to the end of the run, and evaluate on some held-out rows after each share in `EVALUATE_AT`."""
+    """Train to the end of the run, and evaluate on some held-out rows after each share of the run in `EVALUATE_AT`."""
     remaining_marks = None
     with trainer.save_on_interrupt():
         for report in trainer:
@@ -267,7 +269,7 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
 
 
 def run(config: FinetuneConfig) -> None:
-    """Train behind a progress bar with a table of the evaluations, then print the final metrics."""
+    """Train with a progress bar and a table of the evaluations, then print the final metrics."""
     from bertlab.training import hyperparameter_search
 
     if hyperparameter_search.is_search(config):
@@ -279,7 +281,7 @@ def run(config: FinetuneConfig) -> None:
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:
-    """Yield the step reports alone, and print each evaluation as a row of a table above the progress bar."""
+    """Yield only the step reports, and print each evaluation as a row of a table above the progress bar."""
     columns: list[str] = []
     for report in reports:
         if isinstance(report, StepReport):

@@ -1,8 +1,9 @@
 """Compute the gradient of a global batch across processes and micro-batches.
 
-A loss is a sum of means, each over its own kind of item (masked tokens, rows). Averaging the means of micro-batches
-would give too much weight to micro-batches with few items. Therefore the items of the global batch are counted first,
-over all processes and micro-batches; then every split of a batch gives the loss and gradient of the whole batch.
+A loss is a sum of means, each over its own kind of item (masked tokens, rows). A plain average over the micro-batches
+would give too much weight to micro-batches with few items. Therefore, the items of the global batch are counted first,
+over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. However a
+batch is split, the result is then the loss and the gradient of the whole batch.
 
 Shape legend: W weights, N numbers of a result.
 """
@@ -25,8 +26,9 @@ class GlobalGradient:
 
     Args:
         model: the model; DistributedDataParallel averages its gradients over the processes.
-        loss: (model, batch) -> Loss. If the loss has parts, it also has a method `counts(batch) -> {part: items}`.
-        accumulate: gradient accumulation steps, which is the number of micro-batches; more of them need less memory.
+        loss: the loss function (model, batch) -> Loss. If its result has parts, it also needs a method
+            `counts(batch) -> {part: items}`.
+        accumulate: the number of micro-batches (gradient accumulation steps); more of them need less memory.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
@@ -36,10 +38,10 @@ class GlobalGradient:
         self.module: nn.Module | None = None
 
     def __call__(self, batch) -> Loss:
-        """Compute the loss of the global batch with its metrics and tokens, and the gradient of every weight.
+        """Compute the loss, metrics and tokens of the global batch, and the gradient of every weight.
 
         Args:
-            batch: the rows of this process; there may be none.
+            batch: the rows of this process; it may be empty.
 
         Raises:
             BertlabError: another process has ended.
@@ -51,7 +53,7 @@ class GlobalGradient:
         micro_batches = [batch.shard(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
         counts = [self._count_items(micro_batch) for micro_batch in micro_batches]
         if not micro_batches:
-            # A process without rows of this batch must still join the collective operations; its row has the share 0.
+            # A process that has no rows must still join the collective operations, so it computes a row with share 0.
             micro_batches = [batch.dummy_row()]
             counts = [{name: 0 * items for name, items in self._count_items(micro_batches[0]).items()}]
         items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
@@ -78,11 +80,11 @@ class GlobalGradient:
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
             value, _ = self.weighted_loss(micro_batch, share)
-        # Without a sentence-pair objective, the pooler is unused. A search for unused weights in every step would take
-        # time, so it happens once, here.
-        has_unused = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
+        # Some weights may be unused, such as the pooler without a sentence-pair objective. DistributedDataParallel can
+        # search for them in every step; this takes time, so the search is switched on only if it is needed.
+        has_unused_weights = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
         with distributed.explain_peer_failures():
-            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused)
+            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused_weights)
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
         """Count the items of each part of the loss in a micro-batch."""
@@ -91,15 +93,15 @@ class GlobalGradient:
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
     def _backward(self, micro_batch, share: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Add the gradient of a micro-batch to the weights, and return the N numbers of its result."""
+        """Add the gradient of a micro-batch to `.grad` of the weights, and return the N numbers of its result."""
         with distributed.explain_peer_failures():
             value, results_N = self.module(micro_batch, share)
-            # DistributedDataParallel divides by the number of processes.
+            # DistributedDataParallel divides the gradients by the number of processes; this multiplication undoes it.
             (value * distributed.world_size()).backward()
         return results_N
 
     def _accumulate_gradients(self, sums_W: list) -> list:
-        """Add the model's gradients to the sums and clear them, in float32: bfloat16 would lose the small ones."""
+        """Add the model's gradients to the sums in float32, because bfloat16 would lose small ones, and clear them."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
             p.grad = None
@@ -109,7 +111,11 @@ class GlobalGradient:
 
 
 class _WeightedLoss(nn.Module):
-    """Computes the share of a micro-batch in the global loss and metrics: [loss, tokens, metrics...], float64."""
+    """Computes what a micro-batch contributes to the loss and the metrics of the global batch.
+
+    The argument `share` of the forward pass is, for each part of the loss, the micro-batch's share of all items of the
+    global batch. The results are the loss to differentiate, and [loss, tokens, metrics...] as float64.
+    """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
@@ -120,9 +126,9 @@ class _WeightedLoss(nn.Module):
         parts = loss.parts or {ROWS: loss.value}
         value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
         self.metric_names = list(loss.metrics)
-        # The metric "mlm_loss" has the share of the part "mlm"; a metric without such a part has the share of the rows.
+        # The metric "mlm_loss" is weighted like the part "mlm"; a metric that belongs to no part is weighted by rows.
         metric_shares = [share.get(name.split("_")[0], share[ROWS]) for name in self.metric_names]
-        # The mean over no items is NaN; its share is zero.
+        # A mean over no items is NaN and has the share zero; the product would be NaN, so 0 is used instead.
         metrics = [
             torch.where(metric_share > 0, metric.detach().double() * metric_share, 0.0)
             for metric, metric_share in zip(loss.metrics.values(), metric_shares, strict=True)

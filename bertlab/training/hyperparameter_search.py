@@ -1,8 +1,8 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
 A search prints, for each setting, the mean and the spread of the metric over the seeds. It keeps the checkpoint of the
-run with the best metric on the held-out rows. Each finished run is a line of `grid.jsonl`, so that an interrupted
-search continues with the next run.
+run with the best metric on the held-out rows. Each finished run is recorded in a line of `grid.jsonl`, so that an
+interrupted search can be resumed.
 
 Source: Devlin et al. 2019, appendix A.3.
 """
@@ -30,12 +30,12 @@ PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16,
 
 
 def is_search(config) -> bool:
-    """Whether a `FinetuneConfig` describes more than one run."""
+    """Whether a `FinetuneConfig` describes a search: several seeds, or any grid."""
     return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
 
 def list_settings(config) -> list[dict]:
-    """List all combinations of learning rate, batch size and epochs; without a grid, only that of the configuration."""
+    """List all combinations of learning rate, batch size and epochs; without a grid, there is only one."""
     learning_rates = config.grid_rates or (PAPER_LEARNING_RATES if config.grid else (config.optim.lr,))
     batch_sizes = config.grid_batches or (PAPER_BATCH_SIZES if config.grid else (config.batch_size,))
     epoch_counts = config.grid_epochs or (PAPER_EPOCHS if config.grid else (config.epochs,))
@@ -46,13 +46,13 @@ def list_settings(config) -> list[dict]:
 
 
 def list_runs(config) -> Iterator[tuple[dict, object]]:
-    """List all runs as (setting with its seed, configuration), all of one seed before those of the next."""
+    """Yield (setting including the seed, configuration) of every run, all runs of one seed before those of the next."""
     for seed in range(config.seed, config.seed + config.seeds):
         for setting in list_settings(config):
-            seeded = setting | {"seed": seed}
+            seeded_setting = setting | {"seed": seed}
             run_config = replace(
                 config,
-                out=config.out / "runs" / _make_run_name(seeded),
+                out=config.out / "runs" / _make_run_name(seeded_setting),
                 seed=seed,
                 batch_size=setting["batch_size"],
                 epochs=setting["epochs"],
@@ -63,20 +63,20 @@ def list_runs(config) -> Iterator[tuple[dict, object]]:
                 grid_batches=(),
                 grid_epochs=(),
             )
-            yield seeded, run_config
+            yield seeded_setting, run_config
 
 
 def run(config) -> list[dict]:
-    """Train all runs, one after the other, and print a table of the results.
+    """Do all runs, one after the other, and print a table of the results.
 
-    `config.out`/checkpoint contains the checkpoint of the best run. Of the other runs only the log is kept.
+    `config.out`/checkpoint contains the checkpoint of the best run; checkpoints of the other runs are deleted.
 
     Returns:
         For each finished run the setting, the metrics (under the key "figures") and the minutes.
 
     Raises:
-        BertlabError: a setting is out of its range, there are no held-out rows to compare the runs on, or the directory
-            contains another search or one that is in progress.
+        BertlabError: a setting is out of its range, there are no held-out rows to compare the runs on, `torchrun`
+            started several processes, or the directory contains a different search or one that is in progress.
     """
     from bertlab.training.finetune import read_data
 
@@ -157,7 +157,7 @@ def _read_results(out: Path) -> list[dict]:
 
 
 def _replace_directory(source: Path, target: Path) -> None:
-    """Replace a checkpoint by a copy of another one; if this is interrupted, `target` is never incomplete."""
+    """Replace a checkpoint with a copy of another one; even if this is interrupted, `target` is never incomplete."""
     building = target.with_name(".checkpoint.building")
     shutil.rmtree(building, ignore_errors=True)
     shutil.copytree(source, building)

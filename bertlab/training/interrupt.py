@@ -1,6 +1,6 @@
 """Handle stop signals during training: a run finishes its step and saves its state before it stops.
 
-Ctrl-C (SIGINT), the stop of a scheduler or container (SIGTERM) and a closed terminal (SIGHUP) have the same effect.
+Ctrl-C (SIGINT), a stop by a scheduler or container (SIGTERM) and a closed terminal (SIGHUP) have the same effect.
 """
 
 import signal
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from bertlab.config.languages import Message
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-# A second signal within this time is ignored: Ctrl-C pressed twice, or sent by both the terminal and torchrun.
+# A second signal within this time is ignored: Ctrl-C may be pressed twice, or sent by both the terminal and torchrun.
 REPEAT_SECONDS = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was stopped by a signal; the text of the exception says what was saved.
+    """A signal stopped the run; the text of the exception says what was saved.
 
     Args:
         message: the text for the user; empty in all processes except the main one.
@@ -37,23 +37,24 @@ class Interrupted(KeyboardInterrupt):
 class StopSignals:
     """Handles the stop signals during a run.
 
-    The first signal raises KeyboardInterrupt at once; inside `defer` it is only recorded in `received_signal`. A
-    repetition within a second is ignored. A later one raises Interrupted, even inside `defer`.
+    The first signal raises KeyboardInterrupt immediately, except inside `defer`, where it is only recorded in
+    `received_signal`. A second signal within one second is ignored. A later one raises Interrupted, even inside
+    `defer`.
 
-    Other threads than the main thread receive no signals, so nothing is handled there. A signal that the process
-    ignores stays ignored, such as SIGINT in the background of a shell and SIGHUP under nohup.
+    Only the main thread receives signals, so nothing is handled in other threads. A signal that the process ignores
+    stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
     """
 
     def __init__(self):
         self.received_signal: int | None = None
-        self.is_acknowledged = False  # whether the run stops because of the signal
+        self.is_acknowledged = False  # whether the run is going to stop because of the signal
         self._received_at = 0.0
         self._defer_depth = 0
         self._previous_handlers: dict[int, object] = {}
 
     @contextmanager
     def handle(self) -> Iterator[None]:
-        """Handle the signals in a block; a block inside another one has no further effect."""
+        """Handle the signals in a block; a nested block has no further effect."""
         if self._previous_handlers or threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,9 +1,9 @@
-"""Render the model card, README.md of a checkpoint, from the content of `bertlab.json`.
+"""Render the model card (README.md) of a checkpoint from the content of `bertlab.json`.
 
-The card contains the command that computes its metrics again.
+The card includes the command that reproduces its metrics.
 """
 
-# Metric -> its label and number format.
+# Metric -> (label, number format).
 METRICS = {
     "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
     "mlm_loss": ("masked-token loss, nats", "{:.3f}"),
@@ -54,9 +54,9 @@ def render_card(name: str, record: dict) -> str:
 
     Args:
         name: the name of the checkpoint.
-        record: the content of `bertlab.json`: made_by, command, from, data, objectives, steps, tokens,
-            training_minutes, hardware, precision, seed, finished, settings and validation. The key cloze is optional,
-            and has the value that `cloze.answer_clozes` returns.
+        record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
+            tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
+            if there are metrics. Among the optional keys is cloze, the result of `cloze.answer_clozes`.
 
     Returns:
         Markdown.
@@ -124,7 +124,7 @@ def render_export_card(name: str, record: dict) -> str:
 
 
 def _lengthening_rows(record: dict) -> list[tuple[str, str]]:
-    """List the steps after which a finished run was lengthened, because its learning rate rose again there."""
+    """List the steps after which a finished run was lengthened; its learning rate rose again there."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
@@ -166,7 +166,7 @@ def _format_table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def _format_cloze_results(rows: list[dict]) -> list[str]:
-    """Format the predictions for cloze sentences, then list the kinds of sentences without and with errors."""
+    """Format the predictions for cloze sentences, then list the kinds of sentences with and without errors."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:

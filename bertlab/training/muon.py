@@ -1,7 +1,7 @@
-"""The optimiser Muon (Jordan 2024), which updates all matrices of the same size together.
+"""The optimiser Muon (Jordan 2024), implemented so that all matrices of the same size are updated together.
 
-It computes in the type that the machine multiplies fastest. `torch.optim.Muon` instead updates one matrix after the
-other, with two dozen GPU kernels for each, and always in bfloat16, which is the slower type on many CPUs.
+It computes in the type in which the machine multiplies matrices fastest. `torch.optim.Muon`, in contrast, updates one
+matrix after the other, with two dozen GPU kernels each, and always in bfloat16, which is slower on many CPUs.
 
 Source: https://kellerjordan.github.io/posts/muon/
 
@@ -24,8 +24,8 @@ def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
         matrices_NAB: [N, A, B] with A <= B.
 
     Returns:
-        [N, A, B] with singular values of at most 1.2. Singular values that were a hundred times smaller than the
-        largest stay below 1.
+        [N, A, B] with singular values of at most 1.2. Singular values that were less than a hundredth of the largest
+        one may stay far below 1.
     """
     a, b, c = COEFFICIENTS
     x_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
@@ -37,16 +37,16 @@ def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Moves every matrix by the orthogonalised momentum of its gradients.
+    """Updates every matrix by the orthogonalised momentum of its gradients.
 
-    Updates are scaled to the usual size of Adam's updates, so that the same learning rate suits both.
+    The updates are scaled to the usual size of Adam's, so that the same learning rate suits both.
 
     Args:
         matrices: the parameters, all with two dimensions.
         weight_decay: decoupled weight decay, as in AdamW.
         dtype: the type of the arithmetic; matrices and momentum keep their own types.
-        momentum: the decay of the mean of gradients.
-        parts: parameter -> the number of matrices stacked in it; 1 for a parameter that is missing.
+        momentum: the decay rate of the moving average of the gradients.
+        parts: parameter -> the number of matrices that are stacked in it; 1 for a parameter that is not listed.
 
     Source: Liu et al. 2025, arXiv 2502.16982, section 2.2.
     """
@@ -82,7 +82,7 @@ class Muon(torch.optim.Optimizer):
     def _update(
         self, same_size: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
     ) -> None:
-        """Update matrices of one size: (matrix, gradient, momentum) each."""
+        """Update matrices of the same size; `same_size` contains (matrix, gradient, momentum) of each."""
         matrices, gradients, buffers = (list(tensors) for tensors in zip(*same_size, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
         nesterov = torch._foreach_lerp(gradients, buffers, momentum)

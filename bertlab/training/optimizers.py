@@ -1,8 +1,8 @@
 """Optimisers by name, the learning-rate schedule, and float32 master weights for a model that computes in bfloat16.
 
-An optimiser is one function and its row in `OPTIMIZERS`; `register` adds one from outside the package. The master
-weights are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An
-exponential moving average of the weights is optional.
+An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from outside the package. The master weights
+are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An exponential
+moving average of the weights is optional.
 
 Shape legend: H hidden.
 """
@@ -37,34 +37,34 @@ class OptimConfig:
     """
 
     lr: float = 1e-3
-    """Highest learning rate."""
+    """Peak learning rate."""
     warmup: float = 0.05
     """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run in which the learning rate falls; with 1 it starts to fall right after the
-    warm-up, as in the paper."""
+    """Share of the run in which the learning rate falls; with 1 it starts to fall right after the warm-up, as in the
+    paper."""
     beta1: float = 0.9
-    """Adam's decay of the mean of gradients."""
+    """Adam's decay rate for the mean of the gradients."""
     beta2: float = 0.98
-    """Adam's decay of the mean of squared gradients."""
+    """Adam's decay rate for the mean of the squared gradients."""
     eps: float = 1e-6
     """Adam's epsilon."""
     weight_decay: float = 0.01
     """Weight decay of matrices; biases and LayerNorm have none."""
     max_grad_norm: Annotated[float, tyro.conf.arg(aliases=("--clip",))] = 1.0
-    """Maximum gradient norm; longer gradients are scaled down to it."""
+    """Maximum gradient norm; larger gradients are scaled down to it."""
     name: Annotated[str, tyro.conf.arg(aliases=("--method",), metavar="NAME")] = "adamw"
     """The optimiser: adamw, or muon, which updates the matrices inside the layers with orthogonalised momentum and all
     other weights with AdamW. Muon learns more from each token, but each step takes longer, especially with small
     batches."""
     bias_correction: bool = True
-    """Use the bias correction of AdamW. Without it, as in Google's BERT code, the first steps are larger."""
+    """Use AdamW's bias correction. Without it, as in Google's BERT code, the first updates are larger."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save an exponential moving average of the weights with this decay (such as 0.999); 0 saves the weights without
     averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
-        """Compute the learning rate at `progress`, a share of the run in 0..1.
+        """Compute the learning rate after the share `progress` of the run, in 0..1.
 
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
@@ -76,7 +76,7 @@ class OptimConfig:
 
 Parameters = Mapping[str, nn.Parameter]
 OptimizerBuilder = Callable[[Parameters, OptimConfig, torch.dtype], list[torch.optim.Optimizer]]
-"""(master weights by name, configuration, type of the arithmetic) -> torch optimisers, each parameter in exactly one.
+"""(master weights by name, configuration, type of the arithmetic) -> torch optimisers; each weight is in exactly one.
 
 Their state must consist of tensors and numbers, so that a run can be resumed. The schedule sets their `lr`."""
 
@@ -137,14 +137,14 @@ def find_optimizer(name: str) -> OptimizerBuilder:
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """Choose the type to compute in; `auto` is bfloat16 if it is clearly faster on this device than float32."""
+    """Choose the type to compute in; `auto` is bfloat16 if it is clearly faster than float32 on this device."""
     if precision == "auto":
         return torch.bfloat16 if is_bfloat16_faster(device) else torch.float32
     return getattr(torch, precision)
 
 
 class Optimizer:
-    """Float32 master weights with their optimisers, and the model that runs the forward and backward pass.
+    """The float32 master weights with their optimisers, and the model that runs the forward and backward pass.
 
     Args:
         model: the model in float32; its trainable parameters are the master weights.
@@ -177,7 +177,7 @@ class Optimizer:
 
     @property
     def evaluation_model(self) -> nn.Module:
-        """The model that is evaluated during the run: `compute_model`, since it is faster, or the moving average."""
+        """The model that is evaluated during the run: the moving average or, without one, the fast `compute_model`."""
         return self.compute_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
@@ -225,7 +225,7 @@ class Optimizer:
         """Restore the tensors that `state` returned.
 
         Raises:
-            KeyError, RuntimeError: the tensors belong to another model.
+            KeyError, RuntimeError: the tensors belong to a different model.
         """
         saved: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self.names}
         for key, tensor in tensors.items():
@@ -240,7 +240,7 @@ class Optimizer:
         }
         for optimizer in self.optimizers:
             weights = [p for group in optimizer.param_groups for p in group["params"]]
-            state = {number: own_state[p] for number, p in enumerate(weights) if own_state[p]}
+            state = {index: own_state[p] for index, p in enumerate(weights) if own_state[p]}
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         if self.average is not None:
             for name, p in self.final_model.named_parameters():
@@ -250,7 +250,7 @@ class Optimizer:
 
 
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
-    """Whether a parameter is a matrix inside the encoder's layers; Muon is only for these (Jordan 2024).
+    """Whether a parameter is a matrix inside the encoder's layers; Muon is meant only for these (Jordan 2024).
 
     >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
@@ -263,7 +263,7 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
 def _make_moving_average(decay: float):
     """Make the update function of an exponential moving average.
 
-    During the first steps its decay is smaller, so that the average soon forgets the random initial weights.
+    In the first steps its decay rate is smaller, so that the average soon forgets the random initial weights.
 
     Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
     """

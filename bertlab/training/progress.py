@@ -1,4 +1,4 @@
-"""What the terminal shows of a run: a bar (loss, metric, tokens per second, time left), and the final metrics."""
+"""Show a run in the terminal: a bar with loss, metric, tokens per second and remaining time, and the final metrics."""
 
 import json
 from collections.abc import Iterable
@@ -22,13 +22,13 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
     Args:
         reports: the report of each step; iterating over them trains.
         metric: the metric to show, a key of `StepReport.metrics`.
-        label: the name of the metric on the bar. The value of "error" (for regression) is shown as it is, and that of
-            any other name as a percentage.
+        label: the name of the metric on the bar. The metric "error" (of regression) is shown as a number, any other
+            metric as a percentage.
     """
     bar = mean_loss = mean_metric = None
     try:
         for report in reports:
-            # The bar appears with the first report, so that an error during start-up is not printed below an empty bar.
+            # The bar appears with the first report, so that an error at start-up is not printed below an empty bar.
             if bar is None:
                 bar = tqdm(
                     total=1.0,
@@ -38,7 +38,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
                     bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}",
                 )
             value = report.metrics[metric]
-            # Averages over about the last twenty steps, since single steps vary too much.
+            # These are averages over about the last twenty steps, because single steps vary too much.
             mean_loss = report.loss if mean_loss is None else 0.95 * mean_loss + 0.05 * report.loss
             mean_metric = value if mean_metric is None else 0.95 * mean_metric + 0.05 * value
             metric_text = f"{mean_metric:.2f}" if label == "error" else f"{mean_metric:.0%}"
@@ -49,18 +49,18 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             )
             bar.update(report.progress - bar.n)
         if bar is not None:
-            bar.n = 1.0  # the last report contains the progress before its step
+            bar.n = 1.0  # the progress in the last report is that before its step
     finally:
         if bar is not None:
             bar.close()
 
 
 def print_result(checkpoint: Path, *, decimals: int) -> None:
-    """Print the path, the steps, the tokens and the metrics of a trained checkpoint, on the main process alone.
+    """Print the path, steps, tokens and metrics of a trained checkpoint; only the main process prints.
 
     Args:
-        checkpoint: its directory.
-        decimals: digits of a metric after the point.
+        checkpoint: the directory of the checkpoint.
+        decimals: the number of decimals of each metric.
     """
     if not distributed.is_main_process():
         return

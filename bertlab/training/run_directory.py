@@ -1,4 +1,4 @@
-"""The directory of a training run: open it, lock it, write its log, and make the record of its checkpoint."""
+"""Open and lock the directory of a training run, write its log, and make the record of its checkpoint."""
 
 import json
 import time
@@ -48,8 +48,8 @@ class RunConfig:
     """Gradient accumulation steps: split each batch into this many micro-batches. Less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
-    """Number format of the forward and backward pass; the master weights are always float32. auto measures which
-    format is faster on this machine; a resumed run keeps the precision it began with."""
+    """Number format of the forward and backward pass; the master weights are always float32. auto measures which format
+    is faster on this machine; a resumed run keeps its initial precision."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -61,7 +61,7 @@ class RunConfig:
     note: str = ""
     """A note for the model card."""
     save_minutes: float = 3.0
-    """Minutes between two saves of the run's state."""
+    """Minutes between saves of the run's state."""
 
 
 def prepare_machine(config: RunConfig) -> torch.device:
@@ -86,28 +86,28 @@ def prepare_machine(config: RunConfig) -> torch.device:
 def open_run(
     config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, fingerprint: dict, resources: ExitStack
 ) -> tuple[Trainer, "RunLog"]:
-    """Begin the run in a directory, or continue it from its last saved state.
+    """Begin a run in its directory, or continue it from its last saved state.
 
     Args:
         config: the settings.
         model: the model to train.
         batches: the training data.
-        loss: (model, batch) -> Loss.
+        loss: the loss function (model, batch) -> Loss.
         steps: the length of the run.
         fingerprint: counts and digests that identify the training data, see `claim_run`.
-        resources: the caller closes this stack at the end of the run, which releases the lock of the directory.
+        resources: a stack that the caller closes at the end of the run, which unlocks the directory.
 
     Returns:
         The trainer and the log of the run.
 
     Raises:
-        BertlabError: the run is in progress in another process, has other settings or a damaged state, or its
-            directory cannot be written.
+        BertlabError: the run is in progress in another process, was begun with different settings, or has a damaged
+            state; or its directory cannot be written.
     """
     resources.enter_context(lock_run(config))
     device = resolve_device(config.device)
     dtypes = (torch.float32, torch.bfloat16)
-    # The main process decides on the precision, because measurements may differ between the processes.
+    # The main process chooses the precision, because the measurements may differ between the processes.
     choice = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
     (choice,) = distributed.broadcast(choice)
     trainer = Trainer(
@@ -127,9 +127,9 @@ def open_run(
 
 
 def lock_run(config: RunConfig) -> AbstractContextManager:
-    """Lock the directory of a run, so that the run cannot be started twice at the same time.
+    """Lock the directory of a run, so that two commands cannot train the same run at the same time.
 
-    Only the main process takes the lock. If it cannot, it ends, and the other processes end with it.
+    Only the main process takes the lock. If it cannot, it ends, and `torchrun` ends the other processes.
     """
     if not distributed.is_main_process():
         return nullcontext()
@@ -142,7 +142,7 @@ def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **va
     Args:
         config: the settings of the run.
         trainer: the trainer after its last step.
-        settings: the settings to record, in addition to the batch size and the optimiser's.
+        settings: the settings to record in addition to the batch size and the settings of the optimiser.
         values: other values to record: command, from, data, objectives, validation, evaluate_command and so on.
     """
     optimizer = asdict(config.optim)
@@ -165,16 +165,16 @@ def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **va
 
 
 def is_finished(config: RunConfig, trainer: Trainer) -> bool:
-    """Whether the run has done all its steps, and its checkpoint was written after the last one."""
+    """Whether the run has done all its steps, and its checkpoint was written after the last step."""
     try:
         record = checkpoint.read_record(config.out / CHECKPOINT)
-    except CheckpointError:  # missing or damaged: it is written again
+    except CheckpointError:  # the checkpoint is missing or damaged, so the run must write it again
         return False
     return trainer.is_done and record.get("steps") == trainer.progress.step
 
 
 def report_resumed(config: RunConfig, trainer: Trainer, notify: Callable[[str], None]) -> None:
-    """Report from which step a run continues."""
+    """Report from which step a resumed run continues; report nothing for a new run."""
     step = trainer.progress.step
     if not distributed.is_main_process() or not step:
         return
@@ -188,8 +188,8 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
     Args:
         config: the settings of the run.
         trainer: the trainer of the finished run.
-        target: the argument of `bertlab evaluate`.
-        notify: receives the line.
+        target: the task in the command `bertlab evaluate TASK`.
+        notify: receives the report, a line for a terminal.
     """
     if distributed.is_main_process():
         length_flags = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
@@ -200,13 +200,13 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
 
 
 class RunLog:
-    """The log of a run, with one JSON row per line; only the main process writes.
+    """The log of a run: a file with one JSON object per line. Only the main process writes it.
 
     Opening the log removes damaged lines and the rows after the last saved step.
 
     Args:
         path: the log file.
-        step: the last saved step; None if nothing was saved; then all rows are removed.
+        step: the last saved step; None removes all rows, because nothing was saved.
     """
 
     def __init__(self, path: Path, step: int | None):
@@ -224,12 +224,13 @@ class RunLog:
         self._file = path.open("a", buffering=1, encoding="utf-8")
 
     def write(self, row: dict) -> None:
+        """Append a row; does nothing in processes other than the main one."""
         if self._file:
             self._file.write(json.dumps(row) + "\n")
 
 
 def _is_row_until(line: str, step: int) -> bool:
-    """Whether a line is a row of this step or an earlier one; False for a damaged line.
+    """Whether a line is a row of this step or an earlier one; a damaged line is not.
 
     >>> _is_row_until('{"step": 3}', 3), _is_row_until('{"step": 4}', 3), _is_row_until('{"st', 3)
     (True, False, False)

@@ -1,6 +1,6 @@
-"""Write and check `run.json`, the settings of a run: a run continues only with its original settings and data.
+"""Write and check `run.json`, the settings of a run: a run can be resumed only with its original settings and data.
 
-A finished run may be lengthened: with more steps, minutes or epochs it continues with its optimiser state.
+A finished run may be lengthened: with more steps, minutes or epochs it continues with its weights and optimiser state.
 """
 
 import json
@@ -28,34 +28,34 @@ from bertlab.training.optimizers import OptimConfig, Precision, resolve_precisio
 from bertlab.training.run_state import read_values
 
 SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
-# Settings that do not change the losses. A run may continue with other values of them.
+# Settings that do not change the losses. A run may be resumed with different values of them.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
 FREE_SETTINGS |= {"sentences", "tensorboard"}
 POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
-# Flags for the length of a run.
+# Flags that set the length of a run.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
-# Keys of run.json in addition to the settings: the precision that `auto` selected, the fingerprint of the data, and the
-# steps after which the finished run was lengthened.
+# Keys of run.json in addition to the settings: the precision that the run began with, the fingerprint of the data, and
+# the steps after which the finished run was lengthened.
 INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "data_fingerprint", "lengthened_after"
 
 
 def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
     """Write the settings of a new run to its directory, or check that they equal those of the run in the directory.
 
-    The precision that `auto` selected is recorded, so that a run continues with the same arithmetic on another machine.
+    The precision that `auto` selected is recorded, so that a run keeps its precision if another machine resumes it.
 
     Args:
         config: the `RunConfig`.
         device: the device for which `auto` selects a precision.
-        fingerprint: the fingerprint of the training data, name -> count or digest.
-        steps: the length of the run, if it may be lengthened.
+        fingerprint: the fingerprint of the training data: name -> count or digest.
+        steps: the length of the run; None if it cannot be lengthened.
 
     Returns:
         The type that the run computes in.
 
     Raises:
-        BertlabError: the directory contains a run with other settings or data, is damaged, or cannot be written.
+        BertlabError: the directory contains a run with different settings or data, is damaged, or cannot be written.
     """
     settings = _select_loss_settings(asdict(config))
     path = config.out / SETTINGS
@@ -86,16 +86,16 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
         raise BertlabError("run-data-differs", directory=config.out, differences=parts)
     if saved_step is not None:
         _write_settings(path, settings, precision, recorded_data or fingerprint, [*lengthened_steps, saved_step])
-    elif recorded_data is None:  # an older version of bertlab began the run without a fingerprint
+    elif recorded_data is None:  # an older version of bertlab, which recorded no fingerprint, began the run
         _write_settings(path, settings, precision, fingerprint, lengthened_steps)
     return resolve_precision(precision, device)
 
 
 def read_settings(directory: Path) -> dict:
-    """Read run.json, with the keys of older versions renamed.
+    """Read run.json, and rename the keys of older versions of bertlab.
 
     Raises:
-        BertlabError: it is damaged.
+        BertlabError: the file is damaged.
     """
     path = directory / SETTINGS
     try:
@@ -118,7 +118,7 @@ def read_lengthened_steps(directory: Path) -> list[int]:
 
 
 def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int | None:
-    """Find the step from which a finished run is lengthened; None if it gets no longer or other settings changed."""
+    """Find the step after which a finished run is lengthened; None if it is not, or if other settings changed too."""
     if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
         return None
     try:
@@ -151,18 +151,25 @@ def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dic
 
 
 def _select_loss_settings(values: dict) -> dict:
-    """Select the settings that change the losses, and convert their values to those that JSON can store."""
+    """Select the settings that change the losses, and convert their values to values that JSON can store."""
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
 
 
-def _find_flag_names(kind: type, path: str = "") -> dict[str, str]:
-    """Find the flags whose names differ from the path of their field, as path -> flag; a positional has no dashes.
+def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
+    """Find the fields whose flag is not named after the path of the field; a positional argument has no dashes.
+
+    Args:
+        config_class: the dataclass of the settings.
+        path: the fields around the dataclass, each followed by a dot.
+
+    Returns:
+        Path of the field -> flag.
 
     >>> _find_flag_names(OptimConfig, "optim.")
     {'optim.ema': '--ema'}
     """
     flags: dict[str, str] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, hint in get_type_hints(config_class, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
         field_type = hint.__origin__ if markers else hint
         if isinstance(field_type, type) and is_dataclass(field_type):
@@ -179,10 +186,10 @@ def _find_flag_names(kind: type, path: str = "") -> dict[str, str]:
 
 
 def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
-    """Convert settings by field into settings by flag, as a user types it.
+    """Convert settings by field to settings by flag, as a user types the flag.
 
     Args:
-        settings: values by field; a nested dataclass is a dictionary.
+        settings: values by field; the value of a nested dataclass is a dictionary.
         flag_names: the result of `_find_flag_names`.
         path: the fields around `settings`, each followed by a dot.
 
@@ -200,7 +207,7 @@ def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> 
 
 
 def _to_flag_name(name: str) -> str:
-    """Convert the name of a field to the spelling of the command line."""
+    """Convert the name of a field to its spelling on the command line."""
     return name.rstrip("_").replace("_", "-")
 
 
@@ -210,5 +217,5 @@ def _format_value(value: object) -> object:
 
 
 def _make_default_settings(config) -> dict:
-    """Make the default settings, which complete a run.json from before a setting existed."""
+    """Make the default settings, which complete a run.json that was written before a setting existed."""
     return _select_loss_settings({f.name: f.default for f in fields(config) if f.default is not MISSING})

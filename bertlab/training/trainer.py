@@ -2,7 +2,7 @@
 
 Pre-training and fine-tuning differ only in their batches and their loss. One file contains the whole state of a run
 (weights, optimiser state, random state, position in the data), so a run that was killed continues with identical losses
-(on a GPU up to the last digits, since its kernels add numbers in varying order).
+(on a GPU except for the last digits, because its kernels add numbers in varying order).
 """
 
 import time
@@ -27,7 +27,7 @@ from bertlab.training.interrupt import Interrupted, StopSignals
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.run_state import read_state, write_state
 
-# Number of steps after which freed memory is returned to the system.
+# After how many steps freed memory is returned to the system.
 MALLOC_TRIM_INTERVAL = 50
 
 
@@ -43,7 +43,8 @@ class Batches(Protocol):
         """Set the share of the run (0..1) that is done; the trainer calls this before each step.
 
         Returns:
-            Whether the batches change at this step, for example to longer pairs, and with them the level of the loss.
+            Whether the kind of batch changes at this step, for example to longer pairs, so that the level of the loss
+            changes too.
         """
 
 
@@ -60,17 +61,17 @@ class StepReport:
     metrics: dict[str, float]
     """The metrics of the loss function."""
     learning_rate: float
-    """The learning rate of this update."""
+    """The learning rate of the update."""
     gradient_norm: float
     """The norm of the gradient before clipping."""
     tokens: int
-    """Tokens since the start of the run, without padding."""
+    """The number of tokens since the start of the run, not counting padding."""
     seconds: float
-    """Training time since the start of the run, without evaluation and saving."""
+    """The training time since the start of the run, not counting evaluation and saving."""
     step_seconds: float
-    """Training time of this step."""
+    """The training time of this step."""
     data_seconds: float = 0.0
-    """The part of the step time in which the trainer waited for the batch."""
+    """How long the trainer waited for the batch of this step, which is part of `step_seconds`."""
 
     def make_log_row(self) -> dict:
         """Convert the report to a flat row of `log.jsonl`."""
@@ -85,18 +86,18 @@ class Progress:
     step: int = 0
     """The number of finished steps."""
     tokens: int = 0
-    """The number of tokens in these steps, without padding."""
+    """The number of tokens in these steps, not counting padding."""
     seconds: float = 0.0
-    """The training time, without evaluation and saving."""
+    """The training time, not counting evaluation and saving."""
 
 
 @dataclass
 class Trainer:
     """Trains until `steps` are done or `minutes` have passed; the learning rate reaches zero at whichever comes first.
 
-    Iterating yields a `StepReport` for each step. It raises Diverged if the loss is not finite or has risen for good.
-    The last saved state is from before the divergence, since a state is saved only if the loss of the following step is
-    normal.
+    Iterating yields a `StepReport` for each step. It raises Diverged if the loss is not finite, or has risen and stays
+    high. The last saved state is then one from before the divergence, because a state is saved only if the loss of the
+    following step is normal.
 
     A stop signal (see `StopSignals`) during a step is handled after the step: the state is saved and Interrupted is
     raised, in all processes after the same step. To handle a signal between two steps, put `save_on_interrupt` around
@@ -109,29 +110,29 @@ class Trainer:
     model: nn.Module
     """The model to train, with float32 weights."""
     batches: Batches
-    """The training data; batches are moved to `device` here."""
+    """The training data; the trainer moves the batches to `device`."""
     loss: Callable[[nn.Module, object], Loss]
-    """(model, batch) -> Loss."""
+    """The loss function, (model, batch) -> Loss."""
     optim: OptimConfig
     """The optimiser and its schedule."""
     steps: int
-    """Steps after which the run ends."""
+    """The number of steps after which the run ends."""
     minutes: float | None = None
-    """Training time after which the run ends."""
+    """The training time after which the run ends; None for no time limit."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """The device of the model and the batches."""
     dtype: torch.dtype = torch.float32
     """The type of the forward and backward pass."""
     state_path: Path | None = None
-    """The state file. If it exists, the run continues from it."""
+    """The state file. If it exists, the run continues from it. None saves no state."""
     save_every_seconds: float = 180.0
-    """Training time between two saves."""
+    """The training time between two saves."""
     accumulate: int = 1
     """Gradient accumulation steps (micro-batches per batch)."""
     progress: Progress = field(default_factory=Progress)
     """The progress of the run."""
     saved_step: int | None = None
-    """The step after which the state was last saved; None if it never was."""
+    """The step after which the state was last saved; None if it was never saved."""
     saved_seconds: float = 0.0
     """The training time at which the state was last saved."""
 
@@ -146,7 +147,7 @@ class Trainer:
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
-        # The record needs this description when the process group no longer exists.
+        # This is computed here because the record needs it when the process group no longer exists.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not distributed.all_equal(self.progress.step + weights):
@@ -163,7 +164,7 @@ class Trainer:
                     try:
                         report = self._step(progress)
                     except BrokenProcessPool:
-                        # A stop signal to the whole process group also ends the data-loader workers.
+                        # A stop signal that reaches the whole process group also ends the data-loader workers.
                         if self.signals.received_signal is None:
                             raise
                         self._stop()
@@ -214,7 +215,7 @@ class Trainer:
         return max(self.progress.step / self.steps, share_of_minutes)
 
     def _is_save_due(self) -> bool:
-        """Whether to save the state; all processes share one clock, so that the result is the same in all of them."""
+        """Whether to save the state; the result is the same in all processes, because they share one clock."""
         elapsed = self.progress.seconds - self.saved_seconds
         return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
@@ -228,10 +229,10 @@ class Trainer:
         if self._needs_warmup:
             self._compile(batch)
             start_time = time.monotonic()
-        # The schedule is read at the middle of the step, so that neither the first nor the last learning rate is zero.
+        # The learning rate is that of the middle of the step, so that neither the first nor the last one is zero.
         learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
-        # All numbers are transferred together, since each transfer waits for the GPU.
+        # All numbers are transferred together, because each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
         value, gradient_norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
@@ -242,12 +243,12 @@ class Trainer:
                 saved_message = Message("run-saved-step", step=self.saved_step)
             raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved_message) from None
         if snapshot and self.divergence_detector.is_stable:
-            # The weights are still those of the previous step, and the loss of this step has shown that they are good.
+            # The weights are still those after the previous step, and the loss of this step shows that they are good.
             save_start_time = time.monotonic()
             self._save(*snapshot)
             start_time += time.monotonic() - save_start_time  # the training time does not include saving
         self.optimizer.step(learning_rate)
-        # All processes use one clock and one stop signal, so that they end after the same step.
+        # All processes use the clock and the stop signal of the main process, so that they end after the same step.
         own_signal = float(self.signals.received_signal or 0)
         seconds, stop_signal = distributed.broadcast(time.monotonic() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
@@ -270,7 +271,7 @@ class Trainer:
         )
 
     def _compile(self, batch) -> None:
-        """Compute a gradient and discard it, so that the training time does not include compilation."""
+        """Compute a gradient and discard it, which compiles the layers outside the training time."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
         self.optimizer.compute_model.zero_grad()
@@ -305,7 +306,7 @@ class Trainer:
         """Restore the last saved state.
 
         Raises:
-            CheckpointError: the state is damaged, or belongs to another run.
+            CheckpointError: the state is damaged, or belongs to a different run.
         """
         tensors, values = read_state(self.state_path)
         try:

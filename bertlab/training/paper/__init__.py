@@ -1,1 +1,1 @@
-"""The tables of the BERT paper, reproduced at a small size."""
+"""Reproduce tables of the BERT paper at a small size."""

@@ -1,6 +1,6 @@
 """The paper's ablations as data: the model of each row of tables 5 to 8, and the results that the paper reports.
 
-Results are on development sets, in the units of the paper. This module imports only the standard library.
+The results are those on the development sets, in the units of the paper.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 """
@@ -13,18 +13,18 @@ Method = Literal["pretrain", "finetune", "features"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, which is a metric on a task."""
+    """A column of a table: a metric on a task."""
 
     title: str
     """The heading of the column."""
     method: Method
-    """The source of the metric: pre-training itself, fine-tuning, or a classifier on a frozen encoder."""
+    """How the metric is obtained: from pre-training itself, by fine-tuning, or from features of a frozen encoder."""
     task: str = ""
     """A task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training."""
     paper_task: str = ""
-    """The task of the same column in the paper, shown in brackets in the heading; "" to show none."""
+    """The task of this column in the paper, shown in brackets in the heading; "" shows nothing."""
     metric: str = ""
-    """The metric, if it is not the first one of the task."""
+    """The metric; "" for the first one of the task."""
     lower_is_better: bool = False
     """Whether lower values are better."""
     optional: bool = False
@@ -33,20 +33,20 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table, which is a model."""
+    """A row of a table: a model."""
 
     title: str
     """The heading of the row."""
     pretrained: str
-    """The name of the pre-training run in `Table.pretrainings` that the row starts from."""
+    """The key in `Table.pretrainings` of the pre-training run that the row starts from."""
     paper_results: dict[str, float]
-    """The paper's results, by column."""
+    """The paper's results by column."""
     lstm: bool = False
     """Whether a BiLSTM is trained on top of the encoder."""
     feature_layers: str = "concat-4"
     """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.FEATURE_LAYERS`."""
     columns: tuple[str, ...] = ()
-    """The columns of this row; empty for all."""
+    """The columns of this row; () for all columns of the table."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,18 @@ class Table:
     """A table of the paper."""
 
     title: str
-    """The subject of the comparison."""
+    """What the table compares."""
     source: str
-    """The table and the section of the paper."""
+    """The number of the table and its section in the paper."""
     columns: dict[str, Column]
     """The columns by name."""
     rows: dict[str, Row]
     """The rows by name."""
     pretrainings: dict[str, dict] = field(default_factory=dict)
-    """Changed fields of `PretrainConfig` by the name of the run; empty if all rows start from a given checkpoint."""
+    """The pre-training runs: name -> changed fields of `PretrainConfig`. Empty if all rows start from the checkpoint of
+    `--from`."""
     reference: str = ""
-    """The row that the others are compared with; the first one if empty."""
+    """The name of the row that the others are compared with; "" for the first row."""
 
     @property
     def reference_row(self) -> str:
@@ -73,7 +74,13 @@ class Table:
 
 
 def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
-    """Make rows from tuples (title, the paper's result for each column, changed fields of `Row` if any)."""
+    """Make rows by name.
+
+    Args:
+        columns: the names of the columns.
+        rows: name with underscores -> (title, the paper's result or None for each column, and optionally a dictionary
+            of other fields of `Row`).
+    """
     table_rows = {}
     for identifier, (title, *values) in rows.items():
         changes = values.pop() if isinstance(values[-1], dict) else {}
@@ -92,23 +99,23 @@ _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
 
 
 def _frozen(feature_layers: str) -> dict:
-    """The changed fields of a row that takes features of these layers from a frozen encoder."""
+    """Make the fields of a row that uses features of these layers of a frozen encoder."""
     return {"feature_layers": feature_layers, "columns": ("ner-frozen",)}
 
 
 def _size(layers: int, hidden: int, attention_heads: int) -> dict:
-    """Settings for the size of a model."""
+    """Make the settings for the size of a model."""
     return {"layers": layers, "hidden": hidden, "attention_heads": attention_heads}
 
 
 def _mask_shares(mask: float, random: float) -> dict:
-    """Settings for the percentages of [MASK] and of a random token; the rest of the masked tokens stay the same."""
+    """Make the settings for the percentages of [MASK] and of random tokens; the other masked tokens stay the same."""
     return {"mask_share": mask / 100, "random_share": random / 100}
 
 
 TABLES = {
-    # SQuAD needs more pre-training than two cores can do. The optional NER column also depends on both directions of
-    # the context, and shows differences sooner.
+    # SQuAD needs more pre-training than two cores can do. The optional NER column also depends on context on both
+    # sides, and shows differences sooner.
     "table5": Table(
         "Effect of the pre-training tasks",
         "table 5, section 5.1",
@@ -130,8 +137,8 @@ TABLES = {
             "left-to-right": {"pair_objective": "none", "left_to_right": True},
         },
     ),
-    # The paper has 3 to 24 layers with hidden sizes 768 and 1024; the proportions are kept at a size for two cores.
-    # Each title gives layers x hidden size and attention heads, and in brackets those of the paper's model.
+    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024; these have the same proportions at a size
+    # for two cores. Each title gives layers x hidden size and attention heads, and those of the paper in brackets.
     "table6": Table(
         "Effect of the model size",
         "table 6, section 5.2",

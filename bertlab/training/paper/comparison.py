@@ -5,11 +5,11 @@ def compare_directions(table: dict) -> list[dict]:
     """Compare every row with the reference row, in each column where the paper reports a difference between the two.
 
     Args:
-        table: the result of `read_table`, of which the keys `rows` and `against` are read.
+        table: the result of `read_table`; only the keys `rows` and `against` are used.
 
     Returns:
-        For each comparison the row, the column, our difference, the paper's difference, and whether the two have the
-        same sign (None if our difference is zero).
+        For each comparison the row, the column, our difference, the paper's difference, and whether both have the same
+        sign (None if our difference is zero).
     """
     reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
     for name, row in table["rows"].items():
@@ -25,10 +25,10 @@ def compare_directions(table: dict) -> list[dict]:
 
 
 def summarise_directions(table: dict) -> str:
-    """Summarise in a sentence or two how many differences have the paper's direction, and name those that do not.
+    """Summarise in a sentence or two how many differences have the same sign as in the paper, and name the others.
 
     Args:
-        table: the result of `read_table`, of which the keys `rows`, `columns`, `against` and `seeds` are read.
+        table: the result of `read_table`; only the keys `rows`, `columns`, `against` and `seeds` are used.
     """
     comparisons = compare_directions(table)
     if not comparisons:

@@ -1,7 +1,7 @@
 """Reproduce the paper's ablations: compute the cells of `ablations.TABLES` with `pretrain` and `finetune`.
 
-A cell is the result of one row, column and seed. Each finished cell is one JSON file and is not computed again. An
-interrupted training run continues, as every run does.
+A cell is the result of one row, column and seed. Each finished cell is stored in a JSON file and not computed again. An
+interrupted training run is resumed.
 """
 
 import json
@@ -36,7 +36,7 @@ from bertlab.training.pretraining.recipes import fast
 # Settings that may differ between two commands with the same --out.
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
 FAST_OPTIM = fast(Path(), Path()).optim
-# The optimiser of a table from before `--optim` existed.
+# The optimiser of tables that were begun before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
 FINETUNING_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-3
 EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
@@ -77,9 +77,9 @@ class ReproduceConfig:
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs of each fine-tuning run; by default the task's number."""
+    """Epochs of each fine-tuning run; by default 3, or 2 for question answering."""
     max_tokens: int = 128
-    """Maximum number of tokens of an input or a pair; question answering has its own limit."""
+    """Maximum number of tokens in an input or a pair; question answering has its own limit."""
     batch_size: int = 16
     """Pairs or inputs per step."""
     optim: OptimConfig = FAST_OPTIM
@@ -107,7 +107,7 @@ class ReproduceConfig:
 
 @dataclass(frozen=True)
 class Cell:
-    """The place of one result in a table."""
+    """The row, column and seed of one result."""
 
     row: str
     """The name of the row."""
@@ -119,7 +119,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellProgress:
-    """The progress of a table."""
+    """How much of a table has been computed."""
 
     cell: Cell
     """The cell that is being computed."""
@@ -132,26 +132,27 @@ class CellProgress:
 
 
 def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
-    """Compute the cells that are not finished yet, yielding the progress; `read_table` returns the results.
+    """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results.
 
     Raises:
-        BertlabError: data is missing, which is checked before any training, or the directory contains another table.
+        BertlabError: data is missing (this is checked before any training), or the directory contains a table with
+            different settings.
     """
     all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
     # The rows of a task are tokenised only once, because all models of a table have the same vocabulary.
     training_data: dict[str, TrainingData] = {}
-    for number, cell in enumerate(all_cells):
+    for index, cell in enumerate(all_cells):
         if not _find_cell_file(config, cell).is_file():
             for activity, share in _compute_cell(config, cell, sources, training_data):
-                yield CellProgress(cell, activity, number + share, len(all_cells))
+                yield CellProgress(cell, activity, index + share, len(all_cells))
 
 
 def _compute_cell(
     config: ReproduceConfig, cell: Cell, sources: dict[str, str | None], training_data: dict[str, TrainingData]
 ) -> Iterator[tuple[str, float]]:
-    """Train and evaluate the model of a cell and write the result; yield (activity, share of the cell that is done)."""
+    """Train and evaluate the model of a cell, and write the result; yield (activity, finished share of the cell)."""
     table = TABLES[config.table]
     row, column = table.rows[cell.row], table.columns[cell.column]
     encoder, pretraining_share = config.from_, 0.0
@@ -224,10 +225,9 @@ def read_table(config: ReproduceConfig) -> dict:
     """Read the finished cells of a table.
 
     Returns:
-        Title, source and settings of the table; for each row the values of all seeds with their mean, spread (standard
-        deviation) and the paper's result; the comparisons of `compare_directions`, which show for each row and column
-        whether the difference from the reference row has the same sign as in the paper; and a sentence that summarises
-        them.
+        Title, source and settings of the table; for each row and column the values of all seeds, their mean and spread
+        (standard deviation), and the paper's result; the comparisons of `compare_directions`, which show whether
+        differences from the reference row have the same sign as in the paper; and a sentence that summarises them.
     """
     table = TABLES[config.table]
     rows: dict[str, dict] = {}
@@ -299,10 +299,10 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
 
 
 def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
-    """Use the tokenised data of a task with another encoder.
+    """Use the tokenised data of a task with a different encoder.
 
-    The model is that encoder with a task head, or with a BiLSTM if the row of the table has one or the encoder is
-    frozen.
+    The model to train is this encoder with a task head. A BiLSTM is between the two if the row has one, or if the
+    encoder is frozen.
     """
     loaded = checkpoint.load(encoder)
     is_frozen = column.method == "features"
@@ -310,8 +310,8 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
     def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
-        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not: it has the encoder's
-        # hidden size, and `BertBiLSTM` builds one for the width of the LSTM.
+        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not needed: it has the size
+        # for the encoder's hidden states, and `BertBiLSTM` builds one for the width of the LSTM.
         del model.heads[head]
         return BertBiLSTM(
             model,
@@ -340,7 +340,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
     """Check that all data exists, and find the directory of each task.
 
     Returns:
-        Task -> its directory; None for the data on the hub.
+        Name of the task -> its directory; None if the data on the hub is used.
     """
     table = TABLES[config.table]
     if table.pretrainings:
@@ -357,7 +357,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 
 
 def _find_source(data: Path | None, task_name: str) -> str | None:
-    """Find the directory of a task; None for its data on the hub."""
+    """Find the directory of a task; None if the data on the hub is used."""
     if data is None:
         return None
     if not data.is_dir():
@@ -380,7 +380,7 @@ def _claim_directory(config: ReproduceConfig) -> None:
     """Write the settings to a new directory, or check that they equal those of the table in the directory.
 
     Raises:
-        BertlabError: the directory contains a table with other settings.
+        BertlabError: the directory contains a table with different settings.
     """
     path, settings = config.out / "reproduce.json", _select_fixed_settings(config)
     has_results = path.is_file() and any(other != path for other in config.out.iterdir())

@@ -1,4 +1,4 @@
-"""Write the artifacts of a pre-training run: its log, metrics on held-out text, snapshots and its checkpoint.
+"""Write the artifacts of a pre-training run: log, metrics on held-out text, snapshots and the checkpoint.
 
 Only the main process writes.
 """
@@ -32,7 +32,7 @@ from bertlab.training.progress import evaluation_bar
 from bertlab.training.run_directory import RunLog, make_run_record
 from bertlab.training.trainer import Trainer
 
-# Settings that the model card lists.
+# The settings that the model card lists.
 CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
 
@@ -46,7 +46,7 @@ class RunArtifacts:
     inputs: PretrainingInputs
     """The corpora, the tokenizer and the models of the run."""
     trainer: Trainer
-    """The trainer, which has the progress and the weights of the run."""
+    """The trainer, which holds the progress and the weights of the run."""
     logs: list[RunLog | TensorBoardLog]
     """The logs that receive the rows."""
     notify: Callable[[str], None]
@@ -58,7 +58,7 @@ class RunArtifacts:
             log.write(row)
 
     def write_after_step(self, step: int) -> None:
-        """Evaluate, predict the sample sentences and write a snapshot, each only if it is due after this step."""
+        """Evaluate, predict the sample sentences and write a snapshot, as far as they are due after this step."""
         config, is_snapshot = self.config, is_snapshot_step(step)
         is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
         metrics = self._evaluate(config.evaluate_rows) if is_due else {}
@@ -69,7 +69,7 @@ class RunArtifacts:
             self._save(directory, metrics, SNAPSHOT_DTYPES[config.snapshot_dtype], config.evaluate_rows)
 
     def write_after_run(self) -> None:
-        """Evaluate the model as it is stored, and write the checkpoint."""
+        """Evaluate the model in the precision in which it is stored, and write the checkpoint."""
         if not is_snapshot_step(self.trainer.progress.step):
             self._predict_samples(is_final=True)
         pairs = 4 * self.config.evaluate_rows
@@ -79,7 +79,7 @@ class RunArtifacts:
         """Write the last saved weights as a checkpoint.
 
         Returns:
-            The error, which names that checkpoint if there is one.
+            The error to raise, which names the checkpoint if one was written.
         """
         self.write_row({"step": self.trainer.progress.step + 1, "diverged": str(error)})
         if self.trainer.saved_step is not None and distributed.is_main_process():
@@ -94,8 +94,8 @@ class RunArtifacts:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
-        # During the run, the fastest model is evaluated; at the end the model as its checkpoint stores it, so that
-        # `bertlab evaluate` reproduces the metrics of the card.
+        # During the run, the fastest model is evaluated. At the end, it is the model as its checkpoint stores it, so
+        # that `bertlab evaluate` reproduces the metrics of the card.
         model = _reopen_as_stored(trainer.optimizer.final_model) if is_final else trainer.optimizer.evaluation_model
         metrics = evaluate_pretraining(
             model,
@@ -157,7 +157,7 @@ def is_snapshot_step(step: int) -> bool:
 
 
 def _reopen_as_stored(model: Bert) -> Bert:
-    """Copy a model as its checkpoint would open: with weights that were stored in half precision."""
+    """Copy a model as if it were saved and loaded: its checkpoint stores the weights in half precision."""
     reopened = FastBert(model.config, heads=model.head_names)
     reopened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
     return reopened.to(next(model.parameters()).device)

@@ -1,6 +1,6 @@
-"""Predict the [MASK] of cloze sentences, during training and for the model card.
+"""Predict the masked tokens of cloze sentences, during training and for the model card.
 
-Ten sentences for each language, each with the words that fit, are in `bertlab/locales/*/clozes.toml`.
+`bertlab/locales/*/clozes.toml` contains ten sentences for each language, with the words that fit.
 Source: the Cloze task of Taylor 1953; Devlin et al. 2019, section 3.1.
 
 Shape legend: B sentences, T tokens, M masks, H hidden, V vocabulary.
@@ -19,7 +19,7 @@ from bertlab.config.languages import read_data
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TOP = 3  # number of predictions that are recorded for each [MASK]
+TOP = 3  # how many predictions are recorded for each [MASK]
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,29 @@ class Cloze:
 
 @cache
 def read_clozes(language: str) -> tuple[Cloze, ...]:
-    """Read the cloze sentences of a language, or the English ones if `bertlab/locales` has none in this language."""
+    """Read the cloze sentences of a language, or the English ones if `bertlab/locales` has none for the language."""
     rows = read_data("clozes", language)["clozes"]
     return tuple(Cloze(row["text"], tuple(row["fits"]), row["kind"]) for row in rows)
 
 
 def select_default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Select one sentence of each kind, in the language of the vocabulary, for the sample predictions."""
-    first = {cloze.kind: cloze.text for cloze in reversed(read_clozes(tokenizer.language))}
-    return tuple(reversed(first.values()))
+    """Select the first sentence of each kind, in the language of the vocabulary, for the sample predictions."""
+    first_of_kind: dict[str, str] = {}
+    for cloze in read_clozes(tokenizer.language):
+        first_of_kind.setdefault(cloze.kind, cloze.text)
+    return tuple(first_of_kind.values())
 
 
 def check_sentences(texts: Sequence[str], tokenizer: Tokenizer, positions: int) -> None:
-    """Check that each sentence has a [MASK] and fits into the model.
+    """Check that each sentence has a [MASK] and is not too long for the model.
+
+    Args:
+        texts: the sentences.
+        tokenizer: the tokenizer of the model.
+        positions: the number of positions of the model.
 
     Raises:
-        TextError: one has no [MASK], or more tokens than the model has positions.
+        TextError: a sentence has no [MASK], or more tokens than the model has positions.
     """
     for text in texts:
         encoding = tokenizer.encode(text)
@@ -66,8 +73,8 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     """Predict the masked tokens of some sentences.
 
     Returns:
-        A row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]},
-        with a list of the `TOP` most probable tokens for every [MASK].
+        A row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]}. For
+        every [MASK], "guesses" has a list of the `TOP` most probable tokens.
     """
     encodings = [tokenizer.encode(text) for text in texts]
     batch = collate(encodings, tokenizer.pad_id).to(next(model.parameters()).device)
@@ -86,10 +93,11 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
 
 
 def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
-    """Predict the [MASK] of the ten sentences in the vocabulary's language, for `bertlab.json`.
+    """Predict the masked tokens of all cloze sentences in the language of the vocabulary, for `bertlab.json`.
 
     Returns:
-        Rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).
+        The rows of `predict_masks`, with the additional keys `fits`, `kind` and `right` (whether the most probable
+        token fits).
     """
     sentences = read_clozes(tokenizer.language)
     rows = predict_masks(model, tokenizer, [cloze.text for cloze in sentences])

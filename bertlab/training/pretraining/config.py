@@ -12,9 +12,9 @@ from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
-# The types in which snapshots are stored.
+# The types in which snapshots can be stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
-# Settings for random weights; a run that continues a checkpoint takes them from the checkpoint.
+# Settings of a model with random weights; if a run continues a checkpoint, the checkpoint determines them.
 RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init", "start")
 
 

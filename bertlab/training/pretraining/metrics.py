@@ -16,14 +16,14 @@ from bertlab.text.pretraining.masking import IGNORED, MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
-# The seed of the pairs and masks for evaluation, which are the same for every run.
+# The seed of the pairs and masks for evaluation. It is fixed, so that all models are evaluated on the same ones.
 VALIDATION_SEED = 20181011
-# The default number of pairs of `bertlab evaluate pretraining`, if --limit is not given.
+# The number of pairs that `bertlab evaluate pretraining` uses by default.
 DEFAULT_PAIRS = 4096
 
 
 def evaluation_command(rows: int) -> str:
-    """Write the command that evaluates a checkpoint on this many pairs.
+    """Format the command that evaluates a checkpoint on this many pairs.
 
     >>> evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
@@ -43,24 +43,25 @@ def evaluate_pretraining(
     pair_objective: PairObjectiveName = "next",
     progress: Callable = iter,
 ) -> dict:
-    """Evaluate a model on the first pairs of a held-out corpus, with 15 % masks that are always the same.
+    """Evaluate a model on the first pairs of a held-out corpus, with 15 % of the tokens masked.
 
-    A left-to-right model instead predicts each next token.
+    The pairs and masks are the same in every evaluation. A left-to-right model predicts each next token instead.
 
     Args:
         model: a model with the output layers of its pre-training objectives.
         tokenizer: the tokenizer of the model and the corpus.
         corpus: prepared held-out text.
-        rows: number of pairs; fewer if the corpus has fewer.
-        max_tokens: maximum length of a pair; by default 128, or the model's positions if fewer.
-        batch_size: pairs in a batch.
+        rows: maximum number of pairs, rounded up to whole batches.
+        max_tokens: maximum length of a pair in tokens; by default 128, or the number of the model's positions if that
+            is smaller.
+        batch_size: number of pairs in a batch.
         pair_objective: the sentence-pair objective of the model.
-        progress: wraps the batches (`tqdm`, for instance).
+        progress: wraps the iterable of batches, as `tqdm` does.
 
     Returns:
-        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (see the function of this name),
-        nsp_accuracy and nsp_loss or order_accuracy and order_loss if there is a sentence-pair objective, rows, and
-        masked_tokens.
+        masked_accuracy (0..1); mlm_loss (nats per masked token); bits_per_character (see the function of this name); if
+        there is a sentence-pair objective, nsp_accuracy and nsp_loss, or order_accuracy and order_loss; rows, the
+        number of pairs; and masked_tokens, the number of masked tokens.
 
     Raises:
         DataError: the corpus has no characters.
@@ -114,11 +115,11 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 def bits_per_character(nats: float, characters: int) -> float:
     """Compute pseudo bits per character, nats / ln 2 / characters, from the loss of the masked tokens.
 
-    Unlike a loss per token, it is comparable between models with different vocabularies.
+    Unlike a loss per token, it can be compared between models with different vocabularies.
 
     Args:
-        nats: the loss of all tokens: the mean -ln P(original token) of the masked ones times the number of all tokens.
-        characters: the number of characters that the tokens of the corpus stand for.
+        nats: the loss of all tokens, estimated as the mean loss of the masked tokens times the number of all tokens.
+        characters: the number of characters that these tokens represent.
 
     Raises:
         DataError: there are no characters.

@@ -17,7 +17,7 @@ from bertlab.text.readers.documents import Shard, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_SAMPLE_PARTS = 256  # the sample is read in at most this many parts, since opening a shard takes time
+MAX_SAMPLE_PARTS = 256  # the sample is read in at most about this many parts, because opening a shard takes time
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def run(config: PrepareConfig) -> Corpus:
     """Prepare a corpus, and print its size.
 
     Raises:
-        BertlabError: two flags exclude each other; or one of the errors of `prepare_corpus`.
+        BertlabError: two flags contradict each other, or `prepare_corpus` raises an error.
     """
     _check_flags(config)
     earlier_facts = read_facts(config.out)
@@ -114,7 +114,7 @@ def _format_weights(facts: dict) -> str:
 
 
 def _check_flags(config: PrepareConfig) -> None:
-    """Refuse flags for training a vocabulary if `--tokenizer` gives one."""
+    """Reject flags for training a vocabulary if `--tokenizer` names an existing one."""
     if config.tokenizer is None:
         return
     # --cased is allowed with a vocab.txt, because the file does not record whether it is cased.
@@ -124,7 +124,11 @@ def _check_flags(config: PrepareConfig) -> None:
 
 
 def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """Load the given tokenizer, or make a function that trains one; also return the settings of the training."""
+    """Load the tokenizer of `--tokenizer`, or make a function that trains one.
+
+    Returns:
+        The tokenizer or the function, and the settings of the training (None for an existing tokenizer).
+    """
     if config.tokenizer is None:
 
         def train(shards: list[Shard]) -> Tokenizer:
@@ -144,11 +148,11 @@ def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[lis
 
 
 def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[str]:
-    """Yield about this many characters, from the beginnings of shards; all of the text, if it is shorter.
+    """Yield about this many characters from the beginnings of shards, or the whole text if it is shorter.
 
-    Each shard adds characters to a quota, in proportion to its size. A shard is opened when the quota exceeds a
-    minimum, and is read until the quota is used up. So each long shard is opened, but only some of many small shards,
-    spread evenly.
+    Each shard adds to a quota of characters, in proportion to its size. If the quota then exceeds a minimum, the shard
+    is opened and read until the quota is used up. Therefore every long shard is opened, but of many small shards only
+    some, at even distances.
     """
     size, minimum = sum(shard.size for shard in shards), characters / MAX_SAMPLE_PARTS
     rate = characters / size if size > characters else math.inf
@@ -163,4 +167,4 @@ def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[
             quota -= len(row.text or "")
             if quota < 0:
                 break
-        quota = min(quota, minimum)  # the next shard does not replace text that this one lacks
+        quota = min(quota, minimum)  # if this shard was too short, the next one does not make up for it

@@ -1,7 +1,7 @@
 """`bertlab pretrain`: train a BERT on a prepared corpus, with masked tokens and a sentence-pair objective.
 
 A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state from which it
-continues), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result).
+is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result).
 """
 
 from collections.abc import Callable, Iterator
@@ -35,13 +35,13 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
     Args:
         config: the settings.
-        notify: receives lines for a terminal: metrics during the run, sample predictions, and the step
-            at which the run continues or is already finished.
+        notify: receives lines for a terminal: metrics during the run, sample predictions, and from which step the run
+            continues or that it is already finished.
 
     Raises:
-        Diverged: the loss is not finite, or has risen for good.
-        BertlabError: a setting is invalid, a corpus has another vocabulary, the directory holds another run, the run is
-            in progress in another process, or there is too little memory.
+        Diverged: the loss is not finite, or has risen and stays high.
+        BertlabError: a setting is invalid, a corpus has a different vocabulary, the directory contains a different run,
+            the run is in progress in another process, or there is too little memory.
     """
     with ExitStack() as resources, devices.explain_out_of_memory():
         yield from _pretrain(config, notify, resources)
@@ -99,7 +99,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 
 def _check_settings(config: PretrainConfig) -> None:
     check_limits(config)
-    # LIMITS cannot contain this, because --mask of `bertlab heads` is the number of a [MASK].
+    # LIMITS cannot contain this, because --mask has a different meaning in `bertlab heads`: which [MASK] to predict.
     if not 0 < config.mask < 1:
         limit = Limit(0, excludes_minimum=True, below=1).describe()
         raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
@@ -116,18 +116,18 @@ def _check_settings(config: PretrainConfig) -> None:
 
 
 def _find_random_init_flags(config: PretrainConfig) -> list[str]:
-    """Find the flags for random weights whose values differ from the recipe's."""
+    """Find the flags for models with random weights whose values differ from the recipe's."""
     defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
     return differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
 
 def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
-    """Choose the number of processes that build batches for this one."""
+    """Choose the number of data-loader workers of this process."""
     if config.loader_workers is not None:
         return config.loader_workers
     if device.type != "cuda":
         return 0
-    # Each worker builds the global batch and keeps only the rows of its process, so more processes need more workers.
+    # Each worker builds global batches but uses only the rows of its process, so more processes need more workers.
     return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
 
 
@@ -137,6 +137,6 @@ def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
 
 
 def run(config: PretrainConfig) -> None:
-    """Train behind a progress bar, then print the final metrics and the path of the checkpoint."""
+    """Train with a progress bar, then print the final metrics and the path of the checkpoint."""
     show_progress(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
     print_result(config.out / "checkpoint", decimals=4)

@@ -1,6 +1,6 @@
-"""Recipes: complete sets of settings for pre-training, as functions that return configurations.
+"""Recipes: sets of settings for pre-training, each a function that returns a configuration.
 
-Keyword arguments change individual settings, as flags do: `bertlab pretrain runs/corpus --recipe google --seed 1`.
+Keyword arguments change individual settings, as flags do in `bertlab pretrain runs/corpus --recipe google --seed 1`.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from bertlab.training.pretraining.config import PretrainConfig
 def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """The paper's settings: BERT-base, a million steps of 256 pairs, and 512 tokens per pair in the last tenth of them.
 
-    Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper, which kept 256
-    pairs in a step: here a step of that last tenth has 64 pairs, so that its number of tokens stays the same.
+    Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper: in the last
+    tenth, a step has 64 pairs instead of 256, so that its number of tokens stays the same.
 
     Source: Devlin et al. 2019, appendix A.2, and google-research/bert.
     """
@@ -36,8 +36,8 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md).
 
     Small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run; no
-    dropout; first layers that attend to adjacent tokens; a quarter of the tokens masked; and 512 tokens per pair in the
-    last tenth of the run.
+    dropout; some first-layer heads initialised to attend to adjacent tokens; a quarter of the tokens masked; and 512
+    tokens per pair in the last tenth of the run.
     """
     settings = {
         "preset": "mini", "batch_size": 16, "max_tokens": 128, "final_max_tokens": 512, "final_share": 0.1,
@@ -48,9 +48,9 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
 
 
 def continue_pretraining(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    """Settings to continue a checkpoint (`from_`), with a tenth of the default learning rate.
+    """Settings for the further training of a checkpoint (`from_`): a tenth of the default learning rate.
 
-    With the default learning rate, a short run makes the model worse (docs/lab-notebook.md).
+    With the default learning rate, a short run would make the model worse (docs/lab-notebook.md).
     """
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
@@ -65,8 +65,8 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
         arguments: the arguments of `bertlab pretrain`.
 
     Returns:
-        The recipe that `--recipe` names; `continue_pretraining` if the run continues a checkpoint with the same
-        vocabulary; otherwise None.
+        The settings of the recipe that `--recipe` names; those of `continue_pretraining` if the run continues a
+        checkpoint with the same vocabulary; otherwise None.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001

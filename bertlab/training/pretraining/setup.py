@@ -17,13 +17,13 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
 
-# Fields of `bertlab.json` that are summed over all runs that trained the weights.
+# Keys of `bertlab.json` whose values are summed over all runs that trained the weights.
 SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
 
 
 @dataclass(frozen=True)
 class PretrainingInputs:
-    """The opened corpora, tokenizer and models of a pre-training run."""
+    """The corpora, tokenizer and models of a pre-training run."""
 
     corpus: Corpus
     """The training text."""
@@ -32,17 +32,17 @@ class PretrainingInputs:
     model: Bert
     """The model to train, with random weights or those of a checkpoint."""
     validation: Corpus | None
-    """Held-out text with the same vocabulary."""
+    """Held-out text with the same vocabulary; None if there is none."""
     teacher: Bert | None
-    """The teacher for distillation, with the same vocabulary."""
+    """The teacher of distillation, with the same vocabulary; None without distillation."""
     sentences: tuple[str, ...]
-    """Sentences with a [MASK] whose predictions are logged."""
+    """Sentences with [MASK] for the sample predictions; () if there are no sample predictions."""
     earlier_runs: dict
-    """Totals of the earlier runs that trained the weights, see `_sum_earlier_runs`."""
+    """The totals of the earlier runs that trained the initial weights, see `_sum_earlier_runs`."""
 
     @property
     def fingerprint(self) -> dict:
-        """Counts and digests of the training data and the teacher; a run continues only if they are the same."""
+        """Counts and digests of the training data and the teacher; a run is resumed only if they are unchanged."""
         facts = self.corpus.facts
         fingerprint = {
             "documents": facts["documents"],
@@ -112,14 +112,14 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
 
 
 def _choose_model_config(config: PretrainConfig) -> ModelConfig:
-    """Choose the sizes of the preset, except those that the configuration sets."""
+    """Take the sizes of the preset, except those that the configuration sets."""
     sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
     return preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
 
 
 def _replace_dropout(model: Bert, dropout: float) -> Bert:
-    """Return a model with the same weights and a different dropout rate."""
+    """Copy a model with a different dropout rate."""
     changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
     changed.load_state_dict(model.state_dict())
     return changed
@@ -138,7 +138,7 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
 
 
 def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
-    """Load the teacher for distillation, frozen, and check that it fits the corpus."""
+    """Load and freeze the teacher of distillation, and check that its vocabulary and positions suit the corpus."""
     loaded = checkpoint.load(config.teacher)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
@@ -160,7 +160,7 @@ def _compute_weights_digest(model: Bert) -> str:
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
     """Sum the steps, tokens and minutes of all runs that trained the initial weights, and list their data.
 
-    The result is empty if there were no such runs, or if their totals were not recorded.
+    The result is empty if there were no such runs, or if the checkpoint does not record their totals.
     """
     record = {} if config.from_ is None else checkpoint.read_record(config.from_)
     if any(type(record.get(name)) not in (int, float) for name in SUMMED_FIELDS):

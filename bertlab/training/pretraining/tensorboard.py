@@ -7,11 +7,11 @@ from bertlab.training.pretraining.cloze import format_predictions
 
 
 class TensorBoardLog:
-    """Writes the rows of a log as event files.
+    """Writes the rows of a log to event files.
 
     Args:
         path: the directory of the event files.
-        step: the last saved step; TensorBoard hides existing events after it. None hides all existing events.
+        step: the last saved step of the run; TensorBoard hides existing events after it. None hides all of them.
 
     Raises:
         BertlabError: the package tensorboard is not installed.
@@ -25,7 +25,7 @@ class TensorBoardLog:
         self._writer = SummaryWriter(str(path), purge_step=0 if step is None else step + 1)
 
     def write(self, row: dict) -> None:
-        """Write a row of `log.jsonl`: of a step, of an evaluation, or of sample predictions (key "watched")."""
+        """Write a row of `log.jsonl`: a step, an evaluation ("validation"), or sample predictions ("watched")."""
         step = row["step"]
         for name, value in row.items():
             if name == "watched":
