@@ -52,7 +52,9 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
 
 
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
-@pytest.mark.parametrize("name", ["strongest", "scratch", "korean", "squad", "sst2", "stsb", "wikiann_en", "nsmc"])
+@pytest.mark.parametrize(
+    "name", ["strongest", "scratch", "korean", "squad", "sst2", "stsb", "wikiann_en", "nsmc", "comve"]
+)
 def test_a_shipped_checkpoint_opens(name):
     session = bertlab.load(name)
     assert session.attention("Tea and bread.").probs_LNTT.shape[0] == session.config.num_layers
