@@ -32,7 +32,7 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
     figure.update_yaxes(
         tickvals=list(range(len(choices))), ticklabelstandoff=6,
         ticktext=[
-            f"{len(choices) - index} · {escape_markup(shorten(choice.text, 34))}"
+            f"{len(choices) - index} · {escape_markup(shorten(choice.text, 18))}"
             for index, choice in enumerate(choices)
         ],
     )  # fmt: skip

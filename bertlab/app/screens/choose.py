@@ -1,10 +1,12 @@
 """Choose: the probability of each ending of a context, and how the vector W scores the endings."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, url
-from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.tasks.multiple_choice import Choice
 from bertlab.views import choices as choice_figures
 from bertlab.views.numbers import percent, signed
 from bertlab.views.passage import escape_html
@@ -13,34 +15,44 @@ MIN_ENDINGS, MAX_ENDINGS = 2, 5
 
 frame.heading("choose")
 examples = selection.examples_for("choose")
-context = fields.text_line(st, t("choose-context"), examples.choice_context, key="context")
+left, right = st.columns(2, gap="large")
+context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
+endings_place = left.container()  # above the number of endings, which must be known first
 count = url.number(
-    st.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
+    left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
 )  # fmt: skip
 endings = [
     fields.text_line(
-        st, t("choose-ending", number=number + 1), "".join(examples.choices[number : number + 1]), key=f"ending{number}"
+        endings_place, t("choose-ending", number=number + 1), "".join(examples.choices[number : number + 1]),
+        key=f"ending{number}",
     )
     for number in range(count)
-]
-empty = [number + 1 for number, ending in enumerate(endings) if not ending.strip()]
+]  # fmt: skip
 
 
-def show_choices(checkpoint: sessions.Checkpoint) -> None:
-    """Show the probabilities of the endings, and the products that separate the best ending from another one."""
-    scores = calls.call_session(checkpoint, "choice_scores", context, endings)
+def rank(choices: Sequence[Choice]) -> list[int]:
+    """Return the indices of the choices, the most probable one first."""
+    return sorted(range(len(choices)), key=lambda number: -choices[number].probability)
+
+
+def show_probabilities(scores: calls.Expression) -> None:
+    """Show the best ending and the probabilities of all."""
     choices = scores.result.choices
-    ranking = sorted(range(count), key=lambda number: -choices[number].probability)
-    best = ranking[0]
+    best = rank(choices)[0]
     line = f"<b>{escape_html(choices[best].text)}</b> · {percent(choices[best].probability)}"
     st.html(f'<p class="say" dir="auto">{line}</p>')
     data = {name: [getattr(choice, name) for choice in choices] for name in ("text", "score", "probability")}
     plots.draw("choice-bars", choice_figures.choice_bars, scores, data=data, zoom=fields.zoom_switch(st))
     display.explain("choice_probability", "choice_score")
 
+
+def show_products(scores: calls.Expression) -> None:
+    """Show the products with the vector W that separate the best ending from another one."""
+    choices = scores.result.choices
+    best, *others = rank(choices)
     st.subheader(t("choose-vector"), anchor=False, help=t("choose-vector-help"))
-    names = {str(number): t("choose-ending", number=number + 1) for number in ranking[1:]}
+    names = {str(number): t("choose-ending", number=number + 1) for number in others}
     other = int(fields.choice(st.segmented_control, t("choose-compare", number=best + 1), names, key="rival"))
     difference = signed(choices[best].score - choices[other].score, 2)
     st.caption(t("choose-difference", first=best + 1, second=other + 1, difference=difference))
@@ -48,14 +60,19 @@ def show_choices(checkpoint: sessions.Checkpoint) -> None:
     data = {"dimension": list(range(products_CH.shape[1]))}
     data |= {f"product_{number + 1}": products_CH[number].tolist() for number in range(count)}
     plots.draw("choice-products", choice_figures.choice_products, scores, best, other, data=data, lang=language())
-    if st.button(t("open-in-attention"), icon=":material/hub:"):
-        selection.open_attention_page(checkpoint, context, choices[best].text)
 
 
 empty = [number + 1 for number, ending in enumerate(endings) if not ending.strip()]
-with st.container(key="choices"), frame.show_errors():
+scores = None
+with right.container(key="choices"), frame.show_errors():
     checkpoint = selection.open_checkpoint("choose", context, *endings)
     if empty:
         frame.note(t("choose-empty", number=empty[0]))
     else:
-        show_choices(checkpoint)
+        scores = calls.call_session(checkpoint, "choice_scores", context, endings)
+        show_probabilities(scores)
+if scores:
+    show_products(scores)
+    if st.button(t("open-in-attention"), icon=":material/hub:"):
+        choices = scores.result.choices
+        selection.open_attention_page(checkpoint, context, choices[rank(choices)[0]].text)
