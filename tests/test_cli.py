@@ -322,7 +322,7 @@ def test_hostile_texts_are_printed_safely(run, text):
         (["fill-mask", "x", "y"], "Unrecognized options: y"),
         (["fill-mask", "no mask"], "write [MASK]"),
         (["fill-mask", ""], "the text is empty"),
-        (["fill-mask", "[MASK] " * 300], "302 tokens, the model reads at most 64"),
+        (["fill-mask", "[MASK] " * 300], "302 tokens, but the model reads at most 64"),
         (["fill-mask", "[MASK]", "--top-k", "0"], "top_k is 0"),
         (["fill-mask", "[MASK]", "--checkpoint", "bare"], "no masked-token (MLM) output layer"),
         (["fill-mask", "[MASK]", "--checkpoint", "/no/such"], "/no/such"),

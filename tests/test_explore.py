@@ -242,7 +242,7 @@ LONG = "tea " * 200
         (lambda s: s.encode(""), TextError, "the text is empty"),
         (lambda s: s.encode(" \u200b\n\x00"), TextError, "the text is empty"),
         (lambda s: s.attention("tea", " "), TextError, "the second text is empty"),
-        (lambda s: s.attention(LONG), TextError, r"\d\d\d tokens, the model reads at most 64"),
+        (lambda s: s.attention(LONG), TextError, r"\d\d\d tokens, but the model reads at most 64"),
         (lambda s: s.embed(["tea", LONG]), TextError, "at most 64"),
         (lambda s: s.embed("tea"), TextError, "into a list"),
         (lambda s: s.fill_mask(["one [MASK]", "two"]), TextError, "one text at a time"),

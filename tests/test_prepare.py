@@ -405,9 +405,9 @@ def test_a_corpus_is_never_replaced_by_another(config, tmp_path):
     run(config)
     before = {path: path.stat().st_mtime_ns for path in config.out.rglob("*")}
     for changed, expected in (
-        ({"text": (str(other),)}, ["other texts"]),
-        ({"vocab_size": 95}, ["another vocabulary"]),
-        ({"tokenizer": str(tmp_path / "vocabulary"), "vocab_size": PrepareConfig.vocab_size}, ["another vocabulary"]),
+        ({"text": (str(other),)}, ["different texts"]),
+        ({"vocab_size": 95}, ["a different vocabulary"]),
+        ({"tokenizer": str(tmp_path / "vocabulary"), "vocab_size": PrepareConfig.vocab_size}, ["a different vocabulary"]),
         ({"seed": 1}, ["--seed"]),
         ({"column": "body", "stream": True}, ["--column", "--stream"]),
     ):

@@ -635,7 +635,7 @@ def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkp
     before = train.read_bytes()
     for rows, change in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
-        with pytest.raises(BertlabError, match=rf"began with other data \({change}"):
+        with pytest.raises(BertlabError, match=rf"started with different data \({change}"):
             list(finetune(replace(settings, out=tmp_path / "parts")))
     train.write_bytes(before)
     rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]
@@ -716,7 +716,7 @@ def test_a_grid_needs_validation_rows(tmp_path, tiny_checkpoint, capsys):
 def test_an_excluded_task_explains_why(tmp_path, tiny_checkpoint, capsys):
     assert main(["finetune", "wnli", "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]) == 2
     assert main(["evaluate", "wnli", "--checkpoint", str(tiny_checkpoint)]) == 2
-    assert capsys.readouterr().err.count("WNLI is excluded: the paper excludes it too") == 2
+    assert capsys.readouterr().err.count("WNLI is excluded: the BERT paper excludes it too") == 2
 
 
 def test_a_missing_network_prints_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):

@@ -13,9 +13,12 @@ classify-value-title = Predict a value
 classify-value-lead = Change a word and watch the value change.
 classify-value-words = Which words raise or lower the value
 classify-value-words-help = Each word is masked in turn. Blue with a solid line: the word raises the value. Orange with a dotted line: the word lowers the value. Effects of word combinations are not measured.
-classify-measure-words = Measure the effect of all { $count } words
-classify-log-odds-axis = decrease of the log-odds when masked
-classify-value-axis = decrease of the value when masked
+classify-measure-words = { $count ->
+        [one] Measure the effect of the word
+       *[other] Measure the effect of all { $count } words
+    }
+classify-log-odds-axis = decrease in log-odds when masked
+classify-value-axis = decrease in the value when masked
 classify-value-range = trained on values from { FORMAT($low, spec: ".4g") } to { FORMAT($high, spec: ".4g") }
 tag = Tag
 tag-title = Find names in a text
@@ -31,15 +34,33 @@ tag-all-tags = Tag probabilities of every word
 batch = Many texts at once
 batch-paste = Paste texts, one per line, or a table
 batch-paste-help = One text per line, or a table copied from a spreadsheet or CSV file, with the column names in the first line.
-batch-table = Read as a table of { $rows } rows and { $columns } columns. The first line holds the column names.
-batch-table-without-header = Every line has tabs, so this is read as a table of { $rows } rows and { $columns } columns. The first line counts as a row, because no column is named "text" or "sentence".
+batch-table = Read as a table of { $rows ->
+        [one] 1 row
+       *[other] { $rows } rows
+    } and { $columns ->
+        [one] 1 column
+       *[other] { $columns } columns
+    }. The first line contains the column names.
+batch-table-without-header = Every line has tabs, so this is read as a table of { $rows ->
+        [one] 1 row
+       *[other] { $rows } rows
+    } and { $columns ->
+        [one] 1 column
+       *[other] { $columns } columns
+    }. The first line is read as a row too, because none of its cells is the column name "text" or "sentence".
 batch-upload = Or upload a table
 batch-empty = Paste lines or a table, or upload a CSV, TSV, JSON Lines or Parquet file. Your data stays on this machine.
 batch-too-many-rows = { $count } rows are too many at once: only the first { $limit } are predicted.
-batch-empty-texts = { $count } rows have no text; the first is row { $first }. They are listed without a prediction.
+batch-empty-texts = { $count ->
+        [one] Row { $first } has no text and is listed without a prediction.
+       *[other] { $count } rows have no text; the first is row { $first }. They are listed without a prediction.
+    }
 batch-failed-rows = No prediction for { $count } of { $total } rows; see the error column.
 batch-second-text-missing = This checkpoint compares two texts: provide a table with a column for each text, and choose the column of the second text.
-batch-predict = Predict all { $count }
+batch-predict = { $count ->
+        [one] Predict
+       *[other] Predict all { $count }
+    }
 batch-text = text
 batch-predicted = prediction
 batch-predicted_entities = predicted entities

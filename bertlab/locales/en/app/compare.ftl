@@ -18,5 +18,5 @@ compare-head = One head: second minus first
 compare-different-head-counts = The two models have different numbers of layers or heads, so single heads cannot be compared. Layers can be compared.
 compare-layers = How much each layer differs
 compare-changed-tokens = Tokens that changed most
-compare-at-layer = Hidden states at
+compare-at-layer = Hidden states of
 compare-progress = Comparing …

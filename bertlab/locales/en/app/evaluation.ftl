@@ -11,7 +11,7 @@ evaluation-source-path = path
 evaluation-source-paste = paste
 evaluation-source-upload = upload
 evaluation-path = File or directory
-evaluation-path-help = A path on the machine that runs this app. CSV, TSV, JSON Lines, JSON and Parquet files are read, also if they are compressed with gzip. In a directory, the file of the chosen split is read. The link contains the path.
+evaluation-path-help = A path on the machine that runs this app. CSV, TSV, JSON Lines, JSON and Parquet files are read, even if compressed with gzip. In a directory, the file of the chosen split is read. The link contains the path.
 evaluation-split = Split of the directory
 evaluation-split-validation = validation
 evaluation-split-test = test
@@ -31,7 +31,10 @@ evaluation-format-multiple_choice = Choose a file with labelled rows. It needs c
 evaluation-format-tagging = Choose a file with labelled rows. It needs a column of words and a column of the same number of tags, as lists or separated by spaces, for example:
 evaluation-format-span = Choose a file of questions: SQuAD JSON, or a table with the columns question, context and answers (the text of each answer, and optionally its answer_start). Leave answers empty if the passage contains none. For example:
 evaluation-insert-sample = Try these rows
-evaluation-run = Evaluate { $count } rows
+evaluation-run = Evaluate { $count ->
+        [one] 1 row
+       *[other] { $count } rows
+    }
 evaluation-progress = { FORMAT($share, spec: ".0%") } evaluated
 evaluation-upload-not-in-link = The link does not contain an uploaded file.
 evaluation-coverage-all = Computed on all { $total } rows.
@@ -47,7 +50,7 @@ evaluation-invalid-rows-all = All { $count } invalid rows and their errors
 evaluation-invalid-rows-first = The first { $shown } of { $count } invalid rows and their errors
 evaluation-confusion = Confusion matrix
 evaluation-confusion-lead = Rows are labels, columns are predictions. Click a cell, or choose it below, to see its examples.
-evaluation-confusion-entities-lead = Entities are counted as a whole, by type. Rows are labels, columns are predictions. An entity with a wrong boundary counts as a false negative and as a false positive. Click a cell, or choose it below, to see its sentences.
+evaluation-confusion-entities-lead = Each entity counts once, however many words it has, and is listed by type. Rows are labels, columns are predictions. An entity with a wrong boundary counts as a false negative and as a false positive. Click a cell, or choose it below, to see its sentences.
 evaluation-groups = Results by type of question
 evaluation-group-by = Group by
 evaluation-group-by-question = question word
@@ -64,5 +67,11 @@ evaluation-confusion-cell = label: { $label } · prediction: { $prediction } ({ 
 evaluation-hardest = Hardest examples
 evaluation-selected = Selected examples
 evaluation-hardest-count = { $shown } of { $count }, hardest first.
-evaluation-hardest-count-all = All { $count }, hardest first.
-evaluation-download = Download all { $count } as CSV
+evaluation-hardest-count-all = { $count ->
+        [one] One example.
+       *[other] All { $count }, hardest first.
+    }
+evaluation-download = { $count ->
+        [one] Download as CSV
+       *[other] Download all { $count } as CSV
+    }

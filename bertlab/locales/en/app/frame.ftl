@@ -2,12 +2,18 @@ checkpoint = Checkpoint
 checkpoint-help = Choose one, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits it.
 checkpoint-not-used-here = This page has its own choice of checkpoint. The choice in the sidebar applies to the other pages.
 checkpoint-still-in-use = Still in use:
-checkpoint-size = { $layers } layers × { $heads } heads · hidden size { $hidden }
+checkpoint-size = { $layers ->
+        [one] 1 layer
+       *[other] { $layers } layers
+    } × { $heads ->
+        [one] 1 head
+       *[other] { $heads } heads
+    } · hidden size { $hidden }
 checkpoint-none-installed = No checkpoints are installed. Type a directory or a Hugging Face id in the sidebar.
 checkpoint-missing-for-page = No installed checkpoint fits this page. The command below trains one. Then enter its output directory under Checkpoint in the sidebar.
 language = Language
 undo = Undo
-undo-help = Undoes the last change on this page: a text, a choice, a masked word, the checkpoint.
+undo-help = Undoes the last change on this page, whether to a text, a choice, a masked word or the checkpoint.
 undo-nothing = There is nothing to undo on this page.
 text-too-long-for-link = This text is too long for a link: a copied address will not contain it.
 no-column = none

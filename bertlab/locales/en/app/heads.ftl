@@ -60,7 +60,7 @@ heads-row-now = current
 heads-row-new = new
 heads-row-scaled = The new weights are scaled to sum to 1.
 heads-row-empty = At least one token needs a weight above 0.
-heads-patch-lead = Replace a hidden state of this text by a hidden state of another sentence.
+heads-patch-lead = Replace a hidden state of this text with one from another sentence.
 heads-patch-other = Other sentence
 heads-patch-from = From
 heads-patch-to = Into
@@ -68,6 +68,9 @@ heads-patch-all-positions = All positions
 heads-patch-help = “All positions” needs two texts with the same number of tokens.
 heads-export-lead = Remove the switched-off heads from the weights. The new checkpoint is smaller and makes the predictions shown here.
 heads-export-no-heads = Switch off some heads first.
-heads-export-heads-only = Only the heads that are off are exported. Edited attention and patched hidden states apply to this text only.
-heads-export-size = { $heads } heads hold { $share } of all weights. The token embeddings hold { $vocabulary }.
-heads-export-compatibility = bertlab and transformers 4 open the result. transformers 5 ignores `pruned_heads`: add `--zeroed`, which sets the weights of the heads to zero and keeps the size.
+heads-export-heads-only = The export only removes the heads that are off. Edited attention and patched hidden states apply to this text only.
+heads-export-size = { $heads ->
+        [one] One head contains
+       *[other] { $heads } heads contain
+    } { $share } of all weights. The token embeddings contain { $vocabulary }.
+heads-export-compatibility = The exported checkpoint opens with bertlab and transformers 4. For transformers 5, add `--zeroed` to the command: it sets the weights of these heads to zero instead of removing them, so the checkpoint does not get smaller.

@@ -1,4 +1,10 @@
-checkpoint-replaced = { $chosen } has no task head for this page, so { $used } is used here. Other pages still use your choice.
-checkpoint-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result. Of { $tokens } tokens, { $letters } are single letters and { $unknown } are [UNK] (unknown).
+checkpoint-replaced = { $chosen } has no output layer for this page, so { $used } is used here. Other pages still use your choice.
+checkpoint-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result. Of { $tokens } tokens, { $letters ->
+        [one] 1 is a single letter
+       *[other] { $letters } are single letters
+    } and { $unknown ->
+        [one] 1 is
+       *[other] { $unknown } are
+    } [UNK] (unknown).
 language-name-en = English
 language-name-ko = Korean

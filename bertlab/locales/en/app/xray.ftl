@@ -4,7 +4,7 @@ xray-lead = Every token of the passage has a start score and an end score. Move 
 start-xray = See the scores behind an answer and move its threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } the answer is:
 xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } the result is “no answer”.
-xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }: the no-answer score { FORMAT($no_answer, spec: ".2f") } minus the score of the best span { FORMAT($best, spec: ".2f") }.
+xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }, which is the no-answer score ({ FORMAT($no_answer, spec: ".2f") }) minus the score of the best span ({ FORMAT($best, spec: ".2f") }).
 xray-spans = Candidate answers
 xray-candidate-count = Candidates shown
 xray-spans-lead = Each line is a candidate answer, labelled with its rank and score. Overlapping candidates are drawn one below the other.
@@ -22,6 +22,6 @@ xray-direction = Direction
 xray-direction-question = question → answer
 xray-direction-answer = answer → question
 xray-candidate = Candidate
-xray-head-share = Layer { $layer }, head { $head }: { FORMAT($share, spec: ".1%") } of the attention, { FORMAT($ratio, spec: ".1f") } times as much as uniform attention.
+xray-head-share = Layer { $layer }, head { $head }: on average, { FORMAT($share, spec: ".1%") } of the attention goes in this direction, { FORMAT($ratio, spec: ".1f") } times as much as with uniform attention.
 xray-open-head-in-attention = Open this head in Attention
 xray-no-possible-start = No token of this passage can start an answer.

@@ -1,7 +1,7 @@
 labelled-rows-not-found = there is no file or directory { $path }: check the path
 run-not-found = there is no training run in { $path }: type the directory that `bertlab pretrain` wrote with --out
-path-not-allowed = { $path } cannot be opened: this app opens the shipped files, its run directory, and directories that its owner allowed with --allow
-checkpoint-not-allowed = { $name } cannot be opened: this app opens the shipped checkpoints, its run directory, and what its owner allowed with --allow or --allow-hub
+path-not-allowed = { $path } cannot be opened: this app opens only the shipped files, its run directory, and directories that its owner allowed with --allow
+checkpoint-not-allowed = { $name } cannot be opened: this app opens only the shipped checkpoints, its run directory, and what its owner allowed with --allow or --allow-hub
 unexpected-error-on-page = an unexpected error occurred, which is a bug in bertlab: the owner of this app can find the details in the error log under id { $id }
 evaluation-stopped-at-invalid-row = { $error } (switch on “Skip invalid rows” to leave out such rows)
 

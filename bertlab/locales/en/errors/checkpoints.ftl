@@ -7,7 +7,7 @@ checkpoint-name-mistyped = there is no checkpoint { $name } here, and the hub di
 run-not-finished = the run in { $path } has not finished and has no checkpoint yet: run its command again to continue it
 hub-model-gated = access to { $name } is restricted: log in to the hub and accept the terms on the page of the model
 hub-model-not-found = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and no public model of that name on the hub
-hub-name-invalid = there is no directory { $name }, and this cannot be the id of a hub model
+hub-name-invalid = there is no directory { $name }, and this is not a valid id of a hub model
 hub-unreachable = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and the hub cannot be reached
 hub-download-failed = { $name } could not be downloaded from the hub: { $reason }
 hub-weights-too-large = the weights of { $name } are { $size } GB, more than the limit of { $limit } GB: check the name, or raise { $variable } (in GB)
@@ -25,12 +25,15 @@ config-value-invalid = { $path } has { $name } = { $value }, which no BERT can h
 config-architectures-invalid = { $path } is damaged: architectures is not a list of names
 weights-damaged = { $path } is damaged: { $reason }
 weights-more-than-tensors = { $path } is damaged, or contains Python objects other than tensors, which bertlab does not load
-weights-compressed = { $path } is compressed, which torch.save never does; bertlab does not decompress it
+weights-compressed = { $path } is compressed, but torch.save does not compress weights, and bertlab does not decompress such files
 weights-no-table = { $path } is not a dictionary of named tensors
 weights-tensor-not-stored = { $path } does not contain the values of tensor { $tensor }
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
 weights-not-finite = the weights in { $path } contain NaN or infinity in { $tensor }
-weights-layer-count = config.json describes { $layers } layers, but the weights contain { $stored }
+weights-layer-count = config.json describes { $layers ->
+        [one] 1 layer
+       *[other] { $layers } layers
+    }, but the weights contain { $stored }
 weights-classifier-shape = classifier.weight has the shape { $shape }, but a classifier needs a row per label
 weights-tensor-missing = the weights have no tensor { $tensor }, which should have the shape { $shape }
 weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json requires { $expected }
@@ -51,7 +54,7 @@ weights-overflow = { $tensor } contains values that are not finite in { $dtype }
 average-architectures-differ = cannot average checkpoints with different architectures: they differ in { $fields }
 average-heads-differ = cannot average checkpoints with different output layers: one has { $heads }, the other { $other_heads }
 average-vocabularies-differ = cannot average checkpoints with different vocabularies
-prune-layer-empty = layer { $layer } would have no head left: prune fewer heads, or keep pruned heads as zeros with --zeroed
+prune-layer-empty = layer { $layer } would have no head left: prune fewer heads, or use --zeroed, which sets the weights of the heads to zero instead of removing them
 
 # runs
 run-log-not-readable = cannot read the log { $path }: { $reason }

@@ -18,5 +18,5 @@ unexpected-error-without-log = an unexpected error occurred, which is a bug in b
 # export
 export-no-directory = name the directory for the copy
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
-export-share-without-average = --share is the weight of another checkpoint: name that checkpoint with --average
+export-share-without-average = --share sets how much another checkpoint counts in the average: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace

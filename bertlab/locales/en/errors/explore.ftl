@@ -22,7 +22,7 @@ window-without-characters = window { $window } does not contain the characters {
 ## Comparisons and snapshots
 
 compare-nothing-shared = the two inputs have no token in common except [CLS] and [SEP], so there is nothing to compare
-timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads the time machine shows at most { $limit }
+timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads, the time machine shows at most { $limit } tokens
 snapshots-vocabularies-differ = { $first } and { $second } have different vocabularies, so they are not snapshots of one run
 snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run
 too-few-choices = give at least two continuations to choose from

@@ -2,7 +2,7 @@
 
 position-out-of-range = there is no position { $position }: positions are counted from 0 to { $last }
 head-scale-shape = head_scale_LBN has the shape { $shape }; this model needs { $expected }
-head-scale-rows = head_scale_LBN has { $rows } rows; the batch has { $expected }
+head-scale-rows = head_scale_LBN needs one row for each of the { $expected } texts of the batch, but has { $rows }
 attention-row-shape = the row of attention has the shape { $shape }; its last dimension must be { $expected }, the number of tokens
 hidden-state-shape = the hidden state has the shape { $shape }; its last dimension must be { $expected }, the hidden size
 

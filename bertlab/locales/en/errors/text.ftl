@@ -1,5 +1,5 @@
 text-empty = the text is empty: type some words
-text-too-long = the text has { $tokens } tokens, the model reads at most { $limit }: shorten it
+text-too-long = the text has { $tokens } tokens, but the model reads at most { $limit }: shorten it
 invalid-row = { $source } row { FORMAT($row, spec: ",") }: { $reason }
 invalid-row-with-id = { $source } row { FORMAT($row, spec: ",") } (id { $id }): { $reason }
 invalid-row-stops = { $error } (use --invalid skip to leave out invalid rows)
@@ -25,7 +25,7 @@ vocab-cased = { $path } has tokens with capitals, such as { $token }, which an u
 vocab-syllables-split = { $path } has tokens such as { $token }, which an uncased tokenizer splits when it strips accents: read it as cased
 vocab-no-text = there is no text to train a vocabulary on
 vocab-accents-split-syllables = an uncased vocabulary strips accents, which splits Hangul syllables: use a cased one (--cased)
-vocab-size-too-small = a vocabulary of { $size } tokens is too small: the alphabet of this text alone needs { $smallest }
+vocab-size-too-small = a vocabulary size of { $size } is too small: the alphabet of this text alone needs { $smallest } tokens
 row-without-column = has no column "{ $column }"; its columns are { $columns }: name the column of the text with --column
 row-value-not-text = has a value of type { $type } instead of text in column "{ $column }"
 row-without-id = has no id in column "{ $column }"
@@ -36,9 +36,18 @@ row-integer-too-long = has an integer with too many digits
 row-not-an-object = is not a JSON object but { $type }
 row-column-name-invalid = has a column name that is not valid Unicode
 row-not-decodable = is not valid { $encoding }: byte { $byte } is { $value }
-row-field-count = has { $fields } fields, but the table has { $columns } columns
+row-field-count = has { $fields ->
+        [one] 1 field
+       *[other] { $fields } fields
+    }, but the table has { $columns ->
+        [one] 1 column
+       *[other] { $columns } columns
+    }
 row-table-damaged = cannot be split into fields: { $reason }
-row-table-damaged-lines = cannot be split into fields: { $reason }; the { $lines } lines after it cannot be read either
+row-table-damaged-lines = cannot be split into fields: { $reason }; the { $lines ->
+        [one] line
+       *[other] { $lines } lines
+    } after it cannot be read either
 row-too-long = is longer than { $megabytes } MB
 row-value-unreadable = has a value in column "{ $column }" that cannot be read: { $reason }
 rows-after-unreadable = this row and the rows after it cannot be read: { $reason }
@@ -79,17 +88,20 @@ corpus-column-not-found = { $path } has no column "{ $column }"; its columns are
 corpus-column-not-text = { $path } has values of type { $type } instead of text in column "{ $column }": name the column of the text with --column
 sources-without-text = { $sources } has no text
 sources-without-valid-text = { $sources } has no text that can be used: { $first }
-corpus-weights-invalid = { $sources } sources need { $sources } weights, each at least 0 and less than 100, and not all 0; given: { $weights }
-corpus-differs = { $path } contains a corpus with other settings ({ $changes }): name another --out, or remove it
-corpus-change-sources = other texts
-corpus-change-files = files that have changed since then
-corpus-change-vocabulary = another vocabulary
+corpus-weights-invalid = the weights must be { $sources ->
+        [one] 1 number
+       *[other] { $sources } numbers, one for each source
+    }, at least 0 and less than 100, and not all 0; given: { $weights }
+corpus-differs = { $path } contains a corpus with different settings ({ $changes }): choose another --out, or remove this directory
+corpus-change-sources = different texts
+corpus-change-files = files that have changed since the corpus was prepared
+corpus-change-vocabulary = a different vocabulary
 corpus-not-found = { $path } is not a prepared corpus: make one with bertlab prepare
 corpus-facts-damaged = { $path } is damaged: remove { $directory } and prepare it again
 corpus-rows-missing = { $path } is damaged: its rows are missing; prepare it again
 corpus-rows-damaged = { $path } is damaged: { $reason }; prepare it again
 corpus-checksum-differs = { $path } is damaged: its rows have changed since they were written; prepare it again
-corpus-vocabulary-differs = { $path } was tokenised with another vocabulary than { $owner }: prepare it again with --tokenizer { $owner }
-corpus-token-unknown = the corpus has a token id of { $id }, but the vocabulary has { $size } tokens: prepare it again
+corpus-vocabulary-differs = { $path } was tokenised with a different vocabulary from { $owner }: prepare it again with --tokenizer { $owner }
+corpus-token-unknown = the corpus contains the token id { $id }, but the vocabulary has only { $size } tokens: prepare it again
 corpus-without-pairs = no document of the corpus has two sentences or more, so no sentence pair can be made
 worker-killed = a worker process was killed, perhaps for lack of memory: try fewer --workers

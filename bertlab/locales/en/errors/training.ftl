@@ -2,7 +2,10 @@
 device-unknown = there is no device { $name }: use cpu or cuda
 device-not-supported = bertlab does not run on { $name }: use cpu or cuda
 cuda-not-available = no CUDA device is available: use --device cpu
-cuda-device-not-found = there is no { $name }: this machine has { $count } GPUs, counted from 0
+cuda-device-not-found = there is no { $name }: this machine has { $count ->
+        [one] 1 GPU, number 0
+       *[other] { $count } GPUs, numbered from 0
+    }
 cuda-device-missing = process { $rank } has no GPU of its own, because this machine has only { $count }: start fewer processes
 training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the last saved state is unchanged
 
@@ -25,28 +28,28 @@ run-saved-step = the state of step { $step } is saved
 
 # the run directory
 run-state-not-written = the run's state cannot be written to { $path }: { $reason }
-run-state-damaged = { $path } is not the state of this run: { $reason }
+run-state-damaged = { $path } does not contain the saved state of this run: { $reason }
 run-settings-damaged = { $path } is damaged and contains no settings: remove { $directory } to start again
-run-settings-differ = { $directory } contains a run with other settings ({ $differences }): choose another --out, or use the same settings
-run-settings-differ-finished = { $directory } contains a run with other settings ({ $differences }): choose another --out, or use the same settings, or continue from its result with --from { $directory }
-run-settings-differ-unsaved = { $directory } contains a run with other settings ({ $differences }): choose another --out, or use the same settings, or remove the directory, because the run ended before its first save
+run-settings-differ = { $directory } contains a run with different settings ({ $differences }): choose another --out, or use the same settings
+run-settings-differ-finished = { $directory } contains a run with different settings ({ $differences }): choose another --out, or use the same settings, or continue from its result with --from { $directory }
+run-settings-differ-unsaved = { $directory } contains a run with different settings ({ $differences }): choose another --out, or use the same settings, or remove the directory, because the run ended before its first save
 run-setting-difference = { $flag } was { $before }, now { $now }
 run-setting-unset = unset
-run-data-differs = the run in { $directory } began with other data ({ $differences }): choose another --out
+run-data-differs = the run in { $directory } started with different data ({ $differences }): choose another --out
 run-data-difference = { $name } { $before }, now { $now }
 
 # settings of pre-training
-optimizer-unknown = there is no optimiser { $name }: --optim.name is one of { $names }
+optimizer-unknown = there is no optimiser { $name }: choose one of { $names } with --optim.name
 mask-shares-too-large = --mask-share and --random-share must not add up to more than 1
 new-vocabulary-without-from = --new-vocabulary keeps the encoder of a checkpoint: name the checkpoint with --from
 from-with-random-init-flags = --from continues a model with its own size and weights: leave out { $flags }
-teacher-share-without-teacher = --teacher-share is the weight of the loss against a teacher: name a teacher with --teacher
+teacher-share-without-teacher = --teacher-share is the weight of the teacher's loss term: name a teacher with --teacher
 teacher-of-left-to-right = a teacher predicts masked tokens, which a left-to-right model does not have: leave out --teacher or --left-to-right
-teacher-vocabulary-differs = { $teacher } has another vocabulary than { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
+teacher-vocabulary-differs = { $teacher } has a different vocabulary from { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
 final-max-tokens-too-few = --final-max-tokens is { $value }: it must be more than --max-tokens
 pairs-too-long = pairs of { $tokens } tokens are too long: this model has { $positions } positions
 pairs-too-long-for-teacher = pairs of { $tokens } tokens are too long for the teacher: it has { $positions } positions
-from-vocabulary-differs = { $corpus } was tokenised with another vocabulary than { $checkpoint }: prepare it again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
+from-vocabulary-differs = { $corpus } was tokenised with a different vocabulary from { $checkpoint }: prepare it again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
 left-to-right-with-sentence-pair = a left-to-right model cannot learn a sentence-pair objective, because [CLS] attends to no other token: add --pair-objective none
 corpus-without-characters = the corpus has no characters, so there are no bits per character: prepare it again from other text
 tensorboard-not-installed = --tensorboard needs the package tensorboard: pip install tensorboard
@@ -56,26 +59,29 @@ tokenizer-flags-unused = --tokenizer uses a vocabulary that is already trained: 
 
 # export-run
 run-directory-invalid = { $path } is not a run: it has neither log.jsonl nor snapshots
-run-file-outside = { $path } is a link to a file outside of the run { $run }: replace it by the file itself
+run-file-outside = { $path } is a link to a file outside the run { $run }: replace it with the file itself
 export-target-exists = { $path } exists already: choose another --out, or remove it first
 export-rows-too-few = --rows and --snapshots must be at least 2
 sentence-without-mask = there is no [MASK] in "{ $text }": write [MASK] in place of a word
 sentence-too-long = "{ $text }" has { $tokens } tokens, but this model has { $positions } positions: shorten it
-evaluate-needs-one-source = name either a --checkpoint to predict with or a file of --predictions to score
-evaluate-pretraining-needs-corpus = to evaluate pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`
+evaluate-needs-one-source = give either --checkpoint, to make predictions, or --predictions, a file of predictions to score
+evaluate-pretraining-needs-corpus = to evaluate pre-training, give --checkpoint, and give --data with a corpus made by `bertlab prepare`
 evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
 record-needs-checkpoint = --record writes into a checkpoint: name one with --checkpoint
 record-needs-own-checkpoint = { $checkpoint } was not made by bertlab, so it has no bertlab.json for --record
 record-needs-labels = these rows have no labels, so there is no result for --record
-finetune-rows-held-out = no validation rows were given: { FORMAT($held_out, spec: ",") } of the { FORMAT($rows, spec: ",") } training rows are held out for evaluation (--hold-out)
+finetune-rows-held-out = no validation rows were given: { FORMAT($held_out, spec: ",") } of the { FORMAT($rows, spec: ",") } training rows { $held_out ->
+        [one] is
+       *[other] are
+    } held out for evaluation (--hold-out)
 search-under-torchrun = the runs of a hyperparameter search (--grid) are trained one after the other: start it without torchrun
 search-without-held-out-rows = a hyperparameter search (--grid) compares its runs on held-out rows: name some with --validation
-search-other-metric = the runs in { $directory } were compared by another metric than { $metric }: choose another --out
-reproduce-row-unknown = { $table } has no row { $name }: use { $names }
-reproduce-column-unknown = { $table } has no column { $name }: use { $names }
-reproduce-needs-corpus = { $table } pre-trains its models: name a corpus made by `bertlab prepare` with --corpus
+search-other-metric = the runs in { $directory } were compared by a different metric from { $metric }: choose another --out
+reproduce-row-unknown = { $table } has no row { $name }: use one of { $names }
+reproduce-column-unknown = { $table } has no column { $name }: use one of { $names }
+reproduce-needs-corpus = to reproduce { $table }, bertlab pre-trains models: give --corpus with a corpus made by `bertlab prepare`
 reproduce-perplexity-needs-validation = perplexity is measured on held-out text: name a prepared corpus with --validation
 reproduce-data-not-found = there is no directory { $directory }: --data must contain a directory for each task
 reproduce-task-not-found = { $directory } has no directory { $task }, which should contain the rows of that task
-reproduce-other-settings = { $directory } contains a table with another { $changed }: choose another --out, or use the same settings
+reproduce-other-settings = { $directory } contains a table made with different settings ({ $changed }): choose another --out, or use the same settings

@@ -1,6 +1,6 @@
 metric-accuracy = accuracy
 metric-f1 = F1
-metric-f1_from_3 = F1, values from 3 up as positive
+metric-f1_from_3 = F1 (labels of 3 or more count as positive)
 metric-matthews = Matthews correlation × 100
 metric-pearson = Pearson correlation × 100
 metric-spearman = Spearman correlation × 100

@@ -13,7 +13,10 @@ classify-value-title = 값 예측
 classify-value-lead = 단어를 바꾸면서 값이 어떻게 달라지는지 보세요.
 classify-value-words = 어떤 단어가 값을 올리고 내리나요?
 classify-value-words-help = 단어를 하나씩 가려 봐요. 파란색 실선: 값을 올리는 단어예요. 주황색 점선: 값을 내리는 단어예요. 여러 단어가 함께 내는 효과는 측정하지 않아요.
-classify-measure-words = 단어 { $count }개의 효과 모두 측정하기
+classify-measure-words = { $count ->
+        [1] 단어의 효과 측정하기
+       *[other] 전체 단어 { $count }개의 효과 측정하기
+    }
 classify-log-odds-axis = 가렸을 때 로그 오즈 감소량
 classify-value-axis = 가렸을 때 값의 감소량
 classify-value-range = { FORMAT($low, spec: ".4g") }~{ FORMAT($high, spec: ".4g") } 범위의 값으로 학습했어요
@@ -36,10 +39,16 @@ batch-table-without-header = 줄마다 탭이 있어서 { $rows }행 { $columns 
 batch-upload = 또는 표 파일 올리기
 batch-empty = 텍스트나 표를 붙여 넣거나 CSV, TSV, JSON Lines, Parquet 파일을 올리세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요.
 batch-too-many-rows = { $count }행은 한 번에 예측하기에 너무 많아서 앞의 { $limit }행만 예측해요.
-batch-empty-texts = 텍스트가 없는 행이 { $count }개 있어요. 그중 첫 번째는 { $first }행이에요. 이런 행은 예측 없이 표에 남아요.
+batch-empty-texts = { $count ->
+        [1] { $first }행에는 텍스트가 없어서 예측 없이 표에 남아요.
+       *[other] 텍스트가 없는 행이 { $count }개 있어요. 그중 첫 번째는 { $first }행이에요. 이런 행은 예측 없이 표에 남아요.
+    }
 batch-failed-rows = { $total }행 중 { $count }행은 예측하지 못했어요. 이유는 오류 열을 보세요.
 batch-second-text-missing = 이 체크포인트는 두 텍스트를 비교해요. 텍스트마다 열이 따로 있는 표를 넣고 두 번째 텍스트의 열을 고르세요.
-batch-predict = { $count }개 모두 예측하기
+batch-predict = { $count ->
+        [1] 예측하기
+       *[other] 전체 { $count }개 예측하기
+    }
 batch-text = 텍스트
 batch-predicted = 예측
 batch-predicted_entities = 예측한 개체명

@@ -32,7 +32,7 @@ evaluation-format-tagging = 레이블이 있는 데이터 파일을 고르세요
 evaluation-format-span = 질문 파일을 고르세요. SQuAD 형식의 JSON이거나 question, context, answers 열이 있는 표여야 해요. answers에는 답의 텍스트를 넣고 위치(answer_start)는 생략할 수 있어요. 지문에 답이 없으면 비워 두세요. 예:
 evaluation-insert-sample = 이 데이터로 해 보기
 evaluation-run = { $count }행 평가하기
-evaluation-progress = { FORMAT($share, spec: ".0%") } 평가함
+evaluation-progress = { FORMAT($share, spec: ".0%") } 평가했어요
 evaluation-upload-not-in-link = 올린 파일은 링크에 담기지 않아요.
 evaluation-coverage-all = { $total }행을 모두 평가했어요.
 evaluation-coverage-all-valid = 올바른 { $total }행을 모두 평가했어요. 제외한 잘못된 행: { $invalid }개.
@@ -40,20 +40,20 @@ evaluation-coverage-single = 한 행만 평가했으므로 믿을 만한 결과�
 evaluation-coverage-single-valid = 올바른 행 하나만 평가했으므로 믿을 만한 결과가 아니에요. 제외한 잘못된 행: { $invalid }개.
 evaluation-coverage-sample = { $total }행 중 일정한 간격으로 고른 { $count }행을 평가했어요.
 evaluation-coverage-sample-valid = 올바른 { $total }행 중 일정한 간격으로 고른 { $count }행을 평가했어요. 제외한 잘못된 행: { $invalid }개.
-evaluation-majority = 항상 가장 흔한 레이블로 예측하면 정확도가 { FORMAT($share, spec: ".1%") }예요.
+evaluation-majority = 항상 가장 흔한 레이블로만 예측해도 정확도가 { FORMAT($share, spec: ".1%") }예요.
 evaluation-invalid-rows = 잘못된 행 { $count }개를 제외했어요. 첫 번째: { $first }
 evaluation-invalid-row = 잘못된 행 하나를 제외했어요. { $first }
 evaluation-invalid-rows-all = 잘못된 행 { $count }개의 오류
 evaluation-invalid-rows-first = 잘못된 행 { $count }개 중 처음 { $shown }개의 오류
 evaluation-confusion = 혼동 행렬
 evaluation-confusion-lead = 행은 정답 레이블, 열은 모델의 예측이에요. 칸을 누르거나 아래에서 고르면 해당하는 예가 보여요.
-evaluation-confusion-entities-lead = 토큰이 아니라 개체명 하나를 한 개로 세고 유형별로 나눠요. 행은 정답 레이블, 열은 모델의 예측이에요. 경계가 틀린 개체명은 놓친 개체명으로도, 잘못 찾은 개체명으로도 집계해요. 칸을 누르거나 아래에서 고르면 해당하는 문장이 보여요.
+evaluation-confusion-entities-lead = 토큰 단위가 아니라 개체명 단위로, 유형별로 집계해요. 행은 정답 레이블, 열은 모델의 예측이에요. 경계가 틀린 개체명은 놓친 개체명으로도, 잘못 찾은 개체명으로도 집계해요. 칸을 누르거나 아래에서 고르면 해당하는 문장이 보여요.
 evaluation-groups = 질문 유형별 결과
 evaluation-group-by = 묶는 기준
 evaluation-group-by-question = 의문사
 evaluation-group-by-length = 정답의 단어 수
 evaluation-values = 정답과 예측
-evaluation-values-lead = 점 하나가 한 행이에요. 점선 위의 점은 정답과 예측이 같아요. 점을 누르면 그 행이 보여요.
+evaluation-values-lead = 점 하나가 한 행이에요. 점선에 놓인 점은 정답과 예측이 같아요. 점을 누르면 그 행이 보여요.
 evaluation-label = 정답
 evaluation-prediction = 예측
 evaluation-probability = 정답의 확률
@@ -63,6 +63,12 @@ evaluation-show-all = 모두(어려운 순서)
 evaluation-confusion-cell = 정답: { $label } · 예측: { $prediction } ({ $count })
 evaluation-hardest = 가장 어려운 예
 evaluation-selected = 선택한 예
-evaluation-hardest-count = { $count }개 중 어려운 순서로 { $shown }개예요.
-evaluation-hardest-count-all = { $count }개 모두, 어려운 순서예요.
-evaluation-download = { $count }개 모두 CSV로 내려받기
+evaluation-hardest-count = { $count }개 중 { $shown }개를 어려운 순서로 보여 줘요.
+evaluation-hardest-count-all = { $count ->
+        [1] 예가 하나예요.
+       *[other] { $count }개를 모두 어려운 순서로 보여 줘요.
+    }
+evaluation-download = { $count ->
+        [1] CSV로 내려받기
+       *[other] 전체 { $count }개 CSV로 내려받기
+    }

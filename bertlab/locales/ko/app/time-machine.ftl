@@ -1,9 +1,9 @@
 time-machine = 타임머신
 time-machine-title = 타임머신: BERT가 학습하는 과정
-time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 차례로 보세요. 무작위 가중치에서 학습을 마친 모델까지 어텐션, 빈칸, 다음 문장 예측이 어떻게 달라지는지 보여요.
+time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 차례로 보세요. 무작위 가중치에서 학습을 마친 모델까지 어텐션, 빈칸 예측, 다음 문장 예측이 어떻게 달라지는지 보여요.
 start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단계별로 봐요.
 run = 학습 기록
 run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.
-run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하거나, 텍스트 파일이나 텍스트 파일이 든 폴더(CORPUS)를 넣어 아래 명령으로 학습을 시작하세요.
+run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하세요. 새로 학습하려면 아래 명령의 CORPUS 자리에 텍스트 파일이나 그런 파일이 든 폴더를 적어 실행하세요.
 time-machine-sentence-a = 문장 A (예측할 단어는 [MASK])
-time-machine-progress = 스냅샷 { $total }개 중 { $done }번째 계산 중
+time-machine-progress = 스냅샷을 계산하고 있어요: { $total }개 중 { $done }개 완료 …

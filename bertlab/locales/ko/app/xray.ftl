@@ -22,6 +22,6 @@ xray-direction = 방향
 xray-direction-question = 질문 → 답
 xray-direction-answer = 답 → 질문
 xray-candidate = 답 후보
-xray-head-share = { $layer }번 레이어 · { $head }번 헤드: 어텐션의 { FORMAT($share, spec: ".1%") }이고, 균등한 어텐션의 { FORMAT($ratio, spec: ".1f") }배예요.
+xray-head-share = { $layer }번 레이어 · { $head }번 헤드: 평균적으로 어텐션의 { FORMAT($share, spec: ".1%") }가 이 방향으로 가요. 어텐션이 균등할 때의 { FORMAT($ratio, spec: ".1f") }배예요.
 xray-open-head-in-attention = 이 헤드를 어텐션 페이지에서 열기
 xray-no-possible-start = 이 지문에는 답이 시작될 수 있는 토큰이 없어요.

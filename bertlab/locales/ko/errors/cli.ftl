@@ -18,5 +18,5 @@ unexpected-error-without-log = 예상하지 못한 오류가 났어요(bertlab�
 # export
 export-no-directory = 저장할 폴더를 지정해 주세요.
 export-prune-and-average = --prune과 --average는 함께 쓸 수 없어요. 평균을 먼저 저장한 다음 가지치기하세요.
-export-share-without-average = --share는 다른 체크포인트의 비율이에요. --average로 그 체크포인트를 지정하세요.
+export-share-without-average = --share는 평균을 낼 때 상대 체크포인트에 주는 비중이에요. 상대 체크포인트를 --average로 지정하세요.
 export-checkpoint-exists = { $path }: 이미 체크포인트가 있어요. 다른 폴더를 고르거나 --replace를 붙이세요.

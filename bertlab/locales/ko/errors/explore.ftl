@@ -1,6 +1,6 @@
 ## 개입
 
-intervention-unreadable = '{ $part }'은(는) 개입으로 읽을 수 없어요. 0.3이라고 적으면 0번 레이어의 3번 헤드, 4라고 적으면 4번 레이어 전체예요.
+intervention-unreadable = 변경 '{ $part }'은(는) 어느 헤드나 레이어인지 알 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
 heads-unreadable = '{ $text }'은(는) 헤드 목록이 아니에요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 0보다 큰 가중치가 적어도 한 위치에 있어야 해요.
 patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.

@@ -1,8 +1,8 @@
 ## 개입
 
 position-out-of-range = { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
-head-scale-shape = head_scale_LBN의 모양이 { $shape }인데, 이 모델에는 { $expected }이어야 해요.
-head-scale-rows = head_scale_LBN은 { $rows }행인데 배치는 { $expected }행이에요.
+head-scale-shape = head_scale_LBN의 모양이 { $shape }인데, 이 모델에서는 { $expected }이어야 해요.
+head-scale-rows = head_scale_LBN에는 배치의 텍스트마다 한 행씩 { $expected }행이 있어야 하는데 { $rows }행이 있어요.
 attention-row-shape = 어텐션 행의 모양이 { $shape }인데, 마지막 차원은 토큰 수인 { $expected }이어야 해요.
 hidden-state-shape = 은닉 상태의 모양이 { $shape }인데, 마지막 차원은 은닉 차원인 { $expected }이어야 해요.
 
@@ -20,10 +20,10 @@ head-choose = 선다형
 head-tag = 태깅
 head-remedy-pretrain = `bertlab pretrain --from ...`으로 이어서 사전 학습하면 생겨요.
 # the Korean task of the same type stands in for an English one
-head-remedy-finetune = `bertlab finetune { $task ->
+head-remedy-finetune = 예를 들어 `bertlab finetune { $task ->
         [sst2] nsmc
         [squad] korquad
         [stsb] klue_sts
         [conll2003] klue_ner
        *[other] { $task }
-    } --from ...` 같은 태스크로 파인튜닝하면 생겨요.
+    } --from ...`으로 파인튜닝하면 생겨요.

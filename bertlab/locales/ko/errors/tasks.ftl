@@ -22,18 +22,21 @@ number-below-one = { $name } 값이 { $value }인데, 1 이상이어야 해요.
 one-label-only = { $name }에 레이블이 한 가지({ $label })뿐이에요. 학습하려면 레이블이 두 가지 이상 있어야 해요.
 rows-not-found = { $path } 파일이 없어요.
 training-rows-without-labels = { $name }에 학습할 레이블이 없어요.
-no-usable-row = { $name }의 { $count }개 행 가운데 쓸 수 있는 행이 없어요.
+no-usable-row = { $count ->
+        [1] { $name }의 유일한 행을 쓸 수 없어요.
+       *[other] { $name }의 { $count }개 행 가운데 쓸 수 있는 행이 없어요.
+    }
 no-usable-row-because = { $error } 첫 번째 오류: { $first }
-task-without-test-split = { $task }에는 레이블을 공개하지 않은 테스트 분할이 따로 없어요. 검증 분할로 평가해 주세요.
+task-without-test-split = { $task }에는 예측을 제출할 테스트 분할(레이블이 없는 분할)이 없어요. 검증 분할로 평가해 주세요.
 rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요.
 held-out-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --validation으로 레이블이 있는 행을 지정해 주세요.
 checkpoint-lacks-labels = 이 체크포인트의 레이블은 { $labels }인데 태스크에는 { $missing }도 있어요. 다른 태스크로 파인튜닝한 체크포인트예요.
 prediction-not-a-label = { $name }의 { $id } 행에 대한 예측 { $label }은(는) 이 태스크의 레이블이 아니에요.
-out-needs-directory = { $task }에는 예측 파일이 여러 개예요. { $path } 대신 폴더를 지정해 주세요.
+out-needs-directory = { $task } 태스크의 예측 파일은 여러 개예요. --out에 { $path } 대신 폴더를 지정해 주세요.
 predictions-without-columns = { $path }에 예측이 없어요. index와 prediction 열이 있어야 해요.
 predictions-missing = { $path }에 { $name }의 { $count }개 행에 대한 예측이 없어요. 첫 번째: { $first }
 predictions-id-repeated = { $path } { $row }번 행에 { $id }의 예측이 또 있어요.
-predictions-id-unknown = { $path } { $row }번 행이 예측한 { $id }은(는) { $name }에 없어요.
+predictions-id-unknown = { $path } { $row }번 행은 { $id }에 대한 예측인데, { $name }에는 그런 ID가 없어요.
 predictions-count-differs = 행은 { $rows }개인데 예측은 { $predictions }개예요.
 prediction-invalid = { $path } { $row }번 행의 { $value }은(는) 이 태스크의 예측이 아니에요.
 predictions-unreadable = { $path } 파일을 읽을 수 없어요: { $reason }
@@ -45,12 +48,15 @@ tag-predictions-count-differs = { $sentence }번 문장의 태그는 { $tags }�
 answer-language-unknown = { $language } 답은 비교할 수 없어요. 비교할 수 있는 언어: { $languages }
 squad-version-unknown = SQuAD { $version }은(는) 없어요. 1.1이나 2.0을 쓰세요.
 answer-script-unknown = { $script } 채점 방식은 없어요. 쓸 수 있는 방식: { $scripts }
-predictions-for-other-questions = 질문 { $count }개 중 예측이 있는 질문이 하나도 없어요. 다른 파일의 예측인가요?
+predictions-for-other-questions = { $count ->
+        [1] 질문의 예측이 없어요. 다른 파일의 예측인가요?
+       *[other] 질문 { $count }개 중 예측이 있는 질문이 하나도 없어요. 다른 파일의 예측인가요?
+    }
 question-without-answer = 질문 { $id }에 정답이 없어요. SQuAD v2.0인가요?
-questions-without-answers = 질문 { $id }을(를) 포함해 정답이 하나도 없어요. 테스트 세트이거나 SQuAD v2.0인가요?
-threshold-needs-scores = 임계값을 쓰려면 '답 없음' 점수가 있어야 해요.
+questions-without-answers = 정답이 있는 질문이 하나도 없어요(첫 번째 질문: { $id }). 테스트 세트이거나 SQuAD v2.0인가요?
+threshold-needs-scores = 임계값을 쓰려면 '답 없음' 점수도 지정해 주세요.
 no-answer-scores-missing = 질문 { $count }개에 '답 없음' 점수가 없어요. 첫 번째: { $first }
-no-answer-scores-invalid = { $path }에 점수가 없어요. ID: 숫자 형식의 JSON이어야 해요.
+no-answer-scores-invalid = { $path }에 점수가 없어요. ID마다 숫자가 하나씩 있는 JSON 객체여야 해요.
 no-questions = { $name }에 질문이 없어요.
 rows-without-answers = { $name }에 답이 있는 질문이 없어서 평가할 수 없어요.
 row-without-answer = 답이 없어요. SQuAD v2.0이라면 squad_v2 태스크를 쓰세요
@@ -58,9 +64,9 @@ answer-empty = 답이 빈 텍스트예요
 answer-misplaced = 답 { $answer }이(가) 지문의 { $start }번 글자에 없어요
 answer-not-in-passage = 답 { $answer }이(가) 지문에 없어요
 answers-without-fields = 답에 text와 answer_start 목록이 없어요
-answer-starts-differ = 답과 answer_start의 수가 달라요
+answer-starts-differ = text 목록과 answer_start 목록의 길이가 달라요
 answer-not-text = 답이 텍스트가 아니에요
-answer-predictions-missing = { $path }에 예측이 없어요. ID: 텍스트 형식의 JSON이거나 id와 prediction_text가 있는 행이어야 해요.
+answer-predictions-missing = { $path }에 예측이 없어요. ID마다 답 텍스트가 하나씩 있는 JSON 객체이거나, id와 prediction_text가 있는 행이어야 해요.
 answer-prediction-not-text = { $path }의 { $id }에 대한 예측이 { $value }인데, ID와 답은 텍스트여야 해요.
 answer-predicted-twice = { $path }에 { $id }의 예측이 두 번 있어요.
 squad-key-missing = { $path }은(는) SQuAD 파일이 아니에요. { $where }에 { $key }이(가) 없어요.
@@ -74,7 +80,7 @@ question-empty = 질문이 비어 있어요. 질문을 입력해 주세요.
 passage-empty = 지문이 비어 있어요. 지문을 입력해 주세요.
 window-settings-below-one = stride({ $stride })와 max_question({ $max_question })은 1 이상이어야 해요.
 passage-window-too-short = { $max_tokens }토큰짜리 윈도우에 { $question }토큰짜리 질문을 넣으면 지문이 들어갈 자리가 없어요. max_tokens를 늘리거나 질문을 줄여 주세요.
-unanswerable-share-invalid = 질문 하나당 만들 '답 없음' 질문 수가 { $share }인데, 0보다 크고 1 이하여야 해요.
+unanswerable-share-invalid = 답이 있는 질문 수에 대한 새 '답 없음' 질문 수의 비율이 { $share }인데, 0보다 크고 1 이하여야 해요.
 unanswerable-none-made = 이 행으로는 '답 없음' 질문을 만들 수 없어요. 영어 SQuAD 행인가요?
 kind-unknown = { $kind } 태스크 유형은 없어요. 쓸 수 있는 유형: { $kinds }
 kind-missing = 내 데이터로 학습하려면 --type으로 태스크 유형을 정해 주세요: { $kinds }

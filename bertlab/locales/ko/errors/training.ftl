@@ -9,7 +9,7 @@ training-out-of-memory = 메모리가 부족해요. --batch-size를 줄이거나
 # several processes
 run-peer-lost = 이 학습의 다른 프로세스가 끝났거나 연결이 끊겨서 이 프로세스도 멈춰요. 마지막으로 저장한 상태는 남아 있고, 같은 명령을 다시 실행하면 거기서 이어 가요.
 run-stopped-by-torchrun = 다른 프로세스가 끝나서 torchrun이 이 프로세스를 멈췄어요. 마지막으로 저장한 상태는 남아 있고, 같은 명령을 다시 실행하면 거기서 이어 가요.
-run-weights-differ-between-processes = 프로세스마다 시작 가중치가 달라요. 학습 기록 폴더와 체크포인트가 모든 컴퓨터에서 보여야 해요.
+run-weights-differ-between-processes = 프로세스마다 시작 가중치가 달라요. 학습 기록 폴더와 체크포인트는 모든 컴퓨터에서 열 수 있는 곳에 있어야 해요.
 
 # stopping and divergence
 run-interrupted = { $step }스텝까지 마치고 멈췄어요. 같은 명령을 다시 실행하면 이어 가요.
@@ -25,7 +25,7 @@ run-saved-step = { $step }스텝의 상태는 남아 있어요
 
 # the run directory
 run-state-not-written = 학습 상태를 { $path }에 쓸 수 없어요: { $reason }
-run-state-damaged = { $path } 파일은 이 학습의 상태가 아니에요: { $reason }
+run-state-damaged = { $path } 파일은 이 학습의 상태를 저장한 파일이 아니에요: { $reason }
 run-settings-damaged = { $path } 파일이 손상되어 설정을 읽을 수 없어요. 처음부터 다시 하려면 { $directory } 폴더를 지우세요.
 run-settings-differ = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나 같은 설정을 쓰세요.
 run-settings-differ-finished = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나, 같은 설정을 쓰거나, --from { $directory } 옵션으로 그 결과에서 이어 가세요.
@@ -40,7 +40,7 @@ optimizer-unknown = { $name } 옵티마이저가 없어요. --optim.name에는 {
 mask-shares-too-large = --mask-share와 --random-share의 합은 1을 넘을 수 없어요.
 new-vocabulary-without-from = --new-vocabulary는 체크포인트의 인코더를 그대로 쓰는 옵션이에요. 그 체크포인트를 --from으로 지정하세요.
 from-with-random-init-flags = --from은 체크포인트의 크기와 가중치를 그대로 이어 써요. { $flags } 옵션은 빼세요.
-teacher-share-without-teacher = --teacher-share는 교사 모델에 대한 손실의 비중이에요. 교사 모델을 --teacher로 정하세요.
+teacher-share-without-teacher = --teacher-share는 교사 모델을 따라 배우는 손실 항의 비중이에요. 교사 모델을 --teacher로 지정하세요.
 teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. --teacher나 --left-to-right를 빼세요.
 teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher } 옵션으로 말뭉치를 다시 준비하세요.
 final-max-tokens-too-few = --final-max-tokens 값이 { $value }인데, --max-tokens보다 커야 해요.
@@ -48,7 +48,7 @@ pairs-too-long = { $tokens }토큰인 쌍은 너무 길어요. 이 모델은 { $
 pairs-too-long-for-teacher = { $tokens }토큰인 쌍은 교사 모델에 너무 길어요. 교사 모델은 { $positions }토큰까지만 읽어요.
 from-vocabulary-differs = { $corpus }의 어휘 집합이 { $checkpoint }의 어휘 집합과 달라요. --tokenizer { $checkpoint } 옵션으로 다시 준비하거나, --new-vocabulary로 인코더만 이어 쓰세요.
 left-to-right-with-sentence-pair = 왼쪽에서 오른쪽으로 읽는 모델은 [CLS]가 다른 토큰을 보지 못해서 문장 쌍 목표를 학습할 수 없어요. --pair-objective none을 더하세요.
-corpus-without-characters = 말뭉치에 글자가 없어서 글자당 비트 수를 셀 수 없어요. 다른 텍스트로 다시 준비하세요.
+corpus-without-characters = 말뭉치에 글자가 없어서 글자당 비트 수를 계산할 수 없어요. 다른 텍스트로 다시 준비하세요.
 tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요해요: pip install tensorboard
 
 # preparing a corpus
@@ -61,7 +61,7 @@ export-target-exists = { $path }: 이미 있어요. 다른 --out을 고르거나
 export-rows-too-few = --rows와 --snapshots는 2 이상이어야 해요.
 sentence-without-mask = "{ $text }"에 [MASK]가 없어요. 단어 하나를 [MASK]로 바꿔 주세요.
 sentence-too-long = "{ $text }"은(는) { $tokens }토큰인데 이 모델은 { $positions }토큰까지만 읽어요. 문장을 줄여 주세요.
-evaluate-needs-one-source = 예측할 --checkpoint나 채점할 --predictions 파일 가운데 하나만 지정해 주세요.
+evaluate-needs-one-source = 예측에 쓸 --checkpoint와 채점할 --predictions 파일 가운데 하나만 지정해 주세요.
 evaluate-pretraining-needs-corpus = 사전 학습을 평가하려면 --checkpoint와 --data(`bertlab prepare`로 만든 말뭉치)를 지정해 주세요.
 evaluate-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --out으로 예측을 파일에 저장해 주세요.
 flag-needs-unanswerable = { $flag }은(는) squad_v2처럼 답이 없는 질문이 있는 태스크에만 써요. { $task }에는 쓸 수 없어요.
@@ -74,7 +74,7 @@ search-without-held-out-rows = 하이퍼파라미터 탐색(--grid)은 검증용
 search-other-metric = { $directory }의 학습들은 { $metric }이(가) 아닌 지표로 비교했어요. 다른 --out을 골라 주세요.
 reproduce-row-unknown = { $table }에 { $name } 행은 없어요. 쓸 수 있는 행: { $names }
 reproduce-column-unknown = { $table }에 { $name } 열은 없어요. 쓸 수 있는 열: { $names }
-reproduce-needs-corpus = { $table }은(는) 모델을 사전 학습해요. `bertlab prepare`로 만든 말뭉치를 --corpus로 지정해 주세요.
+reproduce-needs-corpus = { $table }을(를) 재현하려면 모델을 사전 학습해야 해요. `bertlab prepare`로 만든 말뭉치를 --corpus로 지정해 주세요.
 reproduce-perplexity-needs-validation = 퍼플렉시티는 검증 텍스트로 계산해요. --validation으로 준비한 말뭉치를 지정해 주세요.
 reproduce-data-not-found = { $directory } 폴더가 없어요. --data 폴더 안에는 태스크마다 폴더가 하나씩 있어야 해요.
 reproduce-task-not-found = { $directory }에 그 태스크의 행이 든 { $task } 폴더가 없어요.

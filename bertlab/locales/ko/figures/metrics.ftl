@@ -1,6 +1,6 @@
 metric-accuracy = 정확도
 metric-f1 = F1
-metric-f1_from_3 = F1(3점 이상을 양성으로)
+metric-f1_from_3 = F1(3점 이상을 양성으로 계산)
 metric-matthews = 매슈스 상관 계수 × 100
 metric-pearson = 피어슨 상관 계수 × 100
 metric-spearman = 스피어만 상관 계수 × 100
