@@ -407,7 +407,10 @@ def test_a_corpus_is_never_replaced_by_another(config, tmp_path):
     for changed, expected in (
         ({"text": (str(other),)}, ["different texts"]),
         ({"vocab_size": 95}, ["a different vocabulary"]),
-        ({"tokenizer": str(tmp_path / "vocabulary"), "vocab_size": PrepareConfig.vocab_size}, ["a different vocabulary"]),
+        (
+            {"tokenizer": str(tmp_path / "vocabulary"), "vocab_size": PrepareConfig.vocab_size},
+            ["a different vocabulary"],
+        ),
         ({"seed": 1}, ["--seed"]),
         ({"column": "body", "stream": True}, ["--column", "--stream"]),
     ):

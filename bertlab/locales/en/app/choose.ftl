@@ -1,7 +1,7 @@
 choose = Choose
 choose-title = Choose an ending
 choose-lead = BERT reads the context with each ending separately and scores every pair with one vector. Change a word and see whether the best ending changes.
-start-choose = Let BERT choose between several endings.
+start-choose = Let BERT choose the best of several endings.
 choose-context = Context
 choose-count = Number of endings
 choose-ending = Ending { $number }

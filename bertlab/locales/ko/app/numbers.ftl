@@ -88,4 +88,4 @@ number-spearman-explanation = 순위로 계산한 피어슨 상관 계수예요.
 number-choice_probability = 보기의 확률
 number-choice_score = 보기의 점수
 number-choice_probability-explanation = 모든 보기의 확률을 더하면 100%예요. 보기를 하나 더하면 다른 보기의 확률은 달라지지만 점수는 그대로예요.
-number-choice_score-explanation = 벡터 W와, 상황에 이 보기를 이어 읽은 [CLS] 벡터의 내적에 편향을 더한 값이에요. 편향은 모든 보기에서 같아요. 파인튜닝할 때 새로 더하는 파라미터는 W와 이 편향뿐이에요.
+number-choice_score-explanation = 상황과 이 보기를 함께 읽은 [CLS] 벡터와 벡터 W의 내적에 편향을 더한 값이에요. 편향은 모든 보기에서 같아요. 파인튜닝할 때 새로 더하는 파라미터는 W와 이 편향뿐이에요.
