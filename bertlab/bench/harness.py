@@ -68,7 +68,7 @@ def measure_alternately(
         run_peers: the same for each peer, by the peer's name.
         rounds: number of rounds.
         unit: the unit of the speed, with which the names of speeds in the result end.
-        quiet: whether to hide the progress bar.
+        quiet: hide the progress bar.
 
     Returns:
         The result of `summarise_rounds`.

@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in HELP_WORDS:
         print(HELP.format(version=bertlab.__version__, commands=_list_commands()), end="")
         return 0
-    # a benchmark takes minutes, so it is started only if the command line names it or sets one of its flags
+    # a benchmark takes minutes, so it starts only if the command line names it or sets one of its flags
     if arguments[0] == "bench" and (not arguments[1:] or arguments[1] in HELP_WORDS):
         print(BENCH_HELP.format(commands=_list_commands("bench ")), end="")
         return 0

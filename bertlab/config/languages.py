@@ -29,7 +29,7 @@ LOCALES = Path(__file__).parent.parent / "locales"
 
 @dataclass(frozen=True)
 class Language:
-    """An interface language, as described by its directory."""
+    """An interface language, with the content of its `language.toml`."""
 
     code: str
     """The name of the directory, an ISO 639 code ("en")."""
@@ -90,7 +90,7 @@ class Message:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return every language by its code: English first, then the others in alphabetical order of their codes.
+    """Return all languages, keyed by code: English first, then the others in alphabetical order of their codes.
 
     >>> list(languages())[:2], languages()["ko"].name
     (['en', 'ko'], '한국어')

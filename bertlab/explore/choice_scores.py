@@ -24,15 +24,19 @@ class ChoiceScores:
     products_CH: np.ndarray
     """For each choice, the products of W and its pooled [CLS] vector, dimension by dimension."""
     bias: float
-    """The bias of the output layer, which is the same for every choice. A score is the sum of its products and this."""
+    """The bias of the output layer, which is added to the sum of the products of every choice."""
 
 
 def compute_choice_scores(
     model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int
 ) -> ChoiceScores:
-    """Predict the probability of every choice, and take its score apart.
+    """Predict the probability of every choice, and split its score into products.
+
+    The sum of a choice's products and the bias is its score.
 
     Args:
+        model: the model.
+        choices: the texts of the choices.
         encodings: for each choice, the encoding of the context and this choice.
         pad_id: the token id of padding.
 

@@ -45,7 +45,7 @@ class WordEffect:
     second: bool
     """Whether the word is in the second text."""
     effect: float
-    """The decrease in the label's log-odds, or in the value, when the word is masked. Words above 0 support it."""
+    """How far the label's log-odds, or the value, fall when the word is masked; above 0 if the word supports it."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,9 @@ def resolve_interventions(
 def intervene(
     model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5
 ) -> PredictionChange:
-    """Compute a prediction before and after interventions: the `top_k` candidates before, then the new ones after.
+    """Compute a prediction before and after interventions.
+
+    The outcomes are the `top_k` best candidates before, then those that are among the `top_k` best only after.
 
     Raises:
         InterventionError: an intervention does not fit this model and input.

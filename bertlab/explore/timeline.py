@@ -38,7 +38,7 @@ class SnapshotReading:
     """Attention probabilities, float16."""
     positions: tuple[int, ...]
     """Positions of the masks."""
-    words_MV: np.ndarray | None
+    mask_probs_MV: np.ndarray | None
     """The probability of every token at each mask, float16; None if there is no MLM output layer or no mask."""
     best_M: tuple[dict[int, str], ...]
     """The most probable tokens for each mask, id -> text."""
@@ -123,17 +123,17 @@ def read_snapshot(
     model, trace = session.model, Trace.of("probs")
     encoded = model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     masks = tuple(row.position for row in rows if row.id == session.tokenizer.mask_id)
-    words_MV, best_M = None, ()
+    mask_probs_MV, best_M = None, ()
     if masks and TASK_TYPES["masked_lm"].head in session.heads:
         logits_MV = model.mlm(encoded.hidden_BTH[0, list(masks)])[:, : session.tokenizer.vocab_size]
-        words_MV = logits_MV.softmax(-1).half().cpu().numpy()
+        mask_probs_MV = logits_MV.softmax(-1).half().cpu().numpy()
         best = logits_MV.topk(min(TOP_K, session.tokenizer.vocab_size)).indices.tolist()
         best_M = tuple(dict(zip(ids, session.tokenizer.tokens(ids), strict=True)) for ids in best)
     follows = None
     if pair is not None and TASK_TYPES["sentence_pair"].head in session.heads:
         follows = float(model.nsp(encoded.pooled_BH)[0].softmax(-1)[0])
     probs_LNTT = torch.cat(trace["probs"]).half().cpu().numpy()
-    return SnapshotReading(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, words_MV, best_M, follows)
+    return SnapshotReading(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, mask_probs_MV, best_M, follows)
 
 
 def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
@@ -158,9 +158,9 @@ def join_readings(readings: Sequence[SnapshotReading]) -> Timeline:
     for other in readings[1:]:
         _check_same_run(first, other)
     tracks = []
-    if all(reading.words_MV is not None for reading in readings):
+    if all(reading.mask_probs_MV is not None for reading in readings):
         for mask, position in enumerate(first.positions):
-            probs_SV = np.stack([reading.words_MV[mask] for reading in readings]).astype(np.float32)
+            probs_SV = np.stack([reading.mask_probs_MV[mask] for reading in readings]).astype(np.float32)
             best = {id: token for reading in readings for id, token in reading.best_M[mask].items()}
             ids = sorted(best, key=lambda id: -probs_SV[-1, id])
             tracks.append(Track(position, tuple(best[id] for id in ids), probs_SV[:, ids]))

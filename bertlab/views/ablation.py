@@ -1,4 +1,4 @@
-"""An ablation table of the BERT paper, reproduced: as Markdown, and as a Plotly figure beside the paper's results.
+"""A reproduced ablation table of the BERT paper, with the paper's results: as Markdown and as a Plotly figure.
 
 `markdown` and `figure` take the dictionary that `training.paper.reproduce.read_table` returns.
 """

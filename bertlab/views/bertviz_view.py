@@ -25,8 +25,8 @@ _ROOT = "bertviz"
 # Replaces require.js: the two libraries that the script requires are already loaded.
 _REQUIRE = "const require = {config() {}}; const requirejs = (names, run) => run(jQuery, d3);"
 
-# bertviz's script needs a table of numbers for each filter. The page contains only the table of all tokens, and these
-# lines cut the other tables out of it.
+# bertviz's script needs a table of numbers for each filter. The page contains only the table of all tokens, from which
+# these lines extract the other tables.
 _FILTERS = """
 const whole = PARAMS.attention[0];
 const cut = (name, rows, columns) => ({

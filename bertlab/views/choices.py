@@ -8,7 +8,7 @@ from bertlab.explore.choice_scores import ChoiceScores
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_figure, escape_markup, shorten
 from bertlab.views.numbers import SignedNumber, percent
 
-MAX_DIMENSIONS = 24  # more bars of the products would be too thin to point at
+MAX_DIMENSIONS = 24  # with more bars, each would be too thin to point at
 
 
 def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
@@ -16,7 +16,7 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
 
     Args:
         scores: from `Session.choice_scores`.
-        zoom: whether the axis ends at the longest bar instead of 100 %.
+        zoom: end the axis at the longest bar instead of 100 %.
     """
     choices = scores.choices[::-1]
     probabilities = [choice.probability for choice in choices]
@@ -43,16 +43,16 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
 def choice_products(
     scores: ChoiceScores, first: int = 0, second: int = 1, *, limit: int = MAX_DIMENSIONS, lang: str = DEFAULT
 ) -> go.Figure:
-    """How two choices differ in their products with W, for the dimensions in which they differ most.
+    """The difference between two choices in each product of W and the pooled [CLS] vector, largest differences first.
 
-    A bar to the right is blue and favours the first choice; a bar to the left is orange and favours the second. All
-    bars, with those of the remaining dimensions, add up to the difference of the two scores.
+    A blue bar points up and favours the first choice; an orange bar points down and favours the second. All bars,
+    including the grey one for the remaining dimensions, add up to the difference between the two scores.
 
     Args:
         scores: from `Session.choice_scores`.
         first: the index of a choice.
         second: the index of the choice to compare it with.
-        limit: maximum number of dimensions; the others are summed in one grey bar.
+        limit: maximum number of dimensions with their own bar; the others are added up in one grey bar.
         lang: the language of the labels.
     """
     difference_H = scores.products_CH[first] - scores.products_CH[second]

@@ -37,7 +37,7 @@ class AttentionPack:
 
     In maps of up to 470,000 probabilities (12 x 12 heads and 57 tokens), a probability has 16 bits and an error of at
     most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in parts;
-    otherwise it is the smallest one in 0.5 .. 1 whose codes fit `MAX_UNSPLIT_BYTES`, since small powers distinguish
+    otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, since small powers distinguish
     small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is at most 0.002
     everywhere. It never exceeds 0.004.
 
@@ -50,16 +50,21 @@ class AttentionPack:
 
     def __init__(self, attention: AttentionMap):
         probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
-        self.layers, self.heads, size = _check_shape(attention)
+        self.num_layers, self.num_heads, num_tokens = _check_shape(attention)
         self.is_unsplit = probs_LNTT.size <= MAX_UNSPLIT_SIZE
-        header = {"kind": "attention", **_token_fields(attention.tokens), "layers": self.layers, "heads": self.heads}
+        header = {
+            "kind": "attention",
+            **_token_fields(attention.tokens),
+            "layers": self.num_layers,
+            "heads": self.num_heads,
+        }
         # a weighted sum over the keys depends on every probability and is much faster to hash than all of them
-        weights_T = np.sin(np.arange(1, size + 1, dtype=np.float32))
+        weights_T = np.sin(np.arange(1, num_tokens + 1, dtype=np.float32))
         header["id"] = _hash(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
         coder = _Coder(probs_LNTT)
         self._header = header | {"scale": coder.scale, "error": coder.error}
         self._thumbnails = []
-        if not self.is_unsplit and size > THUMBNAIL_SIDE:
+        if not self.is_unsplit and num_tokens > THUMBNAIL_SIDE:
             thumbnails = _compress(coder(_make_thumbnails(probs_LNTT)))
             self._thumbnails = [({"kind": "thumbs", "side": THUMBNAIL_SIDE}, thumbnails)]
         # A map that is sent as a whole is compressed now. A longer one is not, because few of its heads will be sent.
@@ -83,7 +88,7 @@ class AttentionPack:
             return self.complete_bytes(options)
         layer, heads = self.visible_heads(state or {})
         codes = memoryview(self._layer_blocks[layer])
-        area = len(codes) // self.heads  # a map of this length has one byte per probability
+        area = len(codes) // self.num_heads  # a map of this length has one byte per probability
         parts = [(n, codes[n * area : (n + 1) * area]) for n in heads]
         blocks = [({"kind": "head", "layer": layer, "head": n}, _compress(part)) for n, part in parts]
         return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
@@ -101,15 +106,16 @@ class AttentionPack:
         head.
         """
         layer, head = (
-            _clamp_index(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads))
+            _clamp_index(state.get(name), limit)
+            for name, limit in (("layer", self.num_layers), ("head", self.num_heads))
         )
         if self.is_unsplit or (
             state.get("view") != "lines" and (self._thumbnails or state.get("view") in ("grid", "matrix"))
         ):
             return layer, (head,)
         selected = state.get("heads")
-        selected = [n for n in range(self.heads) if n in selected] if isinstance(selected, list) else []
-        return layer, tuple(selected or range(self.heads))
+        selected = [n for n in range(self.num_heads) if n in selected] if isinstance(selected, list) else []
+        return layer, tuple(selected or range(self.num_heads))
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:

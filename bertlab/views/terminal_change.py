@@ -1,4 +1,4 @@
-"""Format head effects, interventions and the logit lens as lines for a terminal; `terminal` has the other results.
+"""Format head effects, interventions and the logit lens as lines for a terminal; `terminal` formats the other results.
 
 Shape legend: T tokens, N heads, L layers.
 """

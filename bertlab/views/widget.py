@@ -82,7 +82,7 @@ class NeuronWidget(anywidget.AnyWidget):
 
 
 class TimelineWidget(anywidget.AnyWidget):
-    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the step beside it.
+    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the step shown next to it.
 
     Args:
         timeline: from `explore.timeline.timeline`.
