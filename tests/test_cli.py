@@ -248,7 +248,7 @@ def test_attend(run):
 def test_info(run):
     fact = printed_json(run, "info", "--checkpoint", "squad")
     assert (fact["heads"], fact["config"]["num_layers"], fact["record"]["steps"]) == (["span"], 2, 3)
-    assert fact["shipped"] == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
+    assert fact["shipped"] == ["bare", "comve", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     _, out, _ = run("info")
     assert out.splitlines()[0].split() == ["checkpoint", "strongest"]
     assert all(f"{name}:" in out for name in bertlab.shipped())

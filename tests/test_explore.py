@@ -393,7 +393,7 @@ def test_invalid_spans_cannot_be_masked(spans):
 
 
 def test_shipped_checkpoints(shipped):
-    assert list(bertlab.shipped()) == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
+    assert list(bertlab.shipped()) == ["bare", "comve", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     assert bertlab.default_checkpoint("fill-mask") == bertlab.default_checkpoint("nsp") == shipped / "strongest"
     assert bertlab.default_checkpoint("answer") == shipped / "squad"
     assert bertlab.load("squad").heads == ("span",)

@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _list_commands(prefix: str = "") -> str:
-    """List the commands whose names start with a prefix, one per line, with their summaries; omit the prefix."""
+    """List the commands whose names start with a prefix, one per line, without the prefix, and their summaries."""
     summaries = {name.removeprefix(prefix): row.summary for name, row in COMMANDS.items() if name.startswith(prefix)}
     width = max(map(len, summaries)) + 2
     return "\n".join(f"  {name:{width}}{summary}" for name, summary in summaries.items())

@@ -155,7 +155,7 @@ class Predictor(CheckpointInfo):
         return embed_texts(self.model, [self._encode(text) for text in texts], self.tokenizer.pad_id, batch_size)
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
-        """Encode a context with each of its choices. Raises MissingHead and TextError as `choose` does."""
+        """Encode a context with each of its choices; the errors are those of `choose`."""
         self._require_head("multiple_choice")
         if isinstance(choices, str) or len(choices) < 2:
             raise TextError("too-few-choices")

@@ -209,7 +209,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
         shown_TH = np.asarray(values_TH, float)[:, :_MAX_DIMENSIONS]
-        # the 99 % quantile, so that a single large dimension does not make all others pale
+        # the 99 % quantile, so that a single large value does not make all others pale
         limit = float(np.quantile(np.abs(shown_TH), 0.99)) if shown_TH.size else 1.0
         figure.add_heatmap(
             z=shown_TH.round(4),
@@ -242,7 +242,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
-    """One head as a heat map: the row's token attends to the columns' tokens; the colour shows the root of p."""
+    """One head as a heat map: the row's token attends to the columns' tokens; the colour shows sqrt(p)."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
