@@ -7,6 +7,9 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
+
+import tyro
 
 from bertlab.config.errors import BertlabError
 
@@ -29,10 +32,10 @@ class App:
     host: str = "localhost"
     """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
     runs, the directory `runs`, and the directories given with --allow."""
-    allow: tuple[Path, ...] = ()
+    allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
     """Additional directories that visitors from other machines may open."""
     allow_hub: bool = False
-    """Allow visitors from other machines to download models from the Hugging Face hub."""
+    """Allow visitors from other machines to download models from the Hugging Face Hub."""
     browser: bool = True
     """Open a browser."""
 

@@ -141,10 +141,10 @@ def classify(config: Classify) -> None:
 
 @dataclass(frozen=True)
 class Choose(QueryOptions):
-    """Choose the best continuation of a text.
+    """Choose the best continuation of a text, with a checkpoint that was fine-tuned on multiple choice.
 
     Examples:
-      bertlab choose "He put a turkey into the fridge." "Turkeys fly." "A live turkey does not fit there."
+      bertlab choose "She opened her umbrella." "It had started to rain." "The soup was salty."
     """
 
     context: Text

@@ -30,7 +30,8 @@ class Info(QueryOptions):
     """
 
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = field(default=None, kw_only=True)
-    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint `strongest`."""
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id (the name of a model on the Hugging
+    Face Hub). Default: the shipped checkpoint `strongest`."""
 
 
 def info(config: Info) -> None:
@@ -129,7 +130,8 @@ class Export(CheckpointOptions):
     """
 
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = field(default=None, kw_only=True)
-    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint `strongest`."""
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id (the name of a model on the Hugging
+    Face Hub). Default: the shipped checkpoint `strongest`."""
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
     """Where to write the copy."""
     prune: Annotated[str | None, tyro.conf.arg(metavar="HEADS")] = None

@@ -11,7 +11,7 @@ from bertlab.config.errors import InterventionError
 
 @dataclass(frozen=True)
 class Attend(PairQuery):
-    """Show the strongest pair of tokens of each attention head: the pair with the highest weight.
+    """Show, for each attention head, the pair of tokens with the highest attention weight.
 
     With both --layer and --head, show for every token which tokens it attends to most in this head.
 

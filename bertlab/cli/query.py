@@ -23,8 +23,8 @@ class CheckpointOptions:
     """The checkpoint that a command opens."""
 
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint for this command
-    and for the language of the text (English or Korean)."""
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id (the name of a model on the Hugging
+    Face Hub). Default: the shipped checkpoint for this command and for the language of the text (English or Korean)."""
 
 
 @dataclass(frozen=True, kw_only=True)

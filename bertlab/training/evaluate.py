@@ -51,12 +51,13 @@ class EvaluateConfig(TaskFlags):
     """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for
     your own rows, by default of the type that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """A corpus of `bertlab prepare`, or rows of a task: a file, directory or hub id. Default: the task's data set."""
+    """For `pretraining`, a corpus made by `bertlab prepare`; otherwise the rows of the task: a file, a directory or a
+    hub id. Default: the task's data set on the hub."""
     split: str = "validation"
-    """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. Questions
-    count as unlabelled if none of them has an answer and none is marked is_impossible."""
+    """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. A
+    split of questions counts as unlabelled if none of its questions has an answer or is marked is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """The checkpoint to evaluate: a directory, a shipped name or a hub id."""
+    """The checkpoint to evaluate: a directory, the name of a shipped checkpoint, or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Predictions to score instead of a checkpoint. For question answering: a JSON object {id: text}, or rows with id
     and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the columns index
@@ -71,7 +72,7 @@ class EvaluateConfig(TaskFlags):
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...), if it has
-    one. If PATH is a directory or has no suffix, the file is created in it and named as that benchmark requires."""
+    one. A PATH without a suffix is a directory, in which the file is named as that benchmark requires."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -67,7 +67,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     comve. Named-entity tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: custom, with --type and their
     columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
-    """The checkpoint to start from: a directory, a shipped name or a hub id."""
+    """The checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The training rows: a file, a directory with train and validation files, or a hub id. Default: the data set of the
     task."""

@@ -43,7 +43,7 @@ class RunConfig:
     """Stop after this much training time, not counting evaluation and saving. The learning-rate schedule is fitted to
     this time and ends at zero."""
     batch_size: int = 32
-    """Inputs per step (texts, pairs, or windows of a passage), over all processes."""
+    """Inputs per step (texts, pairs, or windows of a passage), in total over all processes."""
     accumulate: int = 1
     """Gradient accumulation steps: split each batch into this many micro-batches. Less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)

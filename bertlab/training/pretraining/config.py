@@ -56,9 +56,9 @@ class PretrainConfig(RunConfig):
     attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
-    """Continue training this checkpoint (a directory, a shipped name or a hub id). Missing output layers are
-    initialised randomly. The learning rate then defaults to 1e-4, unless --new-vocabulary is given; longer runs can
-    use a higher one."""
+    """Continue training this checkpoint (a directory, the name of a shipped checkpoint, or a hub id). Missing output
+    layers are initialised randomly. The learning rate then defaults to 1e-4, unless --new-vocabulary is given;
+    longer runs can use a higher one."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
     that the old vocabulary lacks. Even the encoder of another language is a better start than random weights."""
@@ -66,7 +66,8 @@ class PretrainConfig(RunConfig):
     """Distillation: also train on the predictions of a checkpoint with the same vocabulary, as in DistilBERT. Each
     step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""
     teacher_share: float = 0.5
-    """With --teacher: weight of the distillation loss; the loss against the labels has the rest of the weight."""
+    """With --teacher: weight of the distillation loss, from 0 to 1. The weight of the loss against the labels is 1
+    minus this weight."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus of held-out text to evaluate on during the run and at its end."""
     steps: int = 1_000_000

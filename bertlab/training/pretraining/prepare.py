@@ -38,8 +38,8 @@ class PrepareConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """The vocabulary to use: that of a checkpoint (a directory, a shipped name or a hub id) or a vocab.txt; without it,
-    one is trained on the text."""
+    """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
+    vocab.txt. Without this flag, a vocabulary is trained on the text."""
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
