@@ -34,7 +34,7 @@ from bertlab.training.trainer import Trainer as BertlabTrainer
 
 @dataclass(frozen=True)
 class FinetuneBenchConfig(TrainingBenchOptions):
-    """Measure the tokens per second of fine-tuning, compared with transformers' Trainer.
+    """Measure the tokens per second of fine-tuning, compared with the Trainer of transformers.
 
     Both implementations run alternately, with the same batch size, dropout, optimiser and precision. Padding tokens are
     not counted.
