@@ -22,14 +22,22 @@ class LabelledRowReader(FinetuneTaskType):
     # -- hooks: contents of a row -----------------------------------------------------------------------------------
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
-        """Read the texts of a row. Raises DataError."""
+        """Read the texts of a row.
+
+        Raises:
+            DataError: a column is missing or contains no text.
+        """
         return tuple(read_text(row, column) for column in spec.text)
 
     def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
-        """Raise DataError if the texts of a row cannot be used, such as empty texts.
+        """Check the texts of a row.
 
         Args:
+            texts: the texts of the row.
             first: the texts of the first valid row.
+
+        Raises:
+            DataError: the texts cannot be used; for example, all of them are empty.
         """
         if not any(text.strip() for text in texts):
             raise DataError("row-empty")

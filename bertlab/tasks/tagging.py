@@ -53,7 +53,7 @@ class TaggingLoss:
         return Loss(loss, {"tag_accuracy": accuracy}, batch.inputs.attention_mask_BT.sum(), {"tag": loss})
 
     def counts(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
-        """The number of tokens that the loss is a mean over."""
+        """Count the tokens that the loss is averaged over."""
         return {"tag": (batch.labels_B != NO_TAG).sum()}
 
 
@@ -204,9 +204,18 @@ class TaggingTask(LabelledTaskType):
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             share_correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
-            tag_texts = [_format_tags(example.texts, side, separator, marks_entities) for side in (gold, tags)]
+            gold_text, predicted_text = (
+                _format_tags(example.texts, tag_names, separator, marks_entities) for tag_names in (gold, tags)
+            )
             scored_rows.append(
-                ScoredRow(example.id, example.texts, *tag_texts, float(share_correct), gold_probabilities[row])
+                ScoredRow(
+                    example.id,
+                    example.texts,
+                    gold=gold_text,
+                    prediction=predicted_text,
+                    score=float(share_correct),
+                    probability=gold_probabilities[row],
+                )
             )
             pairs = _pair_entities(gold, tags) if marks_entities else zip(gold, tags, strict=True)
             counts += [((names.index(a), names.index(b)), row) for a, b in pairs]

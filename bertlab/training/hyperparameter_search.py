@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from bertlab.checkpoints.directory import replace_directory
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
@@ -108,7 +109,7 @@ def _run_all(config, data: TrainingData) -> list[dict]:
         record = json.loads((checkpoint / "bertlab.json").read_text())
         result = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
         if all(result["figures"][metric] > other["figures"][metric] for other in results):
-            _replace_directory(checkpoint, config.out / "checkpoint")
+            _copy_checkpoint(checkpoint, config.out / "checkpoint")
         results.append(result)
         write_atomically(config.out / RESULTS, "".join(json.dumps(result) + "\n" for result in results))
         (run_config.out / "state.safetensors").unlink(missing_ok=True)
@@ -156,11 +157,7 @@ def _read_results(out: Path) -> list[dict]:
         return []
 
 
-def _replace_directory(source: Path, target: Path) -> None:
+def _copy_checkpoint(source: Path, target: Path) -> None:
     """Replace a checkpoint with a copy of another one; even if this is interrupted, `target` is never incomplete."""
-    building = target.with_name(".checkpoint.building")
-    shutil.rmtree(building, ignore_errors=True)
-    shutil.copytree(source, building)
-    if target.exists():
-        shutil.rmtree(target)
-    building.rename(target)
+    with replace_directory(target, owned=()) as copy:
+        shutil.copytree(source, copy, dirs_exist_ok=True)

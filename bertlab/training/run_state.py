@@ -1,6 +1,6 @@
 """Read and write the state file of a run: tensors and a few JSON values in one safetensors file.
 
-Writing replaces the whole file at once: if the process or the machine fails while writing, the previous state remains.
+Writing replaces the file atomically: if the process or the machine fails while writing, the previous state remains.
 """
 
 import json
