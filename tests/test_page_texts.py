@@ -21,11 +21,22 @@ from bertlab.config import languages
 from bertlab.config.config import ModelConfig
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, xray
+from bertlab.views import (
+    bertviz_view,
+    change_figures,
+    curves,
+    differences,
+    evaluation,
+    figures,
+    labels,
+    passage,
+    pretraining,
+    xray,
+)
 
 APP = Path(__file__).parent.parent / "bertlab" / "app"
 SOURCES = sorted(APP.rglob("*.py"))
-VIEWS = (bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, xray)
+VIEWS = (bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, pretraining, xray)
 LANGUAGES = list(languages.languages())
 FOLDERS = [languages.LOCALES / "en" / folder for folder in ("app", "figures")]
 CATALOGUES = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in folder.glob("*.ftl")]

@@ -80,6 +80,24 @@ NUMBERS = {
         "Devlin et al. 2019, BERT, §3.1, task 1",
         _ARXIV + "1810.04805",
     ),
+    "mask_shares": Number(
+        r"w_t\;\to\;\text{[MASK]}\;(80\,\%)\quad w\sim\mathrm{Uniform}(V)\;(10\,\%)\quad w_t\;(10\,\%)",
+        "Devlin et al. 2019, BERT, §3.1, task 1, and appendices A.1 and C.2",
+        _ARXIV + "1810.04805",
+    ),
+    "token_loss": Number(
+        r"\ell_t=-\ln p(w_t\mid t)",
+        "Devlin et al. 2019, BERT, §3.1, task 1",
+        _ARXIV + "1810.04805",
+    ),
+    "pretraining_loss": Number(
+        (
+            r"\mathcal L=\underbrace{-\frac{1}{|M|}\sum_{t\in M}\ln p(w_t\mid t)}_{\text{MLM}}"
+            r"\;\underbrace{-\ln p(y\mid A,B)}_{\text{NSP or SOP}}"
+        ),
+        "Devlin et al. 2019, BERT, appendix A.2; SOP: Lan et al. 2020, ALBERT, §3.1",
+        _ARXIV + "1810.04805",
+    ),
     "nsp_probability": Number(
         r"p(\text{IsNext})=\mathrm{softmax}\left(W\tanh(W_p h_{[\mathrm{CLS}]}+b_p)+b\right)_0",
         "Devlin et al. 2019, BERT, §3.1, task 2",

@@ -67,6 +67,7 @@ def list_pages(section: str) -> list[Page]:
 
 
 register("start", ":material/home:", "")
+register("pretraining", ":material/casino:", "learn")
 register("input", ":material/text_fields:", "inspect")
 register("attention", ":material/hub:", "inspect")
 register("fill-mask", ":material/visibility_off:", "predict")

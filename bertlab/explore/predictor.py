@@ -16,6 +16,8 @@ from bertlab.explore.choice_scores import ChoiceScores, compute_choice_scores
 from bertlab.explore.embed import embed_texts
 from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.facts import JointFill, TokenRow
+from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
+from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
 from bertlab.tasks.multiple_choice import Choice, predict_choice
@@ -72,6 +74,48 @@ class Predictor(CheckpointInfo):
         """Predict whether `second` follows `first` or, with an SOP checkpoint, whether they are in order."""
         self._require_head("sentence_pair")
         return predict_next_sentence(self.model, self._encode(first, second), self.loaded.pair_objective)
+
+    @torch.inference_mode()
+    def pretraining_example(
+        self, text: str, draw: int = 1, *, top_k: int = 5, documents: Sequence[str] | None = None, **settings: object
+    ) -> PretrainingExample:
+        """Draw one example as pre-training does: a sentence pair and its masks, with the predictions and the losses.
+
+        Args:
+            text: the document that sentence A comes from.
+            draw: the number of the draw; equal numbers give equal draws.
+            top_k: number of candidates for each predicted token.
+            documents: the documents that a random B comes from; by default short ones in the language of the text.
+            settings: fields of `DrawSettings`, such as `mask`, `mask_share` or `pair_objective`.
+
+        Raises:
+            TextError: the text has fewer than two tokens.
+
+        Source: Devlin et al. 2019, section 3.1 and appendix A.2; Lan et al. 2020 for sentence order.
+        """
+        return self._make_drawer(text, documents, settings).compute_example(draw, top_k)
+
+    @torch.inference_mode()
+    def pretraining_losses(
+        self,
+        text: str,
+        draws: int | Sequence[int] = 20,
+        *,
+        documents: Sequence[str] | None = None,
+        **settings: object,
+    ) -> tuple[DrawLosses, ...]:
+        """Compute the losses of several draws of `pretraining_example`.
+
+        Args:
+            text: the document that sentence A comes from.
+            draws: how many draws, counted from 1, or their numbers.
+            documents: as in `pretraining_example`.
+            settings: fields of `DrawSettings`.
+
+        Raises:
+            TextError: the text has fewer than two tokens.
+        """
+        return compute_draw_losses(self._make_drawer(text, documents, settings), draws)
 
     @torch.inference_mode()
     def answer(
@@ -160,6 +204,10 @@ class Predictor(CheckpointInfo):
         if isinstance(choices, str) or len(choices) < 2:
             raise TextError("too-few-choices")
         return [self._encode(context, choice) for choice in choices]
+
+    def _make_drawer(self, text: str, documents: Sequence[str] | None, settings: dict) -> ExampleDrawer:
+        objective = self.loaded.pair_objective
+        return ExampleDrawer(self.model, self.tokenizer, objective, text, DrawSettings(**settings), documents)
 
     def _require_head(self, task_type: str) -> None:
         """Raise MissingHead if the checkpoint has no output layer for a task type."""

@@ -23,11 +23,13 @@ from bertlab.config.languages import DEFAULT
 from bertlab.explore import interventions
 from bertlab.explore.compare import Comparison, compare
 from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
+from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.session import Session
 from bertlab.views import bertviz_view, html, payload
 
 AUTO = "auto"  # the choice of the checkpoint that suits the page
 MAX_ANSWERS = 10  # candidate answers of a passage
+DRAWS_PER_GROUP = 5  # draws of pre-training by hand per step of the progress bar
 WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larger batches are no faster on one core
 
 
@@ -162,6 +164,8 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
         return read_passage(checkpoint, *values, progress=progress, **options)
     if method == "head_effects":
         return compute_head_effects(checkpoint, values, progress=progress, **options)
+    if method == "pretraining_losses":
+        return compute_pretraining_losses(checkpoint, *values, progress=progress, **options)
     return _compute_cached(checkpoint, method, *values, **options)
 
 
@@ -250,6 +254,39 @@ def compute_head_effects(
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _cached_effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
     """Return the dictionary in which `compute_head_effects` stores the effects of each layer."""
+    return {}
+
+
+def compute_pretraining_losses(
+    checkpoint: Checkpoint, text: str, draws: int, progress: Callable | None = None, **settings
+) -> tuple[DrawLosses, ...]:
+    """Compute the losses of the first draws of pre-training by hand.
+
+    Finished draws are cached, so that one more draw takes one forward pass, and an interrupted computation continues.
+
+    Args:
+        checkpoint: the checkpoint.
+        text: the document.
+        draws: the number of draws.
+        progress: wraps the sequence of groups of draws that are missing.
+        settings: fields of `explore.pretraining_example.DrawSettings`.
+
+    Raises:
+        BertlabError: the session raises it.
+    """
+    _record_query(checkpoint, text)
+    cached = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
+    missing = [number for number in range(1, draws + 1) if number not in cached]
+    groups = [missing[first : first + DRAWS_PER_GROUP] for first in range(0, len(missing), DRAWS_PER_GROUP)]
+    for group in (progress or iter)(groups):
+        for losses in open_session(checkpoint).pretraining_losses(text, group, **settings):
+            cached[losses.draw] = losses
+    return tuple(cached[number] for number in range(1, draws + 1))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _cached_draw_losses(checkpoint: Checkpoint, text: str, settings: tuple) -> dict[int, DrawLosses]:
+    """Return the dictionary in which `compute_pretraining_losses` stores the losses of each draw."""
     return {}
 
 

@@ -7,7 +7,6 @@ Shape legend: D documents.
 """
 
 import json
-import re
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,9 +19,6 @@ from bertlab.config.errors import DataError, first_line
 from bertlab.text.pretraining.sentence_pairs import Documents, compute_offsets
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# A sentence ends with . ! ? or their full-width forms, and closing quotes and brackets, before white space.
-SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
-
 # The minimum number of batches in a block. The last, incomplete batch of a block may be left out; with 16 batches, that
 # is one pair in 32 on average.
 MIN_BATCHES = 16
@@ -30,22 +26,6 @@ CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file
 # fields and settings of corpus.json: name until version 0.1 -> current name
 OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
 OLD_SETTINGS = {"damaged": "invalid"}
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into lines, and these into sentences: the units that sentence pairs are made of.
-
-    >>> split_sentences('It rains. "Come in!" she said.\\nThe door closed.')
-    ['It rains.', '"Come in!"', 'she said.', 'The door closed.']
-    """
-    sentences = []
-    for line in text.splitlines():
-        start = 0
-        for end in SENTENCE_END.finditer(line):
-            sentences.append(line[start : end.end()].strip())
-            start = end.end()
-        sentences.append(line[start:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def read_facts(directory: str | Path) -> dict | None:

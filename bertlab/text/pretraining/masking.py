@@ -90,6 +90,23 @@ def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
     return shift_right(bits, 40).to(torch.float32) / (1 << 24)
 
 
+def draw_fates(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw what replaces the predicted tokens of each row.
+
+    Args:
+        key_B: as in `mask_tokens`.
+        size: K, the number of places for predicted tokens in a row.
+        rule: the shares.
+
+    Returns:
+        two bool tensors [B, K]: where [MASK] replaces the token, and where a random token does. Where both are False,
+        the token stays.
+    """
+    fate_BK = draw_uniform(key_B, 1, size)
+    is_masked_BK = fate_BK < rule.mask_share
+    return is_masked_BK, ~is_masked_BK & (fate_BK < rule.mask_share + rule.random_share)
+
+
 def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batch, torch.Tensor, torch.Tensor]:
     """Mask max(1, round(0.15 x length)) tokens of each row.
 
@@ -122,11 +139,10 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
     original_BK = batch.input_ids_BT.gather(1, position_BK)
-    action_BK = draw_uniform(key_B, 1, len(rank_K))
+    is_masked_BK, is_random_BK = draw_fates(key_B, len(rank_K), rule)
     random_index_BK = (draw_uniform(key_B, 2, len(rank_K)) * len(rule.regular_ids)).to(torch.int64)
-    is_random_BK = action_BK < rule.mask_share + rule.random_share
     replacement_BK = torch.where(is_random_BK, rule.regular_ids[random_index_BK], original_BK)
-    replacement_BK = torch.where(action_BK < rule.mask_share, rule.mask_id, replacement_BK)
+    replacement_BK = torch.where(is_masked_BK, rule.mask_id, replacement_BK)
 
     masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(used_BK, replacement_BK, original_BK))
     row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import DataError
-from bertlab.text.batch import Batch, PairBatch
+from bertlab.text.batch import PairBatch
 from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.pair_inputs import assemble_inputs
 from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, Pairs, make_pairs
 
 MAX_EMPTY_EPOCHS = 20  # consecutive ones; with a small weight, an epoch may use no document at all
@@ -167,23 +168,9 @@ class PairSampler:
         self._pending = pending
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] if B is empty, for all pairs at once."""
-        cls_id, sep_id, pad_id = self.tokenizer.cls_id, self.tokenizer.sep_id, self.tokenizer.pad_id
-        a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
-        b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
-        t = np.arange(self._batch_shape()[1])
-        first_sep = 1 + a_length
-        last_sep = np.where(b_length, 2 + a_length + b_length, first_sep)
-        source_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
-        ids_BT = documents.tokens[source_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
-        ids_BT[:, 0] = cls_id
-        ids_BT[(t == first_sep) | (t == last_sep)] = sep_id
-        ids_BT[t > last_sep] = pad_id
-        inputs = Batch(
-            torch.from_numpy(ids_BT),
-            torch.from_numpy(((t > first_sep) & (t <= last_sep)).astype(np.int64)),
-            torch.from_numpy(t <= last_sep),
-        )
+        """Build the batch of some pairs, with the keys of their masks."""
+        _, max_tokens = self._batch_shape()
+        inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
         index = (self.position.epoch << 48) + (self.position.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from bertlab.config.errors import DataError
 from bertlab.text.pretraining import worker_process
-from bertlab.text.pretraining.corpus import split_sentences
+from bertlab.text.pretraining.sentences import split_sentences
 from bertlab.text.readers.documents import Shard, Text, invalid_text, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer

@@ -27,3 +27,8 @@ snapshots-vocabularies-differ = { $first } and { $second } have different vocabu
 snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run
 too-few-choices = give at least two continuations to choose from
 embed-needs-list = embed expects a list of texts: put a single text into a list
+
+## Pre-training by hand
+
+text-too-short-for-pair = the text has only one token: a pair needs at least two, so type some more words
+pair-objective-unknown = { $objective } is not a sentence-pair objective that can be drawn: choose one of { $objectives }

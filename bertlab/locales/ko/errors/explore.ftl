@@ -27,3 +27,8 @@ snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘 �
 snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드: { $first_size }, { $second_size })가 서로 달라서 한 학습의 스냅샷이 아니에요.
 too-few-choices = 선택지를 두 개 이상 입력해 주세요.
 embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나여도 목록에 넣어 주세요.
+
+## 손으로 해 보는 사전 학습
+
+text-too-short-for-pair = 텍스트에 토큰이 하나뿐이에요. 문장 쌍을 만들려면 두 개 이상 필요하니 단어를 더 입력해 주세요.
+pair-objective-unknown = { $objective }은(는) 여기서 뽑을 수 있는 문장 쌍 목표가 아니에요. 다음 중에서 골라 주세요: { $objectives }

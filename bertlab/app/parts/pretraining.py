@@ -1,0 +1,160 @@
+"""Parts of the page "Pre-training by hand": its controls, the drawn pair, the predictions and the losses."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, frame, plots, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.text.pretraining.sentences import split_sentences
+from bertlab.views import pretraining
+from bertlab.views.figures import shorten
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+
+MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
+MAX_MASK = 60  # percent
+SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}  # percent of the predicted tokens
+QUOTED_LETTERS = 80
+
+
+def draw_number() -> int:
+    """Draw the buttons that draw again and the number of the draw, and return this number."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        buttons = [st.container(width="content") for _ in range(2)]
+        number = url.number(
+            st.number_input, t("pretraining-draw"), 1, MAX_DRAWS, 1, key="draw", width=150,
+            help=t("pretraining-draw-help"),
+        )  # fmt: skip
+        labels = (("pretraining-draw-again", 1, "primary"), ("pretraining-draw-more", 10, "secondary"))
+        for place, (label, count, kind) in zip(buttons, labels, strict=True):
+            place.button(
+                t(label), key=f"draw-{count}", type=kind, icon=":material/casino:", on_click=_advance, args=(count,),
+                disabled=number == MAX_DRAWS,
+            )  # fmt: skip
+    return number
+
+
+def _advance(count: int) -> None:
+    """Go to a later draw."""
+    st.session_state["draw"] = min(MAX_DRAWS, st.session_state["draw"] + count)
+
+
+def draw_settings(objective: str) -> dict[str, object]:
+    """Draw the sliders and switches, and return the settings that differ from those of the paper.
+
+    Args:
+        objective: the sentence-pair objective of the checkpoint.
+    """
+    mask, *share_places = st.container(key="shares").columns(4)
+    settings = {"mask": _slider(mask, "mask", 1, MAX_MASK, 15)}
+    for place, (name, default) in zip(share_places, SHARES.items(), strict=True):
+        share = _slider(place, name, 0, 100, default, on_change=_balance_shares, args=(name,))
+        settings[name.replace("-", "_")] = share
+    del settings["same_share"]  # the rest of the other two
+    with st.container(horizontal=True):
+        settings["whole_word"] = url.flag(
+            st.toggle, t("pretraining-whole-word"), key="whole-word", help=t("pretraining-whole-word-help")
+        )
+        is_order = url.flag(
+            st.toggle, t("pretraining-order"), key="order", default=objective == "order",
+            help=t("pretraining-order-help"),
+        )  # fmt: skip
+    settings["pair_objective"] = "order" if is_order else "next"
+    defaults = {"mask": 15, "mask_share": 80, "random_share": 10, "whole_word": False, "pair_objective": "next"}
+    return {
+        name: value / 100 if type(value) is int else value
+        for name, value in settings.items()
+        if value != defaults[name]
+    }
+
+
+def _slider(place, name: str, low: int, high: int, default: int, **settings) -> int:
+    """Draw a slider of a share in percent."""
+    label, percents = t(f"pretraining-{name}"), t("pretraining-percent")
+    return url.number(place.slider, label, low, high, default, key=name, format=percents, **settings)
+
+
+def _balance_shares(changed: str) -> None:
+    """Change the other two shares in proportion, so that all three add up to 100 %."""
+    first, second = (name for name in SHARES if name != changed)
+    state = st.session_state
+    rest, previous = 100 - state[changed], state[first] + state[second]
+    state[first] = round(rest * state[first] / previous) if previous else rest // 2
+    state[second] = rest - state[first]
+
+
+def show_pair(example: PretrainingExample, limit: int) -> None:
+    """Show the drawn pair: its label, the origin of B, and every token with what replaces it.
+
+    Args:
+        example: the example.
+        limit: the maximum number of tokens in a pair.
+    """
+    drawn = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.draw)
+    st.html(f'<p class="say">{drawn}</p>')
+    count = len(example.predictions)
+    chosen = t(
+        "pretraining-chosen", count=count, tokens=len(example.tokens), share=percent(count / len(example.tokens))
+    )
+    lines = [t("pretraining-odds"), chosen]
+    if example.document_b is not None:
+        first = shorten(split_sentences(example.document_b)[0], QUOTED_LETTERS)
+        lines.insert(1, t("pretraining-document-b", text=first))
+    st.html(f'<p class="small" dir="auto">{escape_html(" ".join(lines))}</p>')
+    if example.text_sentences == 1:
+        frame.note(t("pretraining-one-sentence"))
+    if example.text_tokens > limit - 3:
+        frame.note(t("pretraining-long-document", tokens=example.text_tokens, limit=limit))
+    st.html(f'<div class="tokens">{pretraining.example_html(example, lang=language())}</div>')
+
+
+def show_losses(example: PretrainingExample) -> None:
+    """Show the losses of this draw, and why there is no loss of the pair if there is none."""
+    losses, pair = example.losses, example.pair
+    cells = [(losses.mlm, t("pretraining-mlm-loss", count=len(example.predictions)))]
+    if pair is not None:
+        probability = 1 - pair.probability if example.label else pair.probability
+        label = t(f"pretraining-label-{pair.objective}-{example.label}")
+        name = t(f"pretraining-{pair.objective}-loss", label=label, probability=percent(probability))
+        cells.append((losses.pair, name))
+        cells.append((losses.total, t("pretraining-total-loss")))
+    body = "".join(f"<div><b>{value:.2f}</b><span>{escape_html(name)}</span></div>" for value, name in cells)
+    st.html(f'<div class="figures">{body}</div>')
+    if pair is None:
+        frame.note(t(f"pretraining-objective-{example.checkpoint_objective}"))
+
+
+def show_predictions(example: calls.Expression) -> None:
+    """Show the candidates for every predicted token, and the probability, rank and loss of the true one."""
+    rows = example.result.predictions
+    st.subheader(t("pretraining-answers"), anchor=False, help=t("pretraining-answers-help"))
+    data = pretraining.candidate_columns(example.result)
+    plots.draw("candidates", pretraining.candidate_grid, example, data=data, lang=language())
+    notes = {fate: f" ({t(f'figure-fate-{fate}')})" for fate in ("random", "unchanged")}
+    display.table(
+        {
+            t("pretraining-token"): [f"{row.token} → {row.read}{notes.get(row.fate, '')}" for row in rows],
+            t("pretraining-probability"): [percent(row.probability) for row in rows],
+            t("pretraining-rank"): [f"{row.rank:,}" for row in rows],
+            t("pretraining-token-loss"): [f"{row.loss:.2f}" for row in rows],
+        }
+    )
+
+
+def show_running_mean(checkpoint: sessions.Checkpoint, text: str, draws: int, settings: dict[str, object]) -> None:
+    """Show the losses of all draws up to the current one, and their running means."""
+    st.subheader(t("pretraining-losses"), anchor=False, help=t("pretraining-losses-help"))
+    bar = frame.progress_bar(st.empty(), "pretraining-progress")
+    losses = calls.call_session(checkpoint, "pretraining_losses", text, draws, progress=bar, **settings)
+    st.html(f'<p class="small">{escape_html(_describe_means(losses.result))}</p>')
+    data = pretraining.loss_columns(losses.result)
+    plots.draw("losses", pretraining.draw_losses, losses, data=data, lang=language())
+
+
+def _describe_means(losses: tuple[DrawLosses, ...]) -> str:
+    """Describe the means of the losses in one line."""
+    names = ["mlm"] if losses[0].pair is None else ["mlm", "pair", "total"]
+    means = [sum(getattr(row, name) for row in losses) / len(losses) for name in names]
+    parts = [f"{t(f'figure-loss-{name}')} {mean:.2f}" for name, mean in zip(names, means, strict=True)]
+    return t("pretraining-mean", draws=len(losses), losses=" · ".join(parts))

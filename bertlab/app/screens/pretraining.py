@@ -1,0 +1,36 @@
+"""Pre-training by hand: draw a sentence pair and its masks from a text, and see the predictions and the losses."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import t
+from bertlab.app.parts import pretraining
+from bertlab.config.languages import DEFAULT
+from bertlab.explore.pretraining_example import DrawSettings, read_documents
+
+frame.heading("pretraining")
+session = selection.find_session("fill-mask")
+example_text = read_documents(session.language if session else DEFAULT)[0]
+text = url.text(
+    st.text_area, t("pretraining-document"), example_text, key="document", height=120,
+    help=t("pretraining-document-help"),
+)  # fmt: skip
+fields.note_too_long_for_link(st, text)
+if text != example_text:
+    st.button(
+        t("pretraining-example-text"), key="example-text", type="tertiary",
+        on_click=st.session_state.__setitem__, args=("document", example_text),
+    )  # fmt: skip
+draw = pretraining.draw_number()
+settings = pretraining.draw_settings(session.loaded.pair_objective if session else "next")
+
+with st.container(key="drawn"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("fill-mask", text)
+    example = calls.call_session(checkpoint, "pretraining_example", text, draw, **settings)
+    limit = min(DrawSettings.max_tokens, sessions.open_session(checkpoint).config.max_positions)
+    pretraining.show_pair(example.result, limit)
+    pretraining.show_losses(example.result)
+    pretraining.show_predictions(example)
+    display.explain("mask_shares", "mask_probability", "rank", "token_loss", "nsp_probability", "pretraining_loss")
+    pretraining.show_running_mean(checkpoint, text, draw, settings)

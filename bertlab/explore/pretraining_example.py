@@ -1,0 +1,259 @@
+"""One example of pre-training: a sentence pair, its masks, the predictions of a checkpoint and their losses.
+
+The pair, the masks and the losses are computed by the functions that `bertlab pretrain` uses, so the losses are those
+of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
+settings.
+
+Shape legend: K places for predicted tokens, T tokens, V vocabulary, D documents.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from bertlab.config.errors import BertlabError, TextError
+from bertlab.config.languages import detect_language, read_data
+from bertlab.config.limits import Limit, check_limits
+from bertlab.explore.pretraining_results import (
+    DrawLosses,
+    ExampleToken,
+    Fate,
+    PretrainingExample,
+    TokenPrediction,
+)
+from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.masked_lm import Candidate, PretrainingLoss
+from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES, NextSentence
+from bertlab.text.batch import PairBatch
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, draw_fates
+from bertlab.text.pretraining.pair_inputs import assemble_inputs
+from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, compute_offsets, make_pairs
+from bertlab.text.pretraining.sentences import split_sentences
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+
+@dataclass(frozen=True)
+class DrawSettings:
+    """How examples are drawn. The names and the defaults are those of `bertlab pretrain`."""
+
+    pair_objective: Literal["next", "order"] = "next"
+    """The sentence-pair objective: NSP, where B is random in half of the pairs, or SOP, where half are swapped."""
+    mask: float = 0.15
+    """The share of tokens to predict."""
+    mask_share: float = 0.8
+    """The share of predicted tokens that [MASK] replaces."""
+    random_share: float = 0.1
+    """The share of predicted tokens that a random token replaces; the rest stay unchanged."""
+    whole_word: bool = False
+    """Whether all tokens of a word are masked together."""
+    max_tokens: int = 128
+    """The maximum number of tokens in a pair, with [CLS] and both [SEP]; never more than the model's positions."""
+
+    def __post_init__(self):
+        check_limits(self)
+        if PAIR_OBJECTIVES.get(self.pair_objective) is None:
+            objectives = [name for name, objective in PAIR_OBJECTIVES.items() if objective]
+            raise BertlabError("pair-objective-unknown", objective=self.pair_objective, objectives=objectives)
+        limit = Limit(0, excludes_minimum=True, below=1)
+        if not limit.contains(self.mask):
+            raise BertlabError("setting-out-of-range", flag="mask", value=str(self.mask), limit=limit.describe())
+        if self.mask_share + self.random_share > 1 + 1e-9:
+            raise BertlabError("mask-shares-too-large")
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """A drawn pair before it is masked."""
+
+    batch: PairBatch
+    """The pair as a batch of one row."""
+    other: int | None
+    """The index of the document that a random B was taken from; None if B is from the text."""
+    text_tokens: int
+    """The number of tokens in the text."""
+
+
+class ExampleDrawer:
+    """Draws numbered examples from one text for one model.
+
+    Args:
+        model: a model with an MLM output layer.
+        tokenizer: its tokenizer.
+        checkpoint_objective: the sentence-pair objective that it was trained on.
+        text: the document that A comes from.
+        settings: how examples are drawn.
+        documents: the documents that random Bs come from; None for `read_documents` in the language of the text.
+
+    Raises:
+        MissingHead: the model has no MLM output layer.
+        TextError: the text has fewer than two tokens.
+    """
+
+    def __init__(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        checkpoint_objective: PairObjectiveName,
+        text: str,
+        settings: DrawSettings,
+        documents: Sequence[str] | None = None,
+    ):
+        model.require_head("mlm")
+        if model.config.type_vocab_size < 2:
+            raise TextError("pair-without-token-types")
+        if not isinstance(text, str):
+            raise TextError("text-not-a-string")
+        self.model, self.tokenizer, self.settings = model, tokenizer, settings
+        self.checkpoint_objective = checkpoint_objective
+        self.sentences = [self._encode_sentences(text)]
+        num_tokens = sum(map(len, self.sentences[0]))
+        if num_tokens < 2:
+            raise TextError("text-too-short-for-pair" if num_tokens else "text-empty")
+        self.texts = [text]
+        for other in read_documents(detect_language(text.split())) if documents is None else documents:
+            if sentences := self._encode_sentences(other):
+                self.texts.append(other)
+                self.sentences.append(sentences)
+        # copies of the text share its index, so that B never comes from one of them
+        self.original_D = np.array([0 if other == text else index for index, other in enumerate(self.texts)])
+        rule = MaskRule.for_tokenizer(
+            tokenizer, settings.mask, settings.whole_word, mask_share=settings.mask_share,
+            random_share=settings.random_share,
+        )  # fmt: skip
+        # of an objective that it was not trained on, the checkpoint has no loss
+        objective = settings.pair_objective if settings.pair_objective == checkpoint_objective else "none"
+        self.loss = PretrainingLoss(rule.to(device_of(model)), objective)
+
+    def draw(self, number: int) -> _Draw:
+        """Draw the pair with this number, as `bertlab pretrain` draws the first pair of a document.
+
+        In a text that is longer than a pair, the pair begins at a random sentence, as it would for a chunk in the
+        middle of a document. All pairs have the full length, while pre-training makes one in ten shorter.
+        """
+        require_positive(draw=number)
+        rng = np.random.default_rng(number)
+        max_tokens = min(self.settings.max_tokens, self.model.config.max_positions)
+        lengths = np.array([len(ids) for ids in self.sentences[0]])
+        rest = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
+        num_starts = max(1, int((rest >= max_tokens - 3).sum()))
+        first = int(rng.integers(num_starts))
+        documents = _join_documents([self.sentences[0][first:], *self.sentences[1:]], self.original_D)
+        objective = self.settings.pair_objective
+        pairs = make_pairs(documents, max_tokens, rng, short_probability=0.0, pair_objective=objective)
+        length = int(pairs.a_length_E[0] + pairs.b_length_E[0]) + 3
+        inputs = assemble_inputs(documents, pairs, np.array([0]), self.tokenizer, length)
+        batch = PairBatch(inputs, torch.tensor([number]), torch.from_numpy(pairs.label_E[:1]))
+        other = int(pairs.document_b_E[0]) or None
+        return _Draw(batch.to(device_of(self.model)), other, int(lengths.sum()))
+
+    def compute_losses(self, number: int) -> DrawLosses:
+        """Compute the losses of a draw."""
+        return self._compute_losses(number, self.draw(number).batch)
+
+    def compute_example(self, number: int, top_k: int) -> PretrainingExample:
+        """Compute the predictions and the losses of a draw.
+
+        Args:
+            number: the number of the draw.
+            top_k: the number of candidates for each predicted token.
+        """
+        require_positive(top_k=top_k)
+        drawn = self.draw(number)
+        inputs, index_P, labels_P = self.loss.make_targets(drawn.batch)
+        used_P = labels_P != IGNORED
+        is_masked_1K, is_random_1K = draw_fates(drawn.batch.key_B, len(index_P), self.loss.rule)
+        fates: dict[int, Fate] = {
+            position: "mask" if is_masked else "random" if is_random else "unchanged"
+            for position, is_used, is_masked, is_random in zip(
+                index_P.tolist(), used_P.tolist(), is_masked_1K[0].tolist(), is_random_1K[0].tolist(), strict=True
+            )
+            if is_used
+        }
+        tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
+        predictions, pair = self._predict(inputs, [tokens[position] for position in sorted(fates)], drawn, top_k)
+        objective = self.settings.pair_objective
+        label = int(drawn.batch.nsp_labels_B[0])
+        return PretrainingExample(
+            number, objective, label, PAIR_OBJECTIVES[objective].labels[label],
+            None if drawn.other is None else self.texts[drawn.other], drawn.text_tokens, len(self.sentences[0]),
+            tokens, predictions, pair, self.checkpoint_objective, self._compute_losses(number, drawn.batch),
+        )  # fmt: skip
+
+    def _encode_sentences(self, text: str) -> list[np.ndarray]:
+        """Tokenise the sentences of a text; those without tokens are left out."""
+        return [np.array(ids) for ids in self.tokenizer.encode_plain(split_sentences(text)) if ids]
+
+    def _compute_losses(self, number: int, batch: PairBatch) -> DrawLosses:
+        loss = self.loss(self.model, batch)
+        pair = PAIR_OBJECTIVES[self.loss.pair_objective]
+        pair_loss = float(loss.metrics[f"{pair.name}_loss"]) if pair else None
+        return DrawLosses(number, float(loss.metrics["mlm_loss"]), pair_loss, float(loss.value))
+
+    def _make_tokens(self, ids_T: torch.Tensor, inputs, fates: dict[int, Fate]) -> tuple[ExampleToken, ...]:
+        """List the tokens before and after masking."""
+        originals, read = (self.tokenizer.tokens(ids.tolist()) for ids in (ids_T, inputs.input_ids_BT[0]))
+        segments = inputs.token_type_ids_BT[0].tolist()
+        added = {self.tokenizer.cls_id, self.tokenizer.sep_id}
+        return tuple(
+            ExampleToken(position, token, segment, id in added, read_token, fates.get(position))
+            for position, (token, segment, id, read_token) in enumerate(
+                zip(originals, segments, ids_T.tolist(), read, strict=True)
+            )
+        )
+
+    def _predict(
+        self, inputs, chosen: Sequence[ExampleToken], drawn: _Draw, top_k: int
+    ) -> tuple[tuple[TokenPrediction, ...], NextSentence | None]:
+        """Predict the chosen tokens, and the label of the pair if the checkpoint was trained on it."""
+        positions = [token.position for token in chosen]
+        device = inputs.input_ids_BT.device
+        hidden_RH = self.model.encode_positions(inputs, torch.tensor([0, *positions], device=device))
+        probs_PV = self.model.mlm(hidden_RH[1:]).float().softmax(-1)
+        best = probs_PV[:, : self.tokenizer.vocab_size].topk(min(top_k, self.tokenizer.vocab_size))
+        labels = drawn.batch.inputs.input_ids_BT[0, positions].tolist()
+        predictions = []
+        for token, label, probs_V, ids, probs in zip(
+            chosen, labels, probs_PV, best.indices.tolist(), best.values.tolist(), strict=True
+        ):
+            probability = probs_V[label]
+            predictions.append(
+                TokenPrediction(
+                    token.position, token.token, label, token.fate, token.read, float(probability),
+                    1 + int((probs_V > probability).sum()), -float(probability.clamp(min=1e-38).log()),
+                    tuple(map(Candidate, self.tokenizer.tokens(ids), ids, probs)),
+                )
+            )  # fmt: skip
+        if self.loss.pair_objective == "none":
+            return tuple(predictions), None
+        logits_2 = self.model.nsp(self.model.pooler(hidden_RH[:1, None]))[0].float()
+        return tuple(predictions), NextSentence(float(logits_2.softmax(-1)[0]), self.loss.pair_objective)
+
+
+def read_documents(language: str) -> tuple[str, ...]:
+    """Read the short documents of a language that come with bertlab, or the English ones if it has none."""
+    return tuple(read_data("documents", language)["documents"])
+
+
+def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[DrawLosses, ...]:
+    """Compute the losses of several draws.
+
+    Args:
+        drawer: draws the examples.
+        draws: the numbers of the draws, or how many of them, counted from 1.
+    """
+    numbers = range(1, draws + 1) if isinstance(draws, int) else list(draws)
+    return tuple(drawer.compute_losses(number) for number in numbers)
+
+
+def _join_documents(documents: Sequence[Sequence[np.ndarray]], original_D: np.ndarray) -> Documents:
+    """Make the `Documents` of tokenised sentences, all of one source."""
+    lengths = np.array([len(ids) for document in documents for ids in document], np.int64)
+    tokens = np.concatenate([ids for document in documents for ids in document])
+    counts = np.array([len(document) for document in documents], np.int64)
+    return Documents(
+        tokens, compute_offsets(lengths), compute_offsets(counts), np.zeros(len(documents), np.int64), original_D
+    )

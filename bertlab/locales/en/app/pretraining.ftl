@@ -1,0 +1,59 @@
+pretraining = Pre-training by hand
+pretraining-title = Pre-training by hand
+pretraining-lead = Draw an example as pre-training does: a real or a random second sentence, and tokens to predict. Then see what the checkpoint answers and how large its losses are.
+start-pretraining = Draw sentence pairs and masks as pre-training does, and see the losses.
+pretraining-document = Document
+pretraining-document-help = Sentence A comes from this text, and so does B if it is the real one. Random Bs come from short texts that this app ships with.
+pretraining-example-text = Use the example text
+pretraining-draw = Draw
+pretraining-draw-help = The number of the draw. The same number gives the same draw, so a copied link shows it again.
+pretraining-draw-again = Draw again
+pretraining-draw-more = Draw 10 more
+pretraining-whole-word = Whole words
+pretraining-whole-word-help = Mask all tokens of a word together (whole-word masking).
+pretraining-order = Sentence order (SOP)
+pretraining-order-help = ALBERT builds the pair differently: B always follows A, and half of the pairs are swapped.
+pretraining-mask = Tokens to predict
+pretraining-mask-share = Replaced by [MASK]
+pretraining-random-share = Replaced by a random token
+pretraining-same-share = Unchanged
+pretraining-percent = %d%%
+pretraining-drawn-next-0 = Draw { $draw }: <b>IsNext</b>. B is the text that follows A.
+pretraining-drawn-next-1 = Draw { $draw }: <b>NotNext</b>. B is a random text from another document.
+pretraining-drawn-order-0 = Draw { $draw }: <b>in order</b>. A and B are neighbours in their original order.
+pretraining-drawn-order-1 = Draw { $draw }: <b>swapped</b>. A and B are neighbours, but their order was reversed.
+pretraining-odds = Both outcomes have a probability of 50%.
+pretraining-document-b = B comes from a document that begins: “{ $text }”
+pretraining-chosen = { $count ->
+        [one] { $count } of { $tokens } tokens is predicted ({ $share }).
+       *[other] { $count } of { $tokens } tokens are predicted ({ $share }).
+    }
+pretraining-long-document = The document has { $tokens } tokens, and a pair at most { $limit }, so each draw shows a part of it.
+pretraining-one-sentence = The document has one sentence, so it is cut at a random place into A and B. Type a second sentence to get a real pair.
+pretraining-answers = Predictions of the checkpoint
+pretraining-answers-help = For every chosen token: the five most probable tokens, and the probability and rank of the true one. An orange frame marks the true token.
+pretraining-token = true token → BERT reads
+pretraining-probability = probability
+pretraining-rank = rank
+pretraining-token-loss = −ln p
+pretraining-losses = Losses
+pretraining-losses-help = A training step computes the same losses for this example, without dropout. Points: the losses of each draw. Lines: their means so far.
+pretraining-mlm-loss = MLM loss, mean over { $count ->
+        [one] { $count } token
+       *[other] { $count } tokens
+    }
+pretraining-next-loss = NSP loss: p({ $label }) = { $probability }
+pretraining-order-loss = SOP loss: p({ $label }) = { $probability }
+pretraining-total-loss = sum, which training minimises
+pretraining-mean = { $draws ->
+        [one] { $draws } draw so far:
+       *[other] Mean over { $draws } draws:
+    } { $losses }
+pretraining-progress = { $done } of { $of } groups of draws
+pretraining-objective-none = This checkpoint has no sentence-pair output layer, so there is only an MLM loss.
+pretraining-objective-next = This checkpoint was trained on next-sentence prediction. It cannot judge the order of two sentences, so there is no SOP loss.
+pretraining-objective-order = This checkpoint was trained on sentence order. It cannot judge whether B is random, so there is no NSP loss.
+pretraining-label-next-0 = IsNext
+pretraining-label-next-1 = NotNext
+pretraining-label-order-0 = in order
+pretraining-label-order-1 = swapped

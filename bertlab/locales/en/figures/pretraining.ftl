@@ -1,0 +1,11 @@
+figure-draw = draw
+figure-fate-mask = [MASK]
+figure-fate-random = random token
+figure-fate-unchanged = unchanged
+figure-loss-mlm = MLM loss
+figure-loss-pair = sentence-pair loss
+figure-loss-total = sum
+figure-running-mean = { $loss }, running mean
+figure-sentence-a = sentence A
+figure-sentence-b = sentence B
+figure-true-token = true: p · rank

@@ -1,0 +1,11 @@
+figure-draw = 추첨
+figure-fate-mask = [MASK]
+figure-fate-random = 무작위 토큰
+figure-fate-unchanged = 그대로
+figure-loss-mlm = MLM 손실
+figure-loss-pair = 문장 쌍 손실
+figure-loss-total = 합
+figure-running-mean = { $loss }, 누적 평균
+figure-sentence-a = 문장 A
+figure-sentence-b = 문장 B
+figure-true-token = 정답: 확률 · 순위

@@ -1,0 +1,206 @@
+"""Views of pre-training by hand: the tokens of an example with their fates, the candidates, the losses over the draws.
+
+As in `passage` and `figures`, text is escaped, and colour never has a meaning alone.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import accumulate
+
+import plotly.graph_objects as go
+
+from bertlab.config.languages import DEFAULT, render, render_all
+from bertlab.explore.pretraining_results import DrawLosses, ExampleToken, PretrainingExample
+from bertlab.views.export import Columns
+from bertlab.views.figures import (
+    BLUE,
+    FAINT_TO_BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    empty_figure,
+    escape_markup,
+    shorten_to_width,
+)
+from bertlab.views.numbers import percent
+from bertlab.views.palette import PALETTE, transparent
+from bertlab.views.passage import escape_html
+
+# a colour and a line style for what replaces a token, and for the sentence of a token that is not predicted
+_FATES = {
+    "mask": (PALETTE["marks"][3], "double"),
+    "random": (PALETTE["marks"][4], "dashed"),
+    "unchanged": (PALETTE["marks"][2], "solid"),
+}
+_SENTENCES = {"a": (PALETTE["marks"][0], "solid"), "b": (PALETTE["marks"][1], "dashed")}
+_SPECIAL = (GREY, "dotted")
+MAX_LABEL = 12  # width in Latin letters of a token in the grid of candidates
+
+
+def example_html(example: PretrainingExample, *, lang: str = DEFAULT) -> str:
+    """The tokens in a line that wraps, each predicted one with the token that replaces it; below, the legend.
+
+    Args:
+        example: from `Session.pretraining_example`.
+        lang: language of the legend and the tooltips.
+    """
+    names = _name_fates(lang)
+    tokens = " ".join(_draw_token(token, names) for token in example.tokens)
+    return (
+        f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{tokens}</div>'
+        f'<div class="bl-legend" style="font-size: 0.92rem;">{_draw_legend(example, lang)}</div>'
+    )
+
+
+def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Figure:
+    """The candidates for every predicted token (rows), the most probable first, and the true token in the last column.
+
+    The bluer a cell, the more probable the token; a candidate that is the true token has an orange frame.
+
+    Args:
+        example: from `Session.pretraining_example`.
+        lang: language of the names.
+    """
+    true_name, probability_name, rank_name = render_all(lang, "figure-true-token", "figure-probability", "figure-rank")
+    rows = example.predictions
+    count = max((len(row.candidates) for row in rows), default=0)
+    shares, texts, hover = [], [], []
+    for row in rows:
+        shares.append([*(candidate.probability for candidate in row.candidates), row.probability])
+        cells = [shorten_to_width(candidate.token, MAX_LABEL) for candidate in row.candidates]
+        texts.append([escape_markup(cell) for cell in [*cells, f"{percent(row.probability)} · {row.rank:,}"]])
+        hover.append([
+            *(f"{escape_markup(candidate.token)}: {percent(candidate.probability)}" for candidate in row.candidates),
+            f"{escape_markup(row.token)}: {escape_markup(probability_name)} {percent(row.probability)}, "
+            f"{escape_markup(rank_name)} {row.rank:,}",
+        ])  # fmt: skip
+    figure = empty_figure(height=64 + 32 * max(1, len(rows)))
+    figure.add_heatmap(
+        z=[[round(share, 5) for share in line] for line in shares], x=list(range(count + 1)), y=list(range(len(rows))),
+        zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, showscale=False, xgap=2, ygap=2,
+        text=texts, texttemplate="%{text}", textfont={"size": 12},
+        customdata=hover, hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+    for number, row in enumerate(rows):
+        for column, candidate in enumerate(row.candidates):
+            if candidate.id == row.id:
+                figure.add_shape(
+                    type="rect", x0=column - 0.5, x1=column + 0.5, y0=number - 0.5, y1=number + 0.5,
+                    line={"color": ORANGE, "width": 2},
+                )  # fmt: skip
+    figure.update_xaxes(
+        side="top", tickvals=list(range(count + 1)),
+        ticktext=[*(str(rank) for rank in range(1, count + 1)), escape_markup(true_name)],
+    )  # fmt: skip
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))), autorange="reversed", ticklabelstandoff=6,
+        ticktext=[f"{row.position} {escape_markup(shorten_to_width(row.token, MAX_LABEL))}" for row in rows],
+    )  # fmt: skip
+    return figure
+
+
+def draw_losses(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figure:
+    """The losses of every draw as points, and their running means as lines.
+
+    Args:
+        losses: from `Session.pretraining_losses`.
+        lang: language of the names.
+    """
+    figure = empty_figure(height=300)
+    axis = render("figure-draw", lang)
+    numbers = [row.draw for row in losses]
+    styles = zip(("total", "mlm", "pair"), (GREY, BLUE, ORANGE), ("dot", "solid", "dash"), strict=True)
+    for name, colour, dash in styles:
+        values = [getattr(row, name) for row in losses]
+        if (name == "total" and all(row.pair is None for row in losses)) or None in values:
+            continue  # without a loss of the pair, the sum is the MLM loss
+        title = escape_markup(render(f"figure-loss-{name}", lang))
+        mean = escape_markup(render("figure-running-mean", lang, loss=render(f"figure-loss-{name}", lang)))
+        figure.add_scatter(
+            x=numbers, y=values, mode="markers", marker={"color": colour, "size": 6}, opacity=0.4, showlegend=False,
+            hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{title}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=numbers, y=running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean,
+            line={"color": colour, "width": 2.5, "dash": dash}, marker={"color": colour, "size": 8},
+            hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{mean}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title={"text": escape_markup(axis), "font": {"size": 13}}, tickformat="d")
+    if len(numbers) <= 10:
+        figure.update_xaxes(tickvals=numbers)
+    figure.update_yaxes(rangemode="tozero", showgrid=True, gridcolor=GRID, nticks=6)
+    figure.update_layout(margin={"t": 40})
+    return figure
+
+
+def running_means(values: Sequence[float]) -> list[float]:
+    """The mean of the values up to each one.
+
+    >>> running_means([2.0, 4.0, 0.0])
+    [2.0, 3.0, 2.0]
+    """
+    return [total / count for count, total in enumerate(accumulate(values), 1)]
+
+
+def candidate_columns(example: PretrainingExample) -> Columns:
+    """One row for every predicted token and candidate."""
+    pairs = [(row, rank, candidate) for row in example.predictions for rank, candidate in enumerate(row.candidates, 1)]
+    return {
+        "draw": [example.draw] * len(pairs),
+        "position": [row.position for row, _, _ in pairs], "true_token": [row.token for row, _, _ in pairs],
+        "fate": [row.fate for row, _, _ in pairs], "read": [row.read for row, _, _ in pairs],
+        "true_probability": [row.probability for row, _, _ in pairs], "true_rank": [row.rank for row, _, _ in pairs],
+        "loss": [row.loss for row, _, _ in pairs], "candidate_rank": [rank for _, rank, _ in pairs],
+        "candidate": [candidate.token for _, _, candidate in pairs],
+        "probability": [candidate.probability for _, _, candidate in pairs],
+    }  # fmt: skip
+
+
+def loss_columns(losses: Sequence[DrawLosses]) -> Columns:
+    """One row for every draw, with the running means of the losses."""
+    columns: Columns = {"draw": [row.draw for row in losses]}
+    for name in ("mlm", "pair", "total"):
+        values = [getattr(row, name) for row in losses]
+        if None not in values:
+            columns |= {f"{name}_loss": values, f"{name}_mean": running_means(values)}
+    return columns
+
+
+def _name_fates(lang: str) -> dict[str, str]:
+    """The names of what replaces a token."""
+    return {fate: render(f"figure-fate-{fate}", lang) for fate in _FATES}
+
+
+def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
+    """One token; a predicted one is crossed out before the token that replaces it."""
+    label, title = escape_html(token.token), str(token.position)
+    if token.fate is None:
+        style = _SPECIAL if token.special else _SENTENCES["ab"[token.segment]]
+        return f'<bdi style="{_style(*style, 0.12)}" title="{title}">{label}</bdi>'
+    if token.fate != "unchanged":
+        label = f'<s style="opacity: 0.75;">{label}</s> <b>{escape_html(token.read)}</b>'
+    else:
+        label = f"<b>{label}</b>"
+    style = _style(*_FATES[token.fate], 0.3)
+    return f'<bdi style="{style}" title="{title}: {escape(names[token.fate])}">{label}</bdi>'
+
+
+def _draw_legend(example: PretrainingExample, lang: str) -> str:
+    """The fates with the number of their tokens, and the two sentences."""
+    names = _name_fates(lang)
+    entries = [
+        (style, f"{names[fate]} {sum(token.fate == fate for token in example.tokens)}", 0.3)
+        for fate, style in _FATES.items()
+    ]
+    entries += [(style, render(f"figure-sentence-{name}", lang), 0.12) for name, style in _SENTENCES.items()]
+    return " ".join(
+        f'<span style="{_style(*style, opacity)}">{escape_html(name)}</span>' for style, name, opacity in entries
+    )
+
+
+def _style(colour: str, line: str, opacity: float) -> str:
+    width = 4 if line == "double" else 2  # thinner double lines look like one
+    return (
+        f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
+        f"background: {transparent(colour, opacity)}; border-bottom: {width}px {line} {colour};"
+    )
