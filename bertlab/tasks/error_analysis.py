@@ -45,7 +45,7 @@ class ScoredRow:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A confusion matrix that knows which rows each of its cells counts."""
+    """A confusion matrix, with the rows that each cell counts."""
 
     names: tuple[str, ...]
     """The labels. "" means no entity: the prediction for a missed entity, or the label of a wrongly predicted one."""
@@ -92,7 +92,7 @@ class Group:
     name: str
     """The name of the group, such as the question word "who"."""
     rows: tuple[int, ...]
-    """The indices of its questions."""
+    """The indices of the questions in the group."""
     exact_match: float
     """EM in percent."""
     f1: float

@@ -93,7 +93,7 @@ class RegressionTask(LabelledTaskType):
                 example.texts,
                 gold=f"{example.target:g}",
                 prediction=f"{value:.2f}",
-                score=0.0,  # not used, since regression has `values`
+                score=0.0,  # not used, because `values` is set
                 probability=None,
                 values=(float(example.target), value),
             )

@@ -34,7 +34,7 @@ def tokenise_characters(
     """Tokenise sentences given as characters; a token predicts the tag of its first character.
 
     Yields:
-        The token ids of a sentence, and the unit index of each token: the index of its first character.
+        The token ids of a sentence, and the unit index of each token: the index of the token's first character.
     """
     encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
     for characters, row in zip(sentences, encoded, strict=True):
