@@ -10,6 +10,7 @@ import streamlit as st
 from bertlab.app import url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.app.pages import menu
 from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
@@ -18,10 +19,13 @@ STATIC = Path(__file__).parent / "static"
 
 
 def apply_style() -> None:
-    """Apply the style sheet of the app, with the colours of the palette as CSS variables."""
+    """Apply the style sheet of the app, with the colours of the palette and the size of the menu as CSS variables."""
     colours = " ".join(f"--bertlab-{name}: {PALETTE[name]};" for name in ("blue", "orange"))
+    sections = menu()
+    headings = len([section for section in sections if section])
+    menu_size = f"--bertlab-menu-links: {sum(map(len, sections.values()))}; --bertlab-menu-headings: {headings};"
     css = (STATIC / "app.css").read_text(encoding="utf-8")
-    sheet = f"<style>:root {{ {colours} }}\n{css}</style>"
+    sheet = f"<style>:root {{ {colours} {menu_size} }}\n{css}</style>"
     st.html(sheet)
 
 

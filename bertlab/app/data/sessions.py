@@ -164,6 +164,10 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
         return read_passage(checkpoint, *values, progress=progress, **options)
     if method == "head_effects":
         return compute_head_effects(checkpoint, values, progress=progress, **options)
+    if method == "pretraining_example":
+        example = _compute_cached(checkpoint, method, *values, **options)
+        _cached_draw_losses(checkpoint, values[0], tuple(sorted(options.items())))[example.draw] = example.losses
+        return example
     if method == "pretraining_losses":
         return compute_pretraining_losses(checkpoint, *values, progress=progress, **options)
     return _compute_cached(checkpoint, method, *values, **options)
