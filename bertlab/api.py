@@ -45,7 +45,7 @@ class TrainingResult:
     tokens: int
     """The number of training tokens, without padding."""
     metrics: Mapping[str, float]
-    """The metrics on held-out data by name; {} without held-out data."""
+    """The metrics on held-out data, by name; {} if there was no held-out data."""
 
     def load(self) -> "Session":
         """Open the trained checkpoint."""
@@ -59,15 +59,15 @@ class EvaluationResult:
     """The result of `evaluate`."""
 
     metrics: Mapping[str, float]
-    """The metrics by name, and the number of examples."""
+    """The metrics by name, including the number of examples."""
 
 
 def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
-    """Tokenise text for `pretrain`, learning a vocabulary first if none is given.
+    """Tokenise text for `pretrain`, and learn a vocabulary first if `tokenizer` is not given.
 
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
-        out: the directory of the corpus. If it has a corpus with these settings already, that corpus is opened.
+        out: the directory of the corpus. If it already contains a corpus with these settings, that corpus is opened.
         settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased` or `tokenizer`.
 
     Raises:
@@ -97,7 +97,7 @@ def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingRes
 
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
-    if str(settings.get("recipe")) in RECIPES:  # an unknown recipe stays among the settings, which are checked
+    if str(settings.get("recipe")) in RECIPES:  # an unknown recipe stays in the settings, whose check rejects it
         make_config = RECIPES[str(settings.pop("recipe"))]
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
     run(config)
@@ -129,7 +129,7 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
 
     Args:
         what: the name of a task, "custom", or "pretraining".
-        checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None with `predictions`.
+        checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None if `predictions` is given.
         settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
 
     Raises:
@@ -147,28 +147,29 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
     return EvaluationResult(command.evaluate(config))
 
 
-def _make_configuration(kind: type, build: Callable[..., object] | None = None, /, **settings: object):
+def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
     """Make a configuration from keyword arguments.
 
-    Text is converted to a path where the field is a path, and a dictionary changes a nested configuration.
+    A string becomes a path if the field is a path, a list becomes a tuple, and a dictionary changes fields of a nested
+    configuration.
 
     Args:
-        kind: the dataclass of the configuration.
-        build: a function to call instead of `kind`, with other defaults.
+        config_class: the dataclass of the configuration.
+        build: a function that makes the configuration with other defaults; None to call `config_class`.
         settings: the values of the fields.
     """
     from bertlab.config.limits import check_limits
     from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 
     settings = rename_keys(settings, SETTING_KEYS)
-    hints = get_type_hints(kind)
+    hints = get_type_hints(config_class)
     nested = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():
         if isinstance(value, str) and _takes_path(hints.get(name)):
             settings[name] = Path(value)
         elif isinstance(value, list):
             settings[name] = tuple(value)
-    config = (build or kind)(**settings)
+    config = (build or config_class)(**settings)
     changes = {name: dataclasses.replace(getattr(config, name), **values) for name, values in nested.items()}
     config = dataclasses.replace(config, **changes)
     check_limits(config)

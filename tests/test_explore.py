@@ -220,7 +220,7 @@ def test_ablating_a_head_changes_only_later_layers(session):
     assert np.abs(after[1] - before[1]).max() > 1e-3
     np.testing.assert_array_equal(session.attention(A).probs_LNTT, before, "the session itself is unchanged")
     with pytest.raises(InterventionError):
-        session.attention(A, interventions=Interventions(rows={(9, 0, 0): torch.ones(3)}))
+        session.attention(A, interventions=Interventions(attention_rows={(9, 0, 0): torch.ones(3)}))
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])

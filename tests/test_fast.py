@@ -35,10 +35,10 @@ def hf():
     return oracle()
 
 
-def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal, dropout_rate):
+def varlen_row_by_row(query_XND, key_XND, value_XND, row_offsets, max_length, causal, dropout_rate):
     """Variable-length attention computed for each row separately; a GPU computes it in one kernel."""
     parts = []
-    for begin, end in itertools.pairwise(offset_B1.tolist()):
+    for begin, end in itertools.pairwise(row_offsets.tolist()):
         row = (part[begin:end].transpose(0, 1) for part in (query_XND, key_XND, value_XND))
         parts.append(F.scaled_dot_product_attention(*row, is_causal=causal).transpose(0, 1))
     return torch.cat(parts)

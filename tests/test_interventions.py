@@ -104,7 +104,8 @@ def test_an_attention_row_can_be_replaced(session):
     row_T[2], row_T[4] = 0.25, 0.75
     with torch.inference_mode():
         encoded = model(
-            make_batch_of_one(encoding, torch.device("cpu")), interventions=Interventions(rows={(1, 0, 5): row_T})
+            make_batch_of_one(encoding, torch.device("cpu")),
+            interventions=Interventions(attention_rows={(1, 0, 5): row_T}),
         )
         position = encoding.ids.index(session.tokenizer.mask_id)
         expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()

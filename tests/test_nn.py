@@ -336,7 +336,7 @@ def test_many_ablations_run_as_one_batch(model):
 def test_a_row_of_attention_is_replaced(model, batch):
     T, plain, changed = 11, Trace.of("probs", "value", "head_outputs"), Trace.of("probs", "head_outputs")
     model(batch, trace=plain)
-    model(batch, trace=changed, interventions=Interventions(rows={(1, 2, 4): torch.full((T,), 1 / T)}))
+    model(batch, trace=changed, interventions=Interventions(attention_rows={(1, 2, 4): torch.full((T,), 1 / T)}))
     assert_close(changed["probs"][1][:, 2, 4], torch.full((3, T), 1 / T))
     assert_close(changed["head_outputs"][1][:, 2, 4], plain["value"][1][:, 2].mean(1))
     untouched = torch.ones_like(plain["probs"][1], dtype=torch.bool)
@@ -367,7 +367,7 @@ def test_a_hidden_state_is_patched(model, layer):
 def test_gradients_reach_patched_states_and_replaced_attention_rows(model):
     hidden_H = torch.zeros(CONFIG.hidden_size, requires_grad=True)
     probs_T = torch.full((11,), 1 / 11, requires_grad=True)
-    interventions = Interventions(patches={(0, 3): hidden_H}, rows={(1, 0, 0): probs_T})
+    interventions = Interventions(patches={(0, 3): hidden_H}, attention_rows={(1, 0, 0): probs_T})
     model(make_batch(False, False), interventions=interventions).pooled_BH.sum().backward()
     assert hidden_H.grad.abs().sum() > 0
     assert probs_T.grad.abs().sum() > 0
@@ -379,9 +379,13 @@ def test_gradients_reach_patched_states_and_replaced_attention_rows(model):
         (lambda: Interventions.ablate_heads(CONFIG, [(3, 0)]), "layer-out-of-range", {"layer": 3, "last": 2}),
         (lambda: Interventions.ablate_heads(CONFIG, [(0, 4)]), "head-out-of-range", {"head": 4, "last": 3}),
         (lambda: Interventions.ablate_heads(CONFIG, [(-1, 0)]), "layer-out-of-range", {"layer": -1}),
-        (lambda: Interventions(rows={(0, 0, 11): torch.zeros(11)}), "position-out-of-range", {"position": 11}),
-        (lambda: Interventions(rows={(0, 9, 0): torch.zeros(11)}), "head-out-of-range", {"head": 9}),
-        (lambda: Interventions(rows={(0, 0, 0): torch.zeros(5)}), "attention-row-shape", {"expected": 11}),
+        (
+            lambda: Interventions(attention_rows={(0, 0, 11): torch.zeros(11)}),
+            "position-out-of-range",
+            {"position": 11},
+        ),
+        (lambda: Interventions(attention_rows={(0, 9, 0): torch.zeros(11)}), "head-out-of-range", {"head": 9}),
+        (lambda: Interventions(attention_rows={(0, 0, 0): torch.zeros(5)}), "attention-row-shape", {"expected": 11}),
         (lambda: Interventions(patches={(4, 0): torch.zeros(32)}), "layer-out-of-range", {"layer": 3, "last": 2}),
         (lambda: Interventions(patches={(0, 0): torch.zeros(8)}), "hidden-state-shape", {"expected": 32}),
         (lambda: Interventions(head_scale_LBN=torch.ones(1, 3, 4)), "head-scale-shape", {"expected": "[3, batch, 4]"}),

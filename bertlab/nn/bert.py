@@ -25,7 +25,7 @@ from bertlab.nn.trace import NO_TRACE, Trace
 
 
 class BertInput(Protocol):
-    """A batch that BERT reads."""
+    """The input of BERT: a batch of token sequences."""
 
     input_ids_BT: torch.Tensor
     """Token ids, int64."""
@@ -92,12 +92,12 @@ class SelfAttention(nn.Module):
 
         Args:
             mask: the result of `make_additive_mask`.
-            layer: the number of this layer, from 0; `interventions` refer to layers by number.
+            layer: the number of this layer, counted from 0; `interventions` refer to layers by number.
         """
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
         probs_BNTT = torch.softmax(scores_BNTT if mask is None else scores_BNTT + mask, dim=-1)
-        probs_BNTT = interventions.replace_rows(layer, probs_BNTT)
+        probs_BNTT = interventions.replace_attention_rows(layer, probs_BNTT)
         heads_BNTD = interventions.scale_heads(layer, self.dropout(probs_BNTT) @ value_BNTD)
         if trace.is_recording("scores"):
             trace.record("scores", scores_BNTT if mask is None else scores_BNTT.masked_fill(mask < 0, float("-inf")))
@@ -119,10 +119,10 @@ class FeedForward(nn.Module):
         super().__init__()
         self.up = nn.Linear(config.hidden_size, config.intermediate_size)
         self.down = nn.Linear(config.intermediate_size, config.hidden_size)
-        self.gelu = ACTIVATIONS[config.activation]
+        self.gelu_approximation = ACTIVATIONS[config.activation]
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        return self.down(F.gelu(self.up(hidden_BTH), approximate=self.gelu))
+        return self.down(F.gelu(self.up(hidden_BTH), approximate=self.gelu_approximation))
 
 
 class EncoderLayer(nn.Module):
@@ -197,10 +197,10 @@ class BertOutput:
 
     hidden_BTH: torch.Tensor
     """The last layer's output; undefined at padding positions."""
-    pooler: Pooler
-    """The model's pooler, which `pooled_BH` applies."""
+    pooler: Pooler | None
+    """The model's pooler, which `pooled_BH` applies; None if the model has none."""
     pooled_position_B: torch.Tensor | int = 0
-    """The position of each row that the pooler reads."""
+    """The position in each row that the pooler reads."""
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
@@ -245,7 +245,7 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at positions_R, indices of B * T that are not padding -> hidden_RH."""
+        """Compute the last layer's output at non-padding positions_R, indices of the flattened B * T -> hidden_RH."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
     def pool(self, batch: BertInput) -> torch.Tensor:
@@ -263,7 +263,7 @@ class Bert(TaskHeads):
         return (batch.attention_mask_BT.sum(1) - 1).clamp(min=0)
 
     def initialise_weights(self, module: nn.Module) -> None:
-        """Draw weights from a truncated normal and zero biases (`create_initializer` in google-research/bert)."""
+        """Draw weights from a truncated normal, set biases to zero (`create_initializer` in google-research/bert)."""
         if isinstance(module, nn.Linear | nn.Embedding):
             sd = self.config.initializer_range
             nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
@@ -295,5 +295,5 @@ def make_additive_mask(
     if causal:
         T = hidden_BTH.shape[1]
         later_11TT = torch.full((T, T), lowest, dtype=hidden_BTH.dtype, device=hidden_BTH.device).triu(1)[None, None]
-        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)  # their sum would be -inf
+        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)  # a sum could be -inf
     return mask

@@ -1,10 +1,10 @@
-"""A two-layer BiLSTM on top of a BERT, followed by an output layer.
+"""A two-layer BiLSTM on top of BERT, followed by an output layer.
 
-The paper uses it twice: on a left-to-right model while all weights are fine-tuned (Devlin et al. 2019, section 5.1),
-and on the hidden states of a frozen encoder (section 5.3). `BertBiLSTM` has the interface of a `Bert`, so
-losses and metrics accept either.
+The paper uses it twice: on top of a left-to-right model, with all weights fine-tuned (Devlin et al. 2019, section 5.1),
+and on top of a frozen encoder (section 5.3). `BertBiLSTM` has the interface of `Bert`, so losses and metrics accept
+either of them.
 
-Shape legend: B batch, T tokens, H hidden, W feature size, L layers (in `mix_L`, the selected ones).
+Shape legend: B batch, T tokens, H hidden, F feature size, L layers (in `mix_L`, the selected ones).
 """
 
 from collections.abc import Callable
@@ -24,12 +24,13 @@ class FeatureLayers:
     """The layers of an encoder whose hidden states are the features."""
 
     indices: Callable[[int], range]
-    """Number of layers L -> indices of the L + 1 hidden states; index 0 is the embeddings."""
+    """A function from the number of layers, L, to the indices of the selected hidden states, of which there are L + 1;
+    index 0 is the embeddings."""
     is_weighted_sum: bool = False
     """True if the hidden states are summed with learned weights, False if they are concatenated."""
 
 
-# The rows of table 7 in the paper. An encoder of fewer than four layers uses all of them for "sum-4" and "concat-4".
+# The rows of table 7 in the paper. An encoder with fewer than four layers uses all of them for "sum-4" and "concat-4".
 FEATURE_LAYERS = {
     "embeddings": FeatureLayers(lambda L: range(1)),
     "last": FeatureLayers(lambda L: range(L, L + 1)),
@@ -55,7 +56,7 @@ class BertBiLSTM(TaskHeads):
         self, bert: Bert, head: str, *, feature_layers: str = "last", width: int = 128, is_frozen: bool = False
     ):
         super().__init__()
-        assert is_frozen or feature_layers == "last", "a trained encoder has only the features of its last layer"
+        assert is_frozen or feature_layers == "last", "other layers than the last need a frozen encoder"
         selection, lstm_config = FEATURE_LAYERS[feature_layers], bert.config.replace(hidden_size=2 * width, num_heads=1)
         self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
         self.layer_indices = selection.indices(bert.config.num_layers)
@@ -79,7 +80,7 @@ class BertBiLSTM(TaskHeads):
         return self
 
     def compute_features(self, batch: BertInput) -> torch.Tensor:
-        """Compute the input of the BiLSTM -> [B, T, W]."""
+        """Compute the input of the BiLSTM -> [B, T, F]."""
         if not self.is_frozen:
             return self.bert(batch).hidden_BTH
         trace = Trace.of("hidden")
@@ -92,10 +93,10 @@ class BertBiLSTM(TaskHeads):
 
     def forward(self, batch: BertInput) -> BertOutput:
         """Encode a batch; the pooler reads [CLS], the last token that the backward LSTM reads."""
-        features_BTW = self.compute_features(batch)
+        features_BTF = self.compute_features(batch)
         length_B = batch.attention_mask_BT.sum(1).clamp(min=1).cpu()
-        packed = pack_padded_sequence(features_BTW, length_B, batch_first=True, enforce_sorted=False)
-        hidden_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTW.shape[1])
+        packed = pack_padded_sequence(features_BTF, length_B, batch_first=True, enforce_sorted=False)
+        hidden_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTF.shape[1])
         return BertOutput(hidden_BTH, self.pooler)
 
     def pool(self, batch: BertInput) -> torch.Tensor:

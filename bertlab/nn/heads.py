@@ -1,4 +1,4 @@
-"""The output layers on top of the encoder, one row each in `HEADS`; a new kind of output layer is a new row.
+"""The output layers on top of the encoder; each kind of output layer is one row of `HEADS`.
 
 Shape legend: B batch, T tokens, H hidden, V vocabulary, K labels; X any leading shape.
 """
@@ -25,11 +25,11 @@ class MaskedTokenHead(nn.Module):
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.gelu = ACTIVATIONS[config.activation]
+        self.gelu_approximation = ACTIVATIONS[config.activation]
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Apply everything that comes before the decoder -> [X, H]."""
-        return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu))
+        return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu_approximation))
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VH: torch.Tensor) -> torch.Tensor:
         """Compute the logits of all tokens -> logits_XV."""
@@ -46,7 +46,7 @@ class Classifier(nn.Linear):
         self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Compute logits_XK, always in float32, because a regression value such as 4.37 needs its last digits."""
+        """Compute logits_XK, always in float32, because bfloat16 would round a regression value such as 4.37."""
         hidden_XH = self.dropout(hidden_XH).float()
         return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
@@ -110,7 +110,7 @@ HEADS = {
 
 
 def register_head(name: str, head: HeadSpec) -> None:
-    """Add an output layer that is defined outside of this package."""
+    """Register an output layer, for example one that is defined outside this package."""
     HEADS[name] = head
 
 
@@ -142,7 +142,7 @@ class TaskHeads(nn.Module):
         self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Add those of these output layers that the model lacks, with random weights."""
+        """Add the output layers that the model lacks, with random weights; those it has keep their weights."""
         for name in names:
             if name not in self.heads:
                 head = HEADS[name].build(self.config).apply(self.initialise_weights)
@@ -166,7 +166,7 @@ class TaskHeads(nn.Module):
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
-        """Check that the model can predict with the output layer with this name.
+        """Check that the model has this output layer and can predict with it.
 
         Raises:
             MissingHead: as for `head`.

@@ -23,11 +23,11 @@ class Interventions:
     """The factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
     1905.10650, equation 1). B is the batch size if the factors differ between the rows of the batch, or 1 if they are
     the same for all."""
-    rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
-    """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace that row of attention."""
+    attention_rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
+    """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace this row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
-    """(index of `Trace`'s hidden states, position) -> hidden state, [H] or [B, H], that replaces the one there
-    (activation patching). Index 0 is the embeddings, index l + 1 the output of layer l."""
+    """(index, position) -> hidden state, [H] or [B, H], that replaces the one at this position (activation patching).
+    Index 0 means the embeddings, index l + 1 the output of layer l."""
 
     @classmethod
     def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
@@ -43,9 +43,9 @@ class Interventions:
         cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]
     ) -> "Interventions":
         """Make interventions that ablate different (layer, head) pairs in each row of the batch."""
-        groups = [list(heads) for heads in heads_of_rows]
-        head_scale_LBN = torch.ones(config.num_layers, len(groups), config.num_heads)
-        for row, heads in enumerate(groups):
+        heads_by_row = [list(heads) for heads in heads_of_rows]
+        head_scale_LBN = torch.ones(config.num_layers, len(heads_by_row), config.num_heads)
+        for row, heads in enumerate(heads_by_row):
             for layer, head in heads:
                 check_layer(layer, config.num_layers)
                 check_head(head, config.num_heads)
@@ -53,7 +53,12 @@ class Interventions:
         return cls(head_scale_LBN=head_scale_LBN)
 
     def check(self, config: ModelConfig, num_tokens: int, num_rows: int | None = None) -> None:
-        """Check that these interventions fit a model and a batch of `num_rows` rows of `num_tokens`.
+        """Check that these interventions fit a model and a batch.
+
+        Args:
+            config: the configuration of the model.
+            num_tokens: the number of tokens in a row of the batch.
+            num_rows: the number of rows; None to skip the check of the batch size.
 
         Raises:
             InterventionError: a layer, head or position does not exist, or a tensor has the wrong shape.
@@ -66,7 +71,7 @@ class Interventions:
                 raise InterventionError("head-scale-shape", shape=str(list(shape)), expected=expected)
             if num_rows is not None and B not in (1, num_rows):
                 raise InterventionError("head-scale-rows", rows=B, expected=num_rows)
-        for (layer, head, position), probs_T in self.rows.items():
+        for (layer, head, position), probs_T in self.attention_rows.items():
             check_layer(layer, config.num_layers)
             check_head(head, config.num_heads)
             check_position(position, num_tokens)
@@ -85,9 +90,13 @@ class Interventions:
             return head_outputs_BNTD
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
-    def replace_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
+    def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
         """Replace rows of a layer's attention probabilities."""
-        rows = {(head, position): probs_T for (index, head, position), probs_T in self.rows.items() if index == layer}
+        rows = {
+            (head, position): probs_T
+            for (index, head, position), probs_T in self.attention_rows.items()
+            if index == layer
+        }
         if not rows:
             return probs_BNTT
         probs_BNTT = probs_BNTT.clone()
@@ -128,6 +137,6 @@ def check_position(position: int, num_tokens: int) -> None:
 
 
 def check_hidden_index(hidden_index: int, num_layers: int) -> None:
-    """Raise InterventionError if there are no such hidden states: 0 is the embeddings, l + 1 the output of layer l."""
+    """Raise InterventionError if a model has no hidden states with this index (see `Interventions.patches`)."""
     if not 0 <= hidden_index <= num_layers:
         raise InterventionError("layer-out-of-range", layer=hidden_index - 1, last=num_layers - 1)

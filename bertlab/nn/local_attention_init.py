@@ -1,13 +1,14 @@
-"""Initial weights with which heads of the first layers attend to neighbouring tokens, to learn masked tokens sooner.
+"""Initialise heads of the first layers to attend to neighbouring tokens, so that MLM accuracy rises sooner.
 
 The embedding of a masked position is that of [MASK], so information about the original token comes only through
-attention. With plain random weights, attention is nearly uniform, and the loss stays at that of token frequencies until
-some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark et al. 2019, section 3.1).
+attention. With plain random weights, attention is nearly uniform, and the model predicts little more than token
+frequencies until some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark et al. 2019, section
+3.1).
 
-Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). For sinusoids, a step to the previous
-token is the same rotation at every position, and the heads of the first layers start with such a rotation between query
-and key (compare the structured initialisation of Trockman and Kolter 2023, arXiv 2305.09828). All weights are trained
-afterwards, and the architecture is that of BERT.
+Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). A step to the previous token then
+rotates these embeddings in the same way at every position, and the heads of the first layers start with such a rotation
+between query and key (compare the structured initialisation of Trockman and Kolter 2023, arXiv 2305.09828). All weights
+are trained afterwards, and the architecture is that of BERT.
 
 Shape legend: H hidden, D head size.
 """
@@ -19,35 +20,35 @@ import torch
 from bertlab.nn.bert import Bert
 
 HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0, 1, ... attends to
-NUM_LAYERS = 2  # the number of layers, from the first, whose heads start like this
-POSITION_SCALE = 2.0  # the size of position embeddings over that of token embeddings
+NUM_LAYERS = 2  # how many layers, from the first one on, are initialised like this
+POSITION_SCALE = 2.0  # the root mean square of position embeddings, divided by `initializer_range`
 # The approximate attention score of the neighbour, for any hidden size and head size. A head of the first layer then
 # gives a third of its attention to its neighbour in an input of 64 tokens.
 NEIGHBOUR_SCORE = 10.24
 
 
-def make_frequencies(positions: int, hidden: int) -> torch.Tensor:
+def make_frequencies(num_positions: int, hidden_size: int) -> torch.Tensor:
     """Make angular frequencies, from half a turn per token to half a turn over all positions -> [H / 2].
 
     The high frequencies distinguish neighbours.
     """
-    return math.pi * positions ** -torch.linspace(0, 1, hidden // 2, dtype=torch.float64)
+    return math.pi * num_positions ** -torch.linspace(0, 1, hidden_size // 2, dtype=torch.float64)
 
 
-def make_sinusoids(positions: int, hidden: int) -> torch.Tensor:
-    """Make sines, followed by cosines, with a root mean square of 1 -> [positions, H]."""
-    angle = torch.arange(positions, dtype=torch.float64)[:, None] * make_frequencies(positions, hidden)
+def make_sinusoids(num_positions: int, hidden_size: int) -> torch.Tensor:
+    """Make sines, followed by cosines, with a root mean square of 1 -> [num_positions, H]."""
+    angle = torch.arange(num_positions, dtype=torch.float64)[:, None] * make_frequencies(num_positions, hidden_size)
     return (2**0.5 * torch.cat([angle.sin(), angle.cos()], dim=1)).float()
 
 
-def make_rotation(positions: int, hidden: int, offset: int) -> torch.Tensor:
+def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Tensor:
     """Make the matrix [H, H] that maps the sinusoid of position t to that of t + offset.
 
     >>> table = make_sinusoids(16, 8)
     >>> torch.allclose(table[3] @ make_rotation(16, 8, 2).T, table[5], atol=1e-5)
     True
     """
-    angle = offset * make_frequencies(positions, hidden)
+    angle = offset * make_frequencies(num_positions, hidden_size)
     sine, cosine = angle.sin().diag(), angle.cos().diag()
     return torch.cat([torch.cat([cosine, sine], 1), torch.cat([-sine, cosine], 1)]).float()
 

@@ -1,7 +1,7 @@
 """Ablate each attention head of a layer separately, in one pass over the layers above it.
 
 Shape legend: B batch, T tokens, H hidden, N heads, P positions whose hidden states are returned, R the
-same positions in every input of the batch (indices of B * T).
+same positions in all rows of the batch (indices of the flattened B * T).
 """
 
 import torch
@@ -20,10 +20,10 @@ def ablate_each_head(
     The result equals that of one forward pass per head with `Interventions.ablate_heads`.
 
     Args:
-        hidden_1TH: the hidden states that layer number `layer` reads, without padding.
+        hidden_1TH: the input of layer number `layer`: one row, without padding.
         layer: the number of the layer, from 0.
         positions_P: the positions whose hidden states are returned.
-        batch_size: number of ablations computed together; it bounds the memory.
+        batch_size: number of ablations computed together; a smaller number needs less memory.
 
     Returns:
         hidden_NPH, one output for each ablated head.

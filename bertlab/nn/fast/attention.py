@@ -24,8 +24,8 @@ def attention(
     Args:
         mask: the result of `bert.make_additive_mask`.
     """
-    is_unfused = query_BNTD.device.type == "cpu" and (query_BNTD.dtype == torch.bfloat16 or dropout_rate > 0)
-    if not is_unfused:
+    use_unfused = query_BNTD.device.type == "cpu" and (query_BNTD.dtype == torch.bfloat16 or dropout_rate > 0)
+    if not use_unfused:
         return F.scaled_dot_product_attention(query_BNTD, key_BNTD, value_BNTD, attn_mask=mask, dropout_p=dropout_rate)
     scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
     if mask is not None:
@@ -59,8 +59,8 @@ def varlen_attention(
     query_XND: torch.Tensor,
     key_XND: torch.Tensor,
     value_XND: torch.Tensor,
-    offset_B1: torch.Tensor,
-    longest: int,
+    row_offsets: torch.Tensor,
+    max_length: int,
     causal: bool,
     dropout_rate: float = 0.0,
 ) -> torch.Tensor:
@@ -70,9 +70,9 @@ def varlen_attention(
     milliseconds of CPU time per layer, and its `varlen_attn` has no dropout.
 
     Args:
-        offset_B1: int32, [B + 1]: the start of each row, then the end of the last one.
-        longest: the length of the longest row.
+        row_offsets: int32, [B + 1]: the start of each row, then the end of the last one.
+        max_length: the length of the longest row.
     """
     return torch.ops.aten._flash_attention_forward(
-        query_XND, key_XND, value_XND, offset_B1, offset_B1, longest, longest, dropout_rate, causal, False
+        query_XND, key_XND, value_XND, row_offsets, row_offsets, max_length, max_length, dropout_rate, causal, False
     )[0]

@@ -1,7 +1,7 @@
 """Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-PyTorch's fused kernel has a slow backward pass there, and autograd copies queries, keys, values and outputs into place
-one by one, twice each. Here they are copied once, into an order in which the tokens of a head follow each other.
+PyTorch's fused kernel has a slow backward pass there, and autograd copies queries, keys, values and outputs
+separately, twice each. Here they are copied once, into an order in which the tokens of a head are adjacent.
 
 Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
 bucket, P places: the tokens of all heads in all buckets, padding included.
@@ -25,7 +25,8 @@ class HeadBucketLayout(BucketLayout):
 
     Args:
         attention_mask_BT: True for tokens.
-        make_bucket_mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
+        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
+            mask of the bucket, or None if nothing is masked.
         num_heads: number of attention heads.
     """
 
@@ -43,9 +44,9 @@ class HeadBucketLayout(BucketLayout):
         source_P = torch.zeros(places, dtype=torch.int64)
         source_P[self.place_XN.flatten()] = torch.arange(self.place_XN.numel())
         # The index in [X, 3, N] of each place in [3, P], and the reverse, for queries, keys and values; both flattened.
-        nth_31 = torch.arange(3)[:, None]
-        self.source_3P = ((source_P // num_heads * 3 + nth_31) * num_heads + source_P % num_heads).flatten()
-        self.place_X3N = (self.place_XN[:, None] + places * nth_31).flatten()
+        qkv_31 = torch.arange(3)[:, None]
+        self.source_3P = ((source_P // num_heads * 3 + qkv_31) * num_heads + source_P % num_heads).flatten()
+        self.place_X3N = (self.place_XN[:, None] + places * qkv_31).flatten()
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         return _BucketedAttention.apply(qkv_XH, self, num_heads, dropout)
@@ -70,13 +71,14 @@ class _BucketedAttention(torch.autograd.Function):
         )
         for bucket, query, key, value, out in parts:
             scores = torch.empty(*query.shape[:2], bucket.padded_length, dtype=query.dtype)
+            # With beta=0, `baddbmm` computes scale * query key^T in one operation.
             torch.baddbmm(scores, query, key.mT, beta=0, alpha=scale, out=scores)
             if bucket.mask is not None:
                 scores.view(bucket.num_rows, -1, *scores.shape[1:]).add_(bucket.mask)
             probs = torch.softmax(scores, -1, out=scores)
-            factor = draw_keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
-            torch.bmm(probs if factor is None else probs * factor, value, out=out)
-            saved += [probs, factor]
+            dropout_factor = draw_keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
+            torch.bmm(probs if dropout_factor is None else probs * dropout_factor, value, out=out)
+            saved += [probs, dropout_factor]
         ctx.save_for_backward(qkv_3PD, *saved)
         ctx.layout, ctx.num_heads, ctx.scale = layout, num_heads, scale
         return out_PD.index_select(0, layout.place_XN.flatten()).view(-1, num_heads * head_size)
@@ -89,12 +91,12 @@ class _BucketedAttention(torch.autograd.Function):
         grad_PD.index_copy_(0, layout.place_XN.flatten(), grad_XH.reshape(-1, grad_PD.shape[-1]))
         grads_3PD = torch.empty_like(qkv_3PD)
         parts = zip(*(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, grad_PD, *grads_3PD)), strict=True)
-        for nth, (query, key, value, grad, grad_query, grad_key, grad_value) in enumerate(parts):
-            probs, factor = saved[2 * nth : 2 * nth + 2]
-            torch.bmm((probs if factor is None else probs * factor).mT, grad, out=grad_value)
+        for index, (query, key, value, grad, grad_query, grad_key, grad_value) in enumerate(parts):
+            probs, dropout_factor = saved[2 * index : 2 * index + 2]
+            torch.bmm((probs if dropout_factor is None else probs * dropout_factor).mT, grad, out=grad_value)
             grad_probs = torch.bmm(grad, value.mT)
-            if factor is not None:
-                grad_probs *= factor
+            if dropout_factor is not None:
+                grad_probs *= dropout_factor
             grad_scores = torch._softmax_backward_data(grad_probs, probs, -1, probs.dtype)
             torch.baddbmm(grad_query, grad_scores, key, beta=0, alpha=ctx.scale, out=grad_query)
             torch.baddbmm(grad_key, grad_scores.mT, query, beta=0, alpha=ctx.scale, out=grad_key)
@@ -103,11 +105,12 @@ class _BucketedAttention(torch.autograd.Function):
 
 
 def find_head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Find the places of each token's heads, for buckets that follow each other as [G, N, T] -> place_XN.
+    """Find the place of each head of each token, for buckets stored one after another as [G, N, T] -> place_XN.
 
     Args:
         sizes: G and T of each bucket.
-        slot_X: the slot of each token, for buckets that follow each other as [G, T].
+        slot_X: the slot of each token, for buckets stored one after another as [G, T].
+        num_heads: number of attention heads.
 
     >>> find_head_places([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
@@ -122,7 +125,7 @@ def find_head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num
 
 
 def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
-    """Mark padding positions as tokens, the first ones first, until the number of tokens is a multiple of `step`.
+    """Mark padding positions as tokens, from the first one on, until the number of tokens is a multiple of `step`.
 
     If there is too little padding, all of it is marked.
 

@@ -55,7 +55,7 @@ class PackedLayout:
         return scatter_rows(hidden_XH, self.position_X, B * T).unflatten(0, self.shape)
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert indices of B * T to indices of X; a padding position gets the index of an arbitrary token."""
+        """Convert indices of the flattened B * T to indices of X; for padding, the index of an arbitrary token."""
         return torch.searchsorted(self.position_X, positions_R).clamp(max=len(self.position_X) - 1)
 
 
@@ -64,8 +64,9 @@ class BucketLayout(PackedLayout):
 
     Args:
         attention_mask_BT: True for tokens.
-        make_bucket_mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
-        packed_BT: True for the positions to keep, if some padding is kept too; by default the tokens.
+        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
+            mask of the bucket, or None if nothing is masked.
+        packed_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
         length_step: bucket lengths are multiples of this.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
@@ -93,7 +94,7 @@ class BucketLayout(PackedLayout):
         super().__init__(position_X, tuple(attention_mask_BT.shape))
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_lengths = lengths_B[order_B].tolist()
-        # For each bucket its G and T, for each row the slot of its first position, and the number of slots so far.
+        # G and T of each bucket, the slot of the first position of each row, and the number of slots so far.
         sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
         for begin, end in pairwise(find_bucket_bounds(sorted_lengths)):
             padded_length = -(-max(1, sorted_lengths[begin]) // length_step) * length_step

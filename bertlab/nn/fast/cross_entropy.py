@@ -30,27 +30,27 @@ class _DecodedCrossEntropy(torch.autograd.Function):
             weight_VH, bias_V = F.pad(weight_VH, (0, 0, 0, padding)), F.pad(bias_V, (0, padding), value=float("-inf"))
             teacher_PV = None if teacher_PV is None else F.pad(teacher_PV, (0, padding), value=float("-inf"))
         buffer_PV = F.linear(hidden_PH, weight_VH, bias_V)
-        used_P = labels_P != IGNORE_INDEX
-        count = used_P.sum().clamp(min=1)
+        has_label_P = labels_P != IGNORE_INDEX
+        count = has_label_P.sum().clamp(min=1)
         label_loss, teacher_loss = torch.zeros(2, dtype=torch.float32, device=hidden_PH.device)
         num_correct = torch.zeros((), dtype=torch.int64, device=hidden_PH.device)
         for first in range(0, len(labels_P), chunk):
             rows = slice(first, first + chunk)
-            used, label = used_P[rows], labels_P[rows].clamp(min=0)[:, None]
+            has_label, label = has_label_P[rows], labels_P[rows].clamp(min=0)[:, None]
             logits = buffer_PV[rows]
             out = logits if logits.dtype == torch.float32 else None
             probs = torch.softmax(logits, -1, dtype=torch.float32, out=out)
             at_label = probs.gather(1, label)
-            num_correct += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & used).sum()
-            label_loss -= (at_label[:, 0].clamp(min=MIN_PROBABILITY).log() * used).sum()
+            num_correct += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & has_label).sum()
+            label_loss -= (at_label[:, 0].clamp(min=MIN_PROBABILITY).log() * has_label).sum()
             if teacher_PV is not None:
                 teacher = torch.softmax(teacher_PV[rows], -1, dtype=torch.float32)
-                teacher_loss -= ((teacher * probs.clamp(min=MIN_PROBABILITY).log()).sum(-1) * used).sum()
+                teacher_loss -= ((teacher * probs.clamp(min=MIN_PROBABILITY).log()).sum(-1) * has_label).sum()
                 probs.sub_(teacher, alpha=teacher_share)
             if not needs_grad:
                 continue
             # Now probs becomes the gradient for the logits: probs - share * teacher - (1 - share) * one-hot(label).
-            probs.scatter_add_(1, label, torch.full_like(at_label, teacher_share - 1)).mul_(used[:, None] / count)
+            probs.scatter_add_(1, label, torch.full_like(at_label, teacher_share - 1)).mul_(has_label[:, None] / count)
             if out is None:
                 logits.copy_(probs)
         if needs_grad:
@@ -77,19 +77,19 @@ def decoded_cross_entropy(
     teacher_PV: torch.Tensor | None = None,
     teacher_share: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Compute the mean cross-entropy of softmax(hidden weight^T + bias).
+    """Compute the mean cross-entropy of softmax(hidden weight^T + bias) over the rows that have a label.
 
     Gradients are computed in the forward pass, unless they are switched off (`torch.no_grad`). The probability of a
-    label is clamped to at least 1e-38, so that a row adds at most 87 to the sum.
+    label is clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
 
     Args:
-        hidden_PH: the input of the decoder.
+        hidden_PH: the input of the decoder, which is the last part of the MLM output layer.
         weight_VH: the weights of the decoder.
         bias_V: the bias of the decoder.
         labels_P: the target of each row; rows with the label `IGNORE_INDEX` do not count.
-        teacher_PV: logits of a teacher.
+        teacher_PV: logits of a teacher; None if there is no teacher.
         teacher_share: weight of the cross-entropy against the teacher's softmax (Hinton et al. 2015, at temperature 1);
-            the cross-entropy against the labels has the rest of the weight.
+            the cross-entropy against the labels has the weight 1 - teacher_share.
 
     Returns:
         The loss to minimise; the cross-entropy against the labels, without gradient; and the number of rows in which no

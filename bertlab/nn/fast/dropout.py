@@ -1,7 +1,7 @@
 """Dropout (Srivastava et al. 2014) with a faster random number generator on CPU.
 
 On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
-Here one number of 64 bits decides on four elements: the same rate, a different random stream.
+Here one 64-bit number decides on four elements: the rate is the same, but the random stream differs.
 """
 
 import torch
@@ -12,7 +12,7 @@ _LEVELS = 1 << 16  # the number of values of the 16 random bits that decide on o
 
 
 def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
-    """Draw at random which elements dropout keeps, bool, on CPU.
+    """Draw at random which elements dropout keeps: a bool tensor on CPU, shaped like `like`.
 
     Each element is dropped with probability `rate`, rounded to a multiple of 1 / 65,536.
 

@@ -61,17 +61,19 @@ class VarlenLayout(PackedLayout):
     """Tokens without padding, for a GPU kernel that receives the start of each row."""
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
-        # With a known size, the CPU does not wait for the GPU.
+        # The number of tokens is known, so the CPU need not wait for the GPU to count them.
         position_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
         super().__init__(position_X, tuple(attention_mask_BT.shape))
         # [B + 1]: the start of each row, then the end of the last one.
-        offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
-        self.offset_B1 = offset_B1.to(position_X.device, non_blocking=True)
-        self.longest, self.causal = max(lengths), causal
+        row_offsets = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
+        self.row_offsets = row_offsets.to(position_X.device, non_blocking=True)
+        self.max_length, self.causal = max(lengths), causal
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         query_XND, key_XND, value_XND = qkv_XH.unflatten(-1, (3, num_heads, -1)).unbind(1)
-        heads_XND = varlen_attention(query_XND, key_XND, value_XND, self.offset_B1, self.longest, self.causal, dropout)
+        heads_XND = varlen_attention(
+            query_XND, key_XND, value_XND, self.row_offsets, self.max_length, self.causal, dropout
+        )
         return heads_XND.flatten(1)
 
 

@@ -1,6 +1,6 @@
 """Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
 
-In that case, `F.linear` first copies the bias to every row of the output, and then adds the product.
+There, `F.linear` first copies the bias to every row of the output and then adds the product.
 
 Shape legend: X rows (any leading shape), I inputs, O outputs.
 """
@@ -16,9 +16,9 @@ class Linear(nn.Linear):
     @classmethod
     def from_linear(cls, layer: nn.Linear) -> "Linear":
         """Make a layer that shares the parameters of another one."""
-        shared = cls(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
-        shared.weight, shared.bias = layer.weight, layer.bias
-        return shared
+        new_layer = cls(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        new_layer.weight, new_layer.bias = layer.weight, layer.bias
+        return new_layer
 
     def forward(self, inputs_XI: torch.Tensor) -> torch.Tensor:
         if self.bias is not None and supports_fused_bias(inputs_XI):

@@ -56,7 +56,7 @@ class FastBert(Bert):
 def run_layers(
     layers: Sequence[EncoderLayer], hidden_XH: torch.Tensor, layout: Layout, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R only at those, [R, H]."""
+    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R, only there, [R, H]."""
     *lower_layers, last_layer = layers
     for layer in lower_layers:
         attended_XH = layer.attention.out(_attend(layer.attention, hidden_XH, layout))
@@ -84,4 +84,4 @@ def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
     compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)
     for layer in model.modules():
         if isinstance(layer, EncoderLayer):
-            layer.complete_layer = MethodType(compiled, layer)  # a deep copy of the layer includes it
+            layer.complete_layer = MethodType(compiled, layer)  # deep copies of the layer are compiled too
