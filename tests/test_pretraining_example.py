@@ -292,6 +292,7 @@ def test_an_empty_text_is_refused(session, text):
         ("a", {}, TextError, "text-too-short-for-pair"),
         (None, {}, TextError, "text-not-a-string"),
         (TEXT, {"draw": 0}, BertlabError, "number-below-one"),
+        (TEXT, {"draw": 2**70}, BertlabError, "setting-too-large"),
         (TEXT, {"top_k": 0}, BertlabError, "number-below-one"),
         (TEXT, {"mask": 0.0}, BertlabError, "setting-out-of-range"),
         (TEXT, {"mask_share": 1.5}, BertlabError, "setting-out-of-range"),

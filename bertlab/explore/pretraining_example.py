@@ -4,7 +4,8 @@ The pair, the masks and the losses are computed by the functions that `bertlab p
 of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
 settings.
 
-Shape legend: K places for predicted tokens, T tokens, V vocabulary, D documents.
+Shape legend: K = P places for predicted tokens, R the [CLS] and then the P places, H hidden, T tokens, V vocabulary, D
+documents.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ import torch
 
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import detect_language, read_data
-from bertlab.config.limits import Limit, check_limits
+from bertlab.config.limits import MAX_INTEGER, Limit, check_limits
 from bertlab.explore.pretraining_results import (
     DrawLosses,
     ExampleToken,
@@ -25,7 +26,9 @@ from bertlab.explore.pretraining_results import (
     TokenPrediction,
 )
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.cross_entropy import MIN_PROBABILITY
 from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.loss import Loss
 from bertlab.tasks.masked_lm import Candidate, PretrainingLoss
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES, NextSentence
 from bertlab.text.batch import PairBatch
@@ -135,6 +138,8 @@ class ExampleDrawer:
         middle of a document. All pairs have the full length, while pre-training makes one in ten shorter.
         """
         require_positive(draw=number)
+        if number > MAX_INTEGER:
+            raise BertlabError("setting-too-large", flag="draw")
         rng = np.random.default_rng(number)
         max_tokens = min(self.settings.max_tokens, self.model.config.max_positions)
         lengths = np.array([len(ids) for ids in self.sentences[0]])
@@ -152,7 +157,7 @@ class ExampleDrawer:
 
     def compute_losses(self, number: int) -> DrawLosses:
         """Compute the losses of a draw."""
-        return self._compute_losses(number, self.draw(number).batch)
+        return _read_losses(number, self.loss(self.model, self.draw(number).batch))
 
     def compute_example(self, number: int, top_k: int) -> PretrainingExample:
         """Compute the predictions and the losses of a draw.
@@ -163,35 +168,37 @@ class ExampleDrawer:
         """
         require_positive(top_k=top_k)
         drawn = self.draw(number)
-        inputs, index_P, labels_P = self.loss.make_targets(drawn.batch)
-        used_P = labels_P != IGNORED
-        is_masked_1K, is_random_1K = draw_fates(drawn.batch.key_B, len(index_P), self.loss.rule)
-        fates: dict[int, Fate] = {
-            position: "mask" if is_masked else "random" if is_random else "unchanged"
-            for position, is_used, is_masked, is_random in zip(
-                index_P.tolist(), used_P.tolist(), is_masked_1K[0].tolist(), is_random_1K[0].tolist(), strict=True
-            )
-            if is_used
-        }
+        targets = inputs, index_P, labels_P = self.loss.make_targets(drawn.batch)
+        hidden_RH = self.loss.encode(self.model, targets)
+        losses = _read_losses(number, self.loss.compute(self.model, drawn.batch, targets, hidden_RH))
+        places = (labels_P != IGNORED).nonzero().flatten()
+        places = places[index_P[places].argsort()]  # in the order of the input
+        positions = index_P[places].tolist()
+        fates = dict(zip(positions, self._read_fates(drawn.batch, len(index_P), places), strict=True))
         tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
-        predictions, pair = self._predict(inputs, [tokens[position] for position in sorted(fates)], drawn, top_k)
+        hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][places]
+        predictions = self._predict(hidden_PH, labels_P[places].tolist(), [tokens[at] for at in positions], top_k)
         objective = self.settings.pair_objective
         label = int(drawn.batch.nsp_labels_B[0])
         return PretrainingExample(
             number, objective, label, PAIR_OBJECTIVES[objective].labels[label],
             None if drawn.other is None else self.texts[drawn.other], drawn.text_tokens, len(self.sentences[0]),
-            tokens, predictions, pair, self.checkpoint_objective, self._compute_losses(number, drawn.batch),
+            tokens, predictions, self._predict_pair(hidden_RH), self.checkpoint_objective, losses,
         )  # fmt: skip
 
     def _encode_sentences(self, text: str) -> list[np.ndarray]:
         """Tokenise the sentences of a text; those without tokens are left out."""
         return [np.array(ids) for ids in self.tokenizer.encode_plain(split_sentences(text)) if ids]
 
-    def _compute_losses(self, number: int, batch: PairBatch) -> DrawLosses:
-        loss = self.loss(self.model, batch)
-        pair = PAIR_OBJECTIVES[self.loss.pair_objective]
-        pair_loss = float(loss.metrics[f"{pair.name}_loss"]) if pair else None
-        return DrawLosses(number, float(loss.metrics["mlm_loss"]), pair_loss, float(loss.value))
+    def _read_fates(self, batch: PairBatch, size: int, places: torch.Tensor) -> list[Fate]:
+        """Find what replaces the tokens at some of the K = `size` places for predicted tokens."""
+        is_masked_1K, is_random_1K = draw_fates(batch.key_B, size, self.loss.rule)
+        return [
+            "mask" if is_masked else "random" if is_random else "unchanged"
+            for is_masked, is_random in zip(
+                is_masked_1K[0, places].tolist(), is_random_1K[0, places].tolist(), strict=True
+            )
+        ]
 
     def _make_tokens(self, ids_T: torch.Tensor, inputs, fates: dict[int, Fate]) -> tuple[ExampleToken, ...]:
         """List the tokens before and after masking."""
@@ -206,15 +213,11 @@ class ExampleDrawer:
         )
 
     def _predict(
-        self, inputs, chosen: Sequence[ExampleToken], drawn: _Draw, top_k: int
-    ) -> tuple[tuple[TokenPrediction, ...], NextSentence | None]:
-        """Predict the chosen tokens, and the label of the pair if the checkpoint was trained on it."""
-        positions = [token.position for token in chosen]
-        device = inputs.input_ids_BT.device
-        hidden_RH = self.model.encode_positions(inputs, torch.tensor([0, *positions], device=device))
-        probs_PV = self.model.mlm(hidden_RH[1:]).float().softmax(-1)
+        self, hidden_PH: torch.Tensor, labels: Sequence[int], chosen: Sequence[ExampleToken], top_k: int
+    ) -> tuple[TokenPrediction, ...]:
+        """Predict the chosen tokens, whose ids are `labels`."""
+        probs_PV = self.model.mlm(hidden_PH).float().softmax(-1)
         best = probs_PV[:, : self.tokenizer.vocab_size].topk(min(top_k, self.tokenizer.vocab_size))
-        labels = drawn.batch.inputs.input_ids_BT[0, positions].tolist()
         predictions = []
         for token, label, probs_V, ids, probs in zip(
             chosen, labels, probs_PV, best.indices.tolist(), best.values.tolist(), strict=True
@@ -223,19 +226,29 @@ class ExampleDrawer:
             predictions.append(
                 TokenPrediction(
                     token.position, token.token, label, token.fate, token.read, float(probability),
-                    1 + int((probs_V > probability).sum()), -float(probability.clamp(min=1e-38).log()),
+                    1 + int((probs_V > probability).sum()), -float(probability.clamp(min=MIN_PROBABILITY).log()),
                     tuple(map(Candidate, self.tokenizer.tokens(ids), ids, probs)),
                 )
             )  # fmt: skip
+        return tuple(predictions)
+
+    def _predict_pair(self, hidden_RH: torch.Tensor) -> NextSentence | None:
+        """Predict the label of the pair; None if the checkpoint was not trained on it."""
         if self.loss.pair_objective == "none":
-            return tuple(predictions), None
+            return None
         logits_2 = self.model.nsp(self.model.pooler(hidden_RH[:1, None]))[0].float()
-        return tuple(predictions), NextSentence(float(logits_2.softmax(-1)[0]), self.loss.pair_objective)
+        return NextSentence(float(logits_2.softmax(-1)[0]), self.loss.pair_objective)
 
 
 def read_documents(language: str) -> tuple[str, ...]:
     """Read the short documents of a language that come with bertlab, or the English ones if it has none."""
     return tuple(read_data("documents", language)["documents"])
+
+
+def _read_losses(number: int, loss: Loss) -> DrawLosses:
+    """Read the losses of a draw from the result of the loss function."""
+    pair = [float(value) for name, value in loss.parts.items() if name != "mlm"]
+    return DrawLosses(number, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
 
 
 def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[DrawLosses, ...]:

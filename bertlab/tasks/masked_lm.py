@@ -54,14 +54,33 @@ class PretrainingLoss:
         return mask_tokens(batch.inputs, batch.key_B, self.rule)
 
     def __call__(self, model: nn.Module, batch) -> Loss:
-        inputs, index_P, labels_P = self.make_targets(batch)
+        targets = self.make_targets(batch)
+        return self.compute(model, batch, targets, self.encode(model, targets))
+
+    def encode(self, model: nn.Module, targets: tuple) -> torch.Tensor:
+        """Compute the last layer's output at the [CLS] of every pair and at the positions to predict -> hidden_RH.
+
+        Without a sentence-pair objective, [CLS] is left out.
+
+        Args:
+            model: the model.
+            targets: from `make_targets`.
+        """
+        inputs, index_P, _ = targets
         B, T = inputs.input_ids_BT.shape
+        num_pairs = B if PAIR_OBJECTIVES[self.pair_objective] else 0
+        cls_index = torch.arange(num_pairs, device=index_P.device) * T
+        return model.encode_positions(inputs, torch.cat([cls_index, index_P]))
+
+    def compute(self, model: nn.Module, batch, targets: tuple, hidden_RH: torch.Tensor) -> Loss:
+        """Compute the loss of a batch from its targets and the output of `encode`."""
+        inputs, index_P, labels_P = targets
+        B = len(batch)
+        hidden_PH = hidden_RH[len(hidden_RH) - len(labels_P) :]
         pair = PAIR_OBJECTIVES[self.pair_objective]
-        cls_index = torch.arange(B if pair else 0, device=index_P.device) * T
-        hidden_RH = model.encode_positions(inputs, torch.cat([cls_index, index_P]))
         head = model.heads["mlm"]
         loss, label_loss, hits = decoded_cross_entropy(
-            head.transform(hidden_RH[len(cls_index) :]), model.embeddings.token.weight, head.bias, labels_P,
+            head.transform(hidden_PH), model.embeddings.token.weight, head.bias, labels_P,
             self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
         metrics = {"mlm_loss": label_loss, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}

@@ -9,7 +9,7 @@ pretraining-draw = Draw
 pretraining-draw-help = The number of the draw. The same number gives the same draw, so a copied link shows it again.
 pretraining-draw-again = Draw again
 pretraining-draw-more = Draw 10 more
-pretraining-whole-word = Whole words
+pretraining-whole-word = Mask whole words
 pretraining-whole-word-help = Mask all tokens of a word together (whole-word masking).
 pretraining-order = Sentence order (SOP)
 pretraining-order-help = ALBERT builds the pair differently: B always follows A, and half of the pairs are swapped.
@@ -49,7 +49,7 @@ pretraining-mean = { $draws ->
         [one] { $draws } draw so far:
        *[other] Mean over { $draws } draws:
     } { $losses }
-pretraining-progress = { $done } of { $of } groups of draws
+pretraining-progress = Computing the losses of earlier draws: { $done } of { $of } groups
 pretraining-objective-none = This checkpoint has no sentence-pair output layer, so there is only an MLM loss.
 pretraining-objective-next = This checkpoint was trained on next-sentence prediction. It cannot judge the order of two sentences, so there is no SOP loss.
 pretraining-objective-order = This checkpoint was trained on sentence order. It cannot judge whether B is random, so there is no NSP loss.

@@ -1,6 +1,6 @@
 pretraining = 손으로 해 보는 사전 학습
 pretraining-title = 손으로 해 보는 사전 학습
-pretraining-lead = 사전 학습처럼 예제를 뽑아 보세요. 문장 B는 진짜로 이어지는 글이거나 무작위 글이고, 예측할 토큰도 무작위로 골라요. 체크포인트의 답과 손실을 볼 수 있어요.
+pretraining-lead = 사전 학습처럼 예제를 뽑아 보세요. 문장 B는 실제로 이어지는 글이거나 무작위 글이고, 예측할 토큰도 무작위로 골라요. 체크포인트의 답과 손실을 볼 수 있어요.
 start-pretraining = 사전 학습처럼 문장 쌍과 마스크를 뽑고 손실을 봐요.
 pretraining-document = 문서
 pretraining-document-help = 문장 A는 이 텍스트에서 가져와요. 이어지는 문장 B도 이 텍스트에서, 무작위 문장 B는 이 앱에 들어 있는 짧은 글에서 가져와요.
@@ -9,7 +9,7 @@ pretraining-draw = 추첨 번호
 pretraining-draw-help = 번호가 같으면 추첨 결과도 같아요. 그래서 복사한 링크에서도 똑같이 보여요.
 pretraining-draw-again = 다시 뽑기
 pretraining-draw-more = 10번 더 뽑기
-pretraining-whole-word = 단어 전체
+pretraining-whole-word = 단어 단위로 가리기
 pretraining-whole-word-help = 한 단어의 토큰을 모두 함께 가려요(단어 단위 마스킹).
 pretraining-order = 문장 순서(SOP)
 pretraining-order-help = ALBERT는 문장 쌍을 다르게 만들어요. B는 항상 A에 이어지고, 절반은 순서를 바꿔요.
@@ -26,7 +26,7 @@ pretraining-odds = 두 결과가 나올 확률은 50%씩이에요.
 pretraining-document-b = B를 가져온 문서의 첫 문장: “{ $text }”
 pretraining-chosen = 토큰 { $tokens }개 중 { $count }개를 예측해요({ $share }).
 pretraining-long-document = 문서는 { $tokens }토큰인데 문장 쌍에는 { $limit }토큰까지 들어가요. 그래서 추첨마다 문서의 일부만 보여요.
-pretraining-one-sentence = 문서에 문장이 하나뿐이라 아무 곳에서나 잘라 A와 B로 나눴어요. 진짜 문장 쌍을 보려면 문장을 하나 더 입력하세요.
+pretraining-one-sentence = 문서에 문장이 하나뿐이라 아무 곳에서나 잘라 A와 B로 나눴어요. 실제로 이어지는 문장 쌍을 보려면 문장을 하나 더 입력하세요.
 pretraining-answers = 체크포인트의 예측
 pretraining-answers-help = 고른 토큰마다 확률이 가장 높은 토큰 다섯 개와 정답 토큰의 확률과 순위를 보여 줘요. 정답 토큰에는 주황색 테두리가 있어요.
 pretraining-token = 정답 토큰 → BERT가 읽는 토큰
@@ -40,7 +40,7 @@ pretraining-next-loss = NSP 손실: p({ $label }) = { $probability }
 pretraining-order-loss = SOP 손실: p({ $label }) = { $probability }
 pretraining-total-loss = 합(학습하면서 줄이는 값)
 pretraining-mean = 추첨 { $draws }번의 평균: { $losses }
-pretraining-progress = 추첨 묶음 { $of }개 중 { $done }개
+pretraining-progress = 이전 추첨의 손실을 계산하고 있어요: 묶음 { $of }개 중 { $done }개
 pretraining-objective-none = 이 체크포인트에는 문장 쌍 출력층이 없어서 MLM 손실만 있어요.
 pretraining-objective-next = 이 체크포인트는 다음 문장 예측을 학습했어요. 두 문장의 순서는 판단할 수 없어서 SOP 손실이 없어요.
 pretraining-objective-order = 이 체크포인트는 문장 순서를 학습했어요. B가 무작위인지는 판단할 수 없어서 NSP 손실이 없어요.
