@@ -1,16 +1,18 @@
 """Pre-training by hand: draws with the shares of the paper, and the losses of a training step on the same pair."""
 
 import copy
+import json
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from support.errors import raises_error
+from support.errors import command_error, raises_error
 
 import bertlab
 from bertlab.checkpoints import checkpoint
+from bertlab.cli.dispatch import main
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.config.languages import languages
 from bertlab.explore.facts import as_json
@@ -383,3 +385,26 @@ def test_the_figure_of_the_losses_shows_points_and_running_means(session):
 def test_an_example_can_be_written_as_json(session):
     example = session.pretraining_example(TEXT, 2)
     assert as_json(example)["losses"]["mlm"] == example.losses.mlm
+
+
+# -- the command
+
+
+def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
+    arguments = ["pretraining-example", TEXT, "--draw", "3", "--whole-word", "--checkpoint", str(tiny_checkpoint)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    example = session.pretraining_example(TEXT, 3, whole_word=True)
+    assert f"draw 3: {example.label_name}" in out
+    assert " ".join(token.read for token in example.tokens) in out
+    assert f"sum {example.losses.total:.3f}" in out
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["losses"]["total"] == pytest.approx(example.losses.total)
+
+
+def test_the_command_refuses_what_cannot_be_drawn(tiny_checkpoint):
+    place = ("--checkpoint", str(tiny_checkpoint))
+    assert command_error("pretraining-example", " ", *place).id == "text-empty"
+    assert command_error("pretraining-example", TEXT, "--draw", "0", *place).id == "number-below-one"
+    shares = ("--mask-share", "0.9", "--random-share", "0.9")
+    assert command_error("pretraining-example", TEXT, *shares, *place).id == "mask-shares-too-large"

@@ -30,6 +30,10 @@ COMMANDS = {
     "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
     "heads": Command("cli.explore", "Heads", "heads", "measure the effect of each attention head"),
     "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),
+    "pretraining-example": Command(
+        "cli.pretraining_example", "PretrainingExampleOptions", "pretraining_example",
+        "draw an example of pre-training, with its losses",
+    ),
     "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
     "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
     "app": Command("cli.app", "App", "app", "open the app in the browser"),

@@ -20,6 +20,8 @@ export          what the save menu needs: tidy (columns as JSON values), python_
 numbers         numbers as text: percent, signed
 palette         the colours of every view, from static/palette.json
 terminal        lines for the command line: mask_lines, next_sentence_lines, answer_lines, attention_lines, table
+terminal_pretraining
+                lines for an example of pre-training: example_lines
 terminal_change lines for interventions and the logit lens: effect_lines, prediction_change_lines, lens_lines
 bertviz_view    bertviz's head view, offline, for short inputs: head_view_html
 static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js with

@@ -1,0 +1,46 @@
+"""`bertlab pretraining-example`: draw an example of pre-training from a text, and predict it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bertlab.cli.query import TextQuery, open_session, print_result, read_texts
+
+
+@dataclass(frozen=True)
+class PretrainingExampleOptions(TextQuery):
+    """Draw an example of pre-training from a text: a sentence pair and its masks, the predictions and the losses.
+
+    Examples:
+      bertlab pretraining-example "She lit the oven. The bread took an hour. It smelled good."
+      bertlab pretraining-example - --draw 7 --whole-word < document.txt
+    """
+
+    draw: int = 1
+    """Number of the draw; the same number gives the same draw."""
+    pair_objective: Literal["next", "order"] = "next"
+    """Sentence-pair objective: next (sentence B is random in half of the pairs), or order (half are swapped)."""
+    mask: float = 0.15
+    """Share of tokens to predict."""
+    mask_share: float = 0.8
+    """Of the tokens to predict, the share that is replaced by [MASK]."""
+    random_share: float = 0.1
+    """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
+    whole_word: bool = False
+    """Mask all tokens of a word together."""
+    max_tokens: int = 128
+    """Maximum number of tokens in a pair."""
+    top_k: int = 5
+    """Number of predictions for each token."""
+
+
+def pretraining_example(config: PretrainingExampleOptions) -> None:
+    from bertlab.views.terminal_pretraining import example_lines
+
+    (text,) = read_texts(config.text)
+    session = open_session(config, "fill-mask", text)
+    example = session.pretraining_example(
+        text, config.draw, top_k=config.top_k, pair_objective=config.pair_objective, mask=config.mask,
+        mask_share=config.mask_share, random_share=config.random_share, whole_word=config.whole_word,
+        max_tokens=config.max_tokens,
+    )  # fmt: skip
+    print_result(config, session, example, lambda: example_lines(example))

@@ -1,0 +1,28 @@
+"""Format an example of pre-training as lines for a terminal."""
+
+from bertlab.explore.pretraining_results import PretrainingExample
+from bertlab.views.numbers import percent
+from bertlab.views.terminal import make_printable, table
+
+
+def example_lines(example: PretrainingExample) -> list[str]:
+    """The label of the pair and the input, then the prediction for every chosen token, then the losses."""
+    read = " ".join(token.read for token in example.tokens)
+    rows = [("token", "replaced by", "probability", "rank", "-ln p", "predictions")]
+    for row in example.predictions:
+        replacement = {"mask": "[MASK]", "random": f"{row.read} (random)", "unchanged": "(unchanged)"}[row.fate]
+        candidates = ", ".join(candidate.token for candidate in row.candidates)
+        rows.append(
+            (
+                make_printable(row.token), make_printable(replacement), percent(row.probability), f"{row.rank:,}",
+                f"{row.loss:.2f}", make_printable(candidates),
+            )
+        )  # fmt: skip
+    losses = example.losses
+    parts = [f"MLM {losses.mlm:.3f}"]
+    if losses.pair is not None:
+        parts += [f"sentence pair {losses.pair:.3f}", f"sum {losses.total:.3f}"]
+    return [
+        f"draw {example.draw}: {example.label_name}", make_printable(read), "", *table(rows, "<<>>><"), "",
+        f"loss: {', '.join(parts)}",
+    ]  # fmt: skip
