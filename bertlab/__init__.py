@@ -20,12 +20,14 @@ if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when 
     )
     from bertlab.explore.session import (
         AttentionMap,
+        BlockMap,
         HeadEffects,
         HeadRoles,
         InputMap,
         Lens,
         NeuronMap,
         PredictionChange,
+        Rollout,
         Session,
         SpanAttention,
         SpanXray,
@@ -36,10 +38,11 @@ if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when 
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answers", "AttentionMap", "BertlabError", "Choice", "ChoiceScores", "Classification", "EvaluationResult",
-    "HeadEffects", "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap", "NextSentence",
-    "PredictionChange", "PreparedCorpus", "Session", "SpanAttention", "SpanXray", "Tags", "TokenRow", "TrainingResult",
-    "WordEffects", "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
+    "Answers", "AttentionMap", "BertlabError", "BlockMap", "Choice", "ChoiceScores", "Classification",
+    "EvaluationResult", "HeadEffects", "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap",
+    "NextSentence", "PredictionChange", "PreparedCorpus", "Rollout", "Session", "SpanAttention", "SpanXray", "Tags",
+    "TokenRow", "TrainingResult", "WordEffects", "default_checkpoint", "evaluate", "finetune", "load", "prepare",
+    "pretrain", "shipped",
 ]  # fmt: skip
 
 _PREDICTOR_NAMES = (

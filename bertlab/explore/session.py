@@ -19,9 +19,10 @@ from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
 from bertlab.config.languages import DEFAULT, shipped_checkpoints
-from bertlab.explore import attention, roles, xray
+from bertlab.explore import attention, block, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
+from bertlab.explore.block import BlockMap
 from bertlab.explore.facts import (
     AttentionMap,
     HeadEffects,
@@ -36,6 +37,7 @@ from bertlab.explore.facts import (
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
 from bertlab.explore.predictor import Predictor
+from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
 from bertlab.tasks.probe import Probe
@@ -118,6 +120,23 @@ class Session(Predictor):
         neuron = self.neuron(text, pair, layer=layer, head=head)
         check_position(position, len(neuron.tokens))
         return neuron.probs_TT[position]
+
+    @torch.inference_mode()
+    def block(
+        self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0, position: int = 0
+    ) -> BlockMap:
+        """Compute one layer step by step at one position: values, attention output, feed-forward, residual sums.
+
+        Raises:
+            BertlabError: there is no such layer, head or position.
+        """
+        encoding = self._encode(text, pair)
+        return block.compute_block(self.model, self.tokenizer, encoding, layer, head, position)
+
+    @torch.inference_mode()
+    def rollout(self, text: str, pair: str | None = None) -> Rollout:
+        """Compute the attention rollout up to every layer: the attention of the layers, multiplied."""
+        return compute_rollout(attention.compute_attention_map(self.model, self._encode(text, pair)))
 
     @torch.inference_mode()
     def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:

@@ -1,0 +1,121 @@
+"""Summaries of attention: where one head attends to, in a few numbers, and the head that says most about a text.
+
+Shape legend: T tokens, N heads, L layers, K offsets between two positions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.explore.facts import AttentionMap
+from bertlab.explore.roles import find_head_roles
+
+
+@dataclass(frozen=True)
+class AttentionSummary:
+    """One attention weight of one head, with the row and the head that it belongs to."""
+
+    layer: int
+    """The layer of the head, from 0."""
+    head: int
+    """The number of the head in its layer, from 0."""
+    query: int
+    """The position of the token that attends."""
+    key: int
+    """The position of the token that it attends to."""
+    share: float
+    """The share of the query's attention that goes to the key, 0..1."""
+    entropy: float
+    """The entropy of the query's attention, in bits: 0 if one token gets all of it."""
+    max_entropy: float
+    """The entropy of uniform attention over the tokens, log2 T bits."""
+    role: str
+    """The pattern that gets the largest share of the head's attention in this text, one of `roles.ROLES`."""
+    role_share: float
+    """The share of the head's attention in this pattern, 0..1, averaged over the tokens that are not special."""
+
+
+def find_telling_attention(attention: AttentionMap) -> AttentionSummary:
+    """Find the attention weight that says most about a text.
+
+    It is the weight that exceeds most what its head gives, on average, to tokens at the same distance. Heads that
+    always attend two tokens ahead, for example, are therefore passed over. Special tokens, punctuation, neighbours and
+    the token itself are left out as long as other pairs remain.
+    """
+    probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
+    position_T = np.arange(len(tokens))
+    distance_TT = np.abs(position_T[:, None] - position_T[None])
+    is_special_T = np.array([row.special for row in tokens])
+    is_word_T = ~is_special_T & [any(map(str.isalnum, row.token)) for row in tokens]
+    words_TT, texts_TT = np.outer(is_word_T, is_word_T), np.outer(~is_special_T, ~is_special_T)
+    choices = (words_TT & (distance_TT > 1), texts_TT & (distance_TT > 0), texts_TT, np.ones_like(texts_TT))
+    allowed_TT = next(choice_TT for choice_TT in choices if choice_TT.any())
+    best_by_layer = []
+    for layer, probs_NTT in enumerate(probs_LNTT):  # layer by layer, because a long text needs much memory
+        excess_NTT = np.where(allowed_TT, probs_NTT - _mean_of_other_queries(probs_NTT), -np.inf)
+        head, query, key = np.unravel_index(int(excess_NTT.argmax()), excess_NTT.shape)
+        best_by_layer.append((float(excess_NTT[head, query, key]), layer, int(head), int(query), int(key)))
+    return _summarise(attention, *max(best_by_layer, key=lambda best: best[0])[1:])
+
+
+def summarise_attention(
+    attention: AttentionMap,
+    layer: int,
+    heads: Sequence[int],
+    queries: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
+) -> AttentionSummary:
+    """Find the largest attention weight of some heads of one layer, from some tokens to some tokens.
+
+    Args:
+        attention: from `Session.attention`.
+        layer: the layer.
+        heads: the heads to compare.
+        queries: the positions that attend; None: all tokens that are not special.
+        keys: the positions attended to; None: all tokens.
+    """
+    if queries is None:
+        queries = [row.position for row in attention.tokens if not row.special]
+    if keys is None:
+        keys = range(len(attention.tokens))
+    shown = attention.probs_LNTT[layer][np.ix_(heads, queries, keys)]
+    head, query, key = np.unravel_index(int(shown.argmax()), shown.shape)
+    return _summarise(attention, layer, heads[head], queries[query], keys[key])
+
+
+def _summarise(attention: AttentionMap, layer: int, head: int, query: int, key: int) -> AttentionSummary:
+    probs_T = attention.probs_LNTT[layer, head, query].astype(float)
+    roles = find_head_roles(
+        AttentionMap(attention.tokens, attention.probs_LNTT[layer : layer + 1, head : head + 1])
+    )  # of this head only
+    return AttentionSummary(
+        layer, head, query, key,
+        share=float(probs_T[key]),
+        entropy=compute_entropy(probs_T),
+        max_entropy=float(np.log2(len(probs_T))),
+        role=roles.names_LN[0][0],
+        role_share=float(roles.share_LN[0, 0]),
+    )  # fmt: skip
+
+
+def compute_entropy(probs_T: np.ndarray) -> float:
+    """Compute the entropy of one row of attention, in bits.
+
+    >>> compute_entropy(np.array([0.5, 0.25, 0.25, 0.0]))
+    1.5
+
+    Source: Clark et al. 2019 (arXiv 1906.04341), section 3.3.
+    """
+    positive = probs_T[probs_T > 0]
+    return abs(float(-(positive * np.log2(positive)).sum()))  # abs, because -0.0 would be shown as "-0.0"
+
+
+def _mean_of_other_queries(probs_NTT: np.ndarray) -> np.ndarray:
+    """For every weight, compute the mean weight that the head's other queries give to the key at the same offset."""
+    size = probs_NTT.shape[-1]
+    offsets = range(-size + 1, size)
+    sums_NK = np.stack([np.trace(probs_NTT, offset, 1, 2) for offset in offsets], axis=-1)
+    index_TT = np.arange(size)[None] - np.arange(size)[:, None] + size - 1
+    others_TT = np.maximum(size - 1 - np.abs(index_TT - size + 1), 1)
+    return (sums_NK[:, index_TT] - probs_NTT) / others_TT

@@ -1,0 +1,36 @@
+"""Attention rollout: the attention of all layers up to one, multiplied (Abnar and Zuidema 2020, arXiv 2005.00928).
+
+Shape legend: T tokens, L layers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.explore.facts import AttentionMap, TokenRow
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The attention rollout of one input."""
+
+    tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
+    shares_LTT: np.ndarray
+    """[l, i, j]: the share of position i after layer l that comes from input token j; rows sum to 1."""
+
+
+def compute_rollout(attention: AttentionMap) -> Rollout:
+    """Multiply the attention of all layers; each is averaged over its heads, then with the identity.
+
+    The identity stands for the residual connection. The value vectors are not taken into account.
+
+    Source: Abnar and Zuidema 2020, section 3.
+    """
+    shares_TT = np.eye(len(attention.tokens), dtype=np.float32)
+    layers = []
+    for probs_NTT in attention.probs_LNTT:
+        mixed_TT = (probs_NTT.mean(0) + np.eye(len(shares_TT), dtype=np.float32)) / 2
+        shares_TT = mixed_TT @ shares_TT
+        layers.append(shares_TT)
+    return Rollout(attention.tokens, np.stack(layers))
