@@ -1,9 +1,9 @@
 """Access rules: the paths and hub models that a visitor of the app may open.
 
-Only the user who started the app can reach it on a loopback address, so every path is allowed there. On any other
-address a visitor may open the shipped checkpoints and runs, the directory `runs`, and the directories of
-`bertlab app --allow`. The error for every other path is the same whether or not the path exists. Otherwise visitors
-could find out which files the machine has.
+A loopback address can be reached only from the same machine, so every path is allowed there. On any other address a
+visitor may open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
+The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
+the machine has.
 """
 
 import ipaddress
@@ -22,10 +22,7 @@ RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 
 
 def is_restricted() -> bool:
-    """Whether paths are restricted because other machines can reach the app.
-
-    This is so unless the address of the app is a loopback address.
-    """
+    """Whether paths are restricted. They are unless the app listens only on a loopback address."""
     address = st.get_option("server.address") or ""  # Streamlit listens on every address if none is set
     try:
         return not ipaddress.ip_address(address).is_loopback
@@ -34,18 +31,19 @@ def is_restricted() -> bool:
 
 
 def is_allowed(path: str | Path) -> bool:
-    """Whether a visitor may open a path. For a symbolic link, its target decides."""
+    """Whether a visitor may open a path. A symbolic link is allowed if its target is."""
     if not is_restricted():
         return True
     try:
         resolved = Path(path).expanduser().resolve()
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user, a null byte
+    # raised for a path that is too long, has a null byte, or begins with "~" and an unknown user name
+    except (OSError, RuntimeError, ValueError):
         return False
     return any(resolved.is_relative_to(root) for root in _roots())
 
 
 def check_path(path: str | Path) -> None:
-    """Raise an error for a path that a visitor may not open.
+    """Raise an error for a path that visitors are not allowed to open.
 
     Raises:
         DataError: the path is outside the allowed directories.
@@ -55,7 +53,7 @@ def check_path(path: str | Path) -> None:
 
 
 def check_checkpoint(name: str) -> None:
-    """Raise an error for a checkpoint that a visitor may not open.
+    """Raise an error for a checkpoint that visitors are not allowed to open.
 
     Args:
         name: the name of a shipped checkpoint, a directory, or a hub id.
@@ -80,7 +78,7 @@ def shorten(name: str | Path) -> str:
 
 
 def format_path(path: Path) -> str:
-    """Format a path for the Python code of a page, without the parent directories that visitors need not know."""
+    """Format a path for the Python code of a page, without the parent directories that visitors need not know about."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
@@ -88,7 +86,7 @@ def format_path(path: Path) -> str:
 
 
 def _roots() -> list[Path]:
-    """Return the directories that a visitor may open, with everything below them."""
+    """Return the directories whose contents visitors are allowed to open."""
     allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
     roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUN_DIRECTORY, *allowed_by_owner]
     return [Path(root).expanduser().resolve() for root in roots]

@@ -1,7 +1,7 @@
-"""Calls of the library that return their result together with the Python code that repeats them.
+"""Calls to the library, each returning its result together with Python code that reproduces it.
 
-A page names the function and its arguments once. The result and the code are made from the same arguments, so that the
-code a page shows always computes what the page shows.
+A page names a function and its arguments once. Both the result and the code are made from them, so the code that a page
+shows always computes the result that the page shows.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ class Expression:
     result: Any
     """The value."""
     code: str
-    """The expression, such as "result" or "result[0]"."""
+    """The Python expression, such as "result" or "result[0]"."""
     steps: tuple[str, ...] = ()
     """The imports and assignments that the expression needs."""
     checkpoint: sessions.Checkpoint | None = None
@@ -45,17 +45,18 @@ class Expression:
 def call_session(
     checkpoint: sessions.Checkpoint, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
-    """Call a method of `Session`. In the code, its result is assigned to the variable `result`.
+    """Call a method of `Session`. The generated code assigns its result to the variable `result`.
 
     Args:
         checkpoint: the checkpoint to open.
         method: the name of the method.
-        arguments: its positional arguments; an `Expression` passes its value and shows its code.
-        progress: as in `sessions.compute`; not part of the code.
+        arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
+            contains its code.
+        progress: as in `sessions.compute`; the generated code omits it.
         options: its keyword arguments.
 
     Raises:
-        BertlabError: the method raises it.
+        BertlabError: any error that the method raises.
     """
     values, keywords = _evaluate(arguments), _evaluate(options)
     result = sessions.compute(checkpoint, method, *values, progress=progress, **keywords)
@@ -69,14 +70,16 @@ def call_function(
     """Call a function of the library.
 
     Args:
-        function: the function that the code imports and calls.
-        arguments: its positional arguments; an `Expression` passes its value and shows its code.
-        implementation: a function to call instead, with the same arguments, such as a cached version of `function`.
-        steps: further steps that the code needs.
+        function: the function that the generated code imports and calls.
+        arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
+            contains its code.
+        implementation: a function with the same arguments that the app calls instead, such as a cached version of
+            `function`.
+        steps: further imports and assignments that the generated code needs.
         options: its keyword arguments.
 
     Raises:
-        BertlabError: the function raises it.
+        BertlabError: any error that the function raises.
     """
     result = (implementation or function)(*_evaluate(arguments), **_evaluate(options))
     steps = (f"from {function.__module__} import {function.__name__}", *steps)
@@ -84,36 +87,38 @@ def call_function(
 
 
 def assign(name: str, value: object) -> Expression:
-    """Assign a value to a variable in the code, for example a long text that several calls use."""
+    """Assign a value to a variable in the generated code, for example a long text that several calls use."""
     step = f"{name} = {_write_code(value)}"
     return Expression(_evaluate(value), name, (*_collect_steps(value), step), _find_checkpoint(value))
 
 
 def make_path_expression(path: Path) -> Expression:
-    """Make an expression of a path. The code omits the parent directories that visitors need not know."""
+    """Make an expression of a path. The code omits the parent directories that visitors need not know about."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 
-def write_canvas_code(view: Expression, page: Callable, name: str, figure: Callable | None = None, *state: str) -> str:
+def write_canvas_code(
+    view: Expression, make_html: Callable, name: str, figure: Callable | None = None, *state_keys: str
+) -> str:
     """Write the Python code that saves a canvas view as an HTML file and draws one figure of it.
 
     Args:
         view: the data of the view.
-        page: the function of `bertlab.views.html` that makes the file.
+        make_html: the function of `bertlab.views.html` that makes the contents of the file.
         name: the name of the file.
-        figure: the function that draws a figure of the view. With None, the code draws no figure.
-        state: keys of the view's state whose values are the arguments of `figure` after `view`.
+        figure: the function that draws a figure of the view. If it is None, the code draws no figure.
+        state_keys: keys of the view's state whose values are the arguments of `figure` after `view`.
     """
-    imports = ["from pathlib import Path", f"from {page.__module__} import {page.__name__}"]
+    imports = ["from pathlib import Path", f"from {make_html.__module__} import {make_html.__name__}"]
     steps = [
-        f'page = {page.__name__}({view.code}, options={{"state": state}})',
+        f'page = {make_html.__name__}({view.code}, options={{"state": state}})',
         f'Path({name!r}).write_text(page, encoding="utf-8")',
     ]
     if figure:
         imports.append(f"from {figure.__module__} import {figure.__name__}")
-        values = ", ".join([view.code, *(f"state[{key!r}]" for key in state)])
+        values = ", ".join([view.code, *(f"state[{key!r}]" for key in state_keys)])
         steps.append(f"figure = {figure.__name__}({values})")
-    # the browser replaces the first STATE of the code, so this line must precede every text of the user
+    # the browser replaces the first occurrence of STATE in the code, so this line must precede the user's texts
     with_state = Expression(None, "", (f"state = {STATE}  # as on the screen", *view.steps), view.checkpoint)
     return with_state.script(*imports, *steps)
 
@@ -122,7 +127,11 @@ def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] =
     """Make the expression of a call.
 
     Args:
-        parts: the positional arguments, the keyword arguments, and further expressions whose steps the call needs.
+        name: the name of the function in the code.
+        result: the result of the call.
+        parts: the positional arguments and the keyword arguments, then any expression whose steps or checkpoint the
+            call needs.
+        steps: further steps that the call needs.
     """
     arguments, options = parts[:2]
     argument_codes = [*map(_write_code, arguments), *(f"{key}={_write_code(value)}" for key, value in options.items())]
@@ -132,7 +141,7 @@ def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] =
 
 
 def _collect_expressions(value: object) -> list[Expression]:
-    """Collect the expressions in a value, also those nested in tuples, lists and dictionaries."""
+    """Collect the expressions in a value, including those nested in tuples, lists and dictionaries."""
     if isinstance(value, Expression):
         return [value]
     if isinstance(value, Mapping):

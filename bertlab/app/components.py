@@ -1,4 +1,4 @@
-"""Components that run in the browser: the canvas views of `bertlab.views`, and the small components of `static/`."""
+"""Components that run in the browser: the canvas views of `bertlab.views`, and the small components in `static/`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,30 +48,30 @@ def draw_canvas(view: str, payload: bytes) -> None:
 
 
 def canvas_options() -> dict:
-    """Collect the options that every canvas view needs besides its data: interface language and initial state."""
+    """Collect the options of every canvas view: the interface language and the initial state."""
     return {"lang": language(), "state": url.initial_view_state()}
 
 
-def draw_words(text: str, masked_words: set[int], *, on_click: Callable[[int], None]) -> None:
+def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int], None]) -> None:
     """Draw a text as a row of words that can be clicked.
 
     Args:
         text: the text.
-        masked_words: the numbers of the words that are drawn as masked, counted from 0.
-        on_click: called with the number of the clicked word.
+        masked_indices: the indices of the words that are drawn as masked, counted from 0.
+        on_click: called with the index of the clicked word.
     """
     parts, end_of_previous = [], 0
-    for number, (start, end) in enumerate(find_words(text)):
+    for index, (start, end) in enumerate(find_words(text)):
         word = text[start:end]
-        is_masked = number in masked_words or word == MASK
+        is_masked = index in masked_indices or word == MASK
         before = text[end_of_previous:start]
         parts.append({"before": before, "word": word, "masked": is_masked, "punctuation": not word.isalnum()})
         end_of_previous = end
 
     def report_click() -> None:
-        number = st.session_state["words"].get("clicked")
-        if isinstance(number, int) and 0 <= number < len(parts):
-            on_click(number)
+        index = st.session_state["words"].get("clicked")
+        if isinstance(index, int) and 0 <= index < len(parts):
+            on_click(index)
 
     data = {"words": parts, "after": text[end_of_previous:]}
     _component("words")(key="words", data=data, on_clicked_change=report_click)
@@ -94,8 +94,8 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
     """Draw the grid of heads of head surgery.
 
     Args:
-        data: what `static/heads.js` draws.
-        on_change: called after a click with all changes to the heads, as one line of text.
+        data: the contents of the grid, with the keys that `static/heads.js` reads.
+        on_change: called after a click with the new line of changes, as in `bertlab.explore.intervention_syntax`.
     """
 
     def report_changes() -> None:
@@ -114,10 +114,10 @@ def save_menu(
 
     Args:
         key: the key of the figure, unique on its page.
-        data: the columns of the CSV file.
+        data: the columns of the CSV file. Default: the values that Plotly drew.
         code: Python code that draws the figure.
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
-            checkpoint and the texts of the latest query.
+            checkpoint and the texts of the latest request if there is `code`, otherwise no extra columns.
     """
     if extra_columns is None:
         extra_columns = sessions.latest_query() if code else {}
@@ -139,24 +139,24 @@ def scroll_to_answer(key: str) -> None:
         _component("scroll")(key=f"scroll-to-{key}")
 
 
-def draw_html_button(page: Callable[[], str], name: str) -> None:
+def draw_html_button(make_html: Callable[[], str], name: str) -> None:
     """Draw a button that saves a view as one offline HTML file.
 
     Args:
-        page: returns the HTML of the file. It is called when the button is clicked.
+        make_html: returns the HTML of the file. It is called when the button is clicked.
         name: the name of the file.
     """
-    st.download_button(t("download-html"), page, name, "text/html", on_click="ignore", icon=":material/download:")
+    st.download_button(t("download-html"), make_html, name, "text/html", on_click="ignore", icon=":material/download:")
 
 
 @cache
 def _component(name: str):
-    """Register a component of `static/`."""
+    """Register a component whose code is in `static/`."""
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
     return st.components.v2.component(f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
 
 
 @cache
 def _view(view: str):
-    """Register a canvas view of `bertlab.views`."""
+    """Register a canvas view of `bertlab.views`, or its save menu "figure"."""
     return st.components.v2.component(f"bertlab_{view}", css=assets.css(), js=assets.streamlit_js(view))

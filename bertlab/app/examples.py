@@ -21,7 +21,7 @@ class Examples:
     sentence: str
     """A sentence for the page Fill mask."""
     masked_word: str
-    """The number of the word of `sentence` that is masked at first, counted from 0."""
+    """The index of the word of `sentence` that is initially masked, counted from 0, as text."""
     masked_sentence: str
     """A sentence with a [MASK]."""
     other_masked_sentence: str
@@ -43,8 +43,8 @@ class Examples:
     time_machine_pair: Pair
     """A sentence pair with a [MASK], for the time machine."""
     next_sentence_pairs: dict[str, Pair]
-    """Sentence pairs for next-sentence prediction: "follow" is a true next sentence, "other" has another topic, "near"
-    has the same topic but does not follow."""
+    """Sentence pairs for next-sentence prediction: the second sentence of "follow" follows the first; that of
+    "other" has a different topic; that of "near" has the same topic but does not follow."""
 
 
 @cache

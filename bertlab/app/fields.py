@@ -1,6 +1,7 @@
 """Input fields that several pages share. Their values are stored in the address by `bertlab.app.url`.
 
-As in Streamlit, a function with the name of a field draws this field and returns its value.
+As in Streamlit, a function named after a kind of field (`position`, `threshold`) draws such a field and returns its
+value.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ def text_line(place, label: str, default: str, *, key: str, **settings) -> str:
     Args:
         place: where to draw it: `st` or a column.
         label: the label of the field.
-        default: the text at first.
+        default: the initial text.
         key: the key of the field and its name in the address.
         settings: further arguments of `st.text_input`.
     """
@@ -52,7 +53,7 @@ def sentence_pair(first: str, second: str) -> tuple[str, str]:
 
 
 def choice(widget: Callable, label: str, names: dict[str, str], key: str, **settings) -> str:
-    """Draw a choice whose options may change while the page is open, for example when another file is read.
+    """Draw a choice whose options may change while the page is open, for example when a different file is read.
 
     Args:
         widget: the Streamlit function that draws it.
@@ -74,7 +75,7 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
     Args:
         place: where to draw it: `st` or a column of the page.
         label: the label of the field.
-        guess: the name of the column that is selected at first; "" stands for no column.
+        guess: the name of the column that is initially selected; "" stands for no column.
         names: the names of all columns.
         key: the key of the field and its name in the address.
     """
@@ -82,7 +83,7 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
 
 
 def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
-    """Draw a choice of a position in a text. Each option shows the token at the position."""
+    """Draw a choice of a position in a text. Each option shows the token at its position."""
     numbers = range(len(tokens))
     return url.integer_choice(
         place.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
@@ -96,7 +97,7 @@ def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key
         widget: the Streamlit function that draws it.
         label: the label of the field.
         layers: the number of layers of the model.
-        default: the hidden state that is selected at first.
+        default: the hidden state that is initially selected.
         key: the key of the field and its name in the address.
         settings: further arguments of `widget`.
 
@@ -119,8 +120,8 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
 
     Args:
         config: the model's configuration.
-        default: the layer and the head that are selected at first.
-        prefix: a prefix of the names in the address; "" for the fields that are shared with the attention views.
+        default: the layer and the head that are initially selected.
+        prefix: a prefix of the names in the address; "" for the layer and head that the attention views use too.
     """
     with st.container(horizontal=True):
         counts = {"layer": config.num_layers, "head": config.num_heads}
@@ -135,7 +136,7 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
 
 
 def threshold(place, checkpoint: sessions.Checkpoint) -> float:
-    """Draw the slider of the threshold τ. It starts at the threshold of the checkpoint, or at 0 if it has none."""
+    """Draw the slider of the threshold τ. Its default is the threshold of the checkpoint, or 0 if there is none."""
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
     return url.number(

@@ -39,7 +39,7 @@ def note(text: str, kind: str = "info") -> None:
 
 
 def note_with_command(text: str, command: str) -> None:
-    """Show one line and a shell command to copy, for a page that has no data to draw."""
+    """Show one line and a shell command to copy, for a page that has no data to show."""
     note(text)
     st.code(command, language="bash", wrap_lines=True)
 
@@ -84,7 +84,7 @@ def _log_unexpected(error: BaseException) -> BertlabError:
 
 
 def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:
-    """Return a function that iterates over a sequence and shows a progress bar meanwhile.
+    """Return a function that iterates over a sequence and shows a progress bar while it does.
 
     Args:
         place: the Streamlit element to draw in. It is emptied at the end.

@@ -30,6 +30,6 @@ def error_text(error: Exception | str) -> str:
 
 def language() -> str:
     """Return the code of this session's language: that of the language field, else that of the link, else English."""
-    # the field has a state only after it was drawn; before, the link decides
+    # the field has a value only after it was drawn; before that, the link decides
     chosen = st.session_state.get("lang") or url.recall("lang")
     return chosen if chosen in languages() else DEFAULT

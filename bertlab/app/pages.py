@@ -1,6 +1,6 @@
 """The registry of pages.
 
-A page needs a call of `register`, a script in `screens/`, and four messages in `bertlab/locales/*/app/`: `NAME` is its
+A page needs a call to `register`, a script in `screens/`, and four messages in `bertlab/locales/*/app/`: `NAME` is its
 name in the menu, `NAME-title` and `NAME-lead` stand at its top, and `start-NAME` describes it on the start page. Other
 packages may call `register` to add their own pages.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from bertlab.tasks.registry import TASK_TYPES
 
 APP = Path(__file__).parent
-# of the menu; the pages of "" come first, without a heading
+# sections of the menu; the pages of the section "" come first, without a heading
 SECTIONS = ("", "learn", "inspect", "predict", "change", "train")
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from bertlab.app import calls, components
 from bertlab.views import export
 
-# The font of Streamlit, followed by fonts that contain Hangul. Without it, Plotly would use another one.
+# The font of Streamlit, followed by fonts that contain Hangul. By default, Plotly would use a different font.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
 
 
@@ -23,18 +23,20 @@ def draw(
     layout: dict | None = None,
     **options,
 ) -> None:
-    """Draw the figure that a function returns, in the font of the app. Its colours are set in `static/app.css`.
+    """Draw the figure that a function returns, in the font of the app.
+
+    The colour of the figure's text is set in `static/app.css`.
 
     A menu below the figure saves it as SVG, PNG, CSV or an offline page, or copies the Python code that draws it.
 
     Args:
         key: the key of the chart, unique on its page.
         function: a function of the library that returns a figure.
-        arguments: its positional arguments. Pass a `calls.Expression` for a value that the
-            copied Python code should compute rather than contain.
+        arguments: its positional arguments. Pass a `calls.Expression` for a value that the copied Python code should
+            compute rather than contain.
         data: the columns of the CSV file. Default: the values that Plotly drew.
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
-            checkpoint and the texts of the latest query.
+            checkpoint and the texts of the latest request.
         on_click: called with the `customdata` of the point that the user clicks.
         layout: changes to the layout of the figure.
         options: the keyword arguments of the function.

@@ -1,4 +1,4 @@
-"""Preparation of the server process: a higher limit of open files, and a log without endless repetitions."""
+"""Preparation of the server process: a higher limit on open files, and a log without endless repetitions."""
 
 import contextlib
 import logging
@@ -10,7 +10,7 @@ MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
 def raise_open_file_limit(count: int = OPEN_FILES) -> int:
-    """Raise the soft limit of open files as far as the system allows.
+    """Raise the soft limit on open files as far as the system allows.
 
     Args:
         count: the desired limit.

@@ -12,7 +12,7 @@ from bertlab.config.languages import languages
 
 def draw_language_and_undo() -> None:
     """Draw the choice of the interface language and the undo button."""
-    # the button is always enabled, because a change inside a fragment does not draw the sidebar again
+    # the button is always enabled, because the sidebar is not drawn again after a change in a fragment
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url.choice(
             st.segmented_control, t("language"), list(languages()), key="lang",
@@ -55,13 +55,13 @@ def draw_checkpoint(is_used: bool) -> None:
 
 
 def _find_error(name: str) -> BertlabError | None:
-    """Try to open a checkpoint, and return the error. None if it can be opened."""
+    """Try to open a checkpoint. Return the error, or None if it was opened."""
     if name == sessions.AUTO:
         return None
     state = st.session_state
     try:
         checkpoint = sessions.find_checkpoint(name)
-        # the same checkpoint is tried again only after its files changed, because requests to the hub take time
+        # the same checkpoint is tried again only after its files change, because requests to the hub take time
         if checkpoint != state.get("sidebar.tried"):
             state["sidebar.error"] = None
             state["sidebar.tried"] = checkpoint

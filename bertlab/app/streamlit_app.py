@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-# Streamlit adds only this folder to the path. With the root, the app also runs from a clone that is not installed.
+# Streamlit adds only this folder to `sys.path`. With the root added, the app also runs from an uninstalled clone.
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

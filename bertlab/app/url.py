@@ -1,11 +1,12 @@
 """The state of a page in its address: everything that the user typed or chose, so that a link reproduces the page.
 
-Values are stored as strings under short names. At first they come from the link. Within a session they are kept when
-the page changes, and the browser's back button restores earlier ones. This module depends on no page and no model.
+Values are stored as strings under short names. A new session reads them from its link. They remain stored when the user
+goes to another page, and the browser's back button restores earlier ones. This module does not depend on any page or
+model.
 
-As in Streamlit, a function with the name of a field draws this field and returns its value. Streamlit's own binding of
-widgets (`bind="query-params"`) is not used: it loses the value of a link when the next page has a field of the same
-name, and it cannot leave out a text that is too long for a link.
+As in Streamlit, a function named after a kind of field (`text`, `number`, `choice`) draws such a field and returns its
+value. Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses a value that came from the link
+when the next page has a field of the same name, and it cannot leave out a text that is too long for a link.
 """
 
 import inspect
@@ -19,9 +20,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 # The address omits longer texts: servers reject request lines of more than 64 kB, and a Hangul syllable takes 9 bytes.
 MAX_TEXT_LENGTH = 4_000
 
-# These values belong to the session instead of a page, so the browser's back button does not change them.
+# These values belong to the session rather than to a page, so the browser's back button does not change them.
 SESSION_WIDE = ("lang", "checkpoint")
-SAME_CHANGE_SECONDS = 1.0  # changes of a field within this time, such as typed letters, are undone together
+# Changes to a field within this time of each other, such as typed letters, are undone together.
+SAME_CHANGE_SECONDS = 1.0
 
 # The settings of the canvas views and their defaults, under the names that `views/static` uses.
 DEFAULT_VIEW_STATE = {
@@ -35,7 +37,7 @@ DEFAULT_VIEW_STATE = {
 
 
 def read_address() -> None:
-    """Read the values of a new session from its link. Call this at the start of a run."""
+    """Read the values of a new session from its link. Call this at the start of every run; later calls do nothing."""
     if "url.values" not in st.session_state:
         st.session_state["url.values"] = values = st.query_params.to_dict()
         if "tau" in values:  # old links have no "refuse", because "no answer" was always allowed then
@@ -44,7 +46,10 @@ def read_address() -> None:
 
 
 def enter_page(page: str) -> None:
-    """Record the current page. After the browser's back button, restore the values of the address."""
+    """Record the current page.
+
+    If the browser's back or forward button was used, restore the values from the address.
+    """
     state = st.session_state
     page_changed, went_back = state.get("url.page") != page, _went_back()
     if went_back:
@@ -59,13 +64,13 @@ def enter_page(page: str) -> None:
     state["url.fresh"] = page_changed or went_back or after_undo
     state["url.page_values"] = set()
     state.pop("figures.query", None)  # of the previous run
-    state["url.skip_undo"] = page_changed or went_back  # the user did not make these changes on this page
+    state["url.skip_undo"] = page_changed or went_back  # such changes were not made on this page, so not undone on it
     if state["url.fresh"]:
         state["url.initial_view_state"] = view_state()
 
 
 def enter_view(view: str) -> None:
-    """Record which view of a page is drawn. A view that was not drawn before starts with the current state."""
+    """Record which view of a page is drawn. When the view changes, the new one starts with the current state."""
     state = st.session_state
     if state.get("url.view") != view:
         state["url.view"], state["url.initial_view_state"] = view, view_state()
@@ -81,8 +86,8 @@ def write_address(*, is_last: bool = False) -> None:
     """Write the stored values to the address.
 
     Args:
-        is_last: whether this is the last call in a run of the whole page. Changes in a fragment, which runs separately,
-            are recorded in any case.
+        is_last: whether this is the last call in a run of the whole page. If so, the user's changes are also recorded
+            for undo. If only a fragment of the page runs, every call records them.
     """
     address = st.session_state["url.address"]
     if address != st.query_params.to_dict():
@@ -97,7 +102,10 @@ def write_address(*, is_last: bool = False) -> None:
 
 
 def _record_changes() -> None:
-    """Push the previous values of all fields that changed since the last run onto the undo stack of this page."""
+    """Push the previous values of all fields that changed since the last run onto the undo stack of this page.
+
+    Changes to the same fields within `SAME_CHANGE_SECONDS` of each other share one entry of the stack.
+    """
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
     previous, current = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
@@ -113,7 +121,9 @@ def _record_changes() -> None:
 
 
 def undo() -> bool:
-    """Undo the latest change on this page, except a change of language. Call this before a run.
+    """Undo the latest change on this page, except a change of language.
+
+    Call this from a widget's callback, which Streamlit runs before the script.
 
     Returns:
         Whether there was a change to undo.
@@ -133,20 +143,21 @@ def undo() -> bool:
 
 
 def recall(name: str, default: str = "") -> str:
-    """Return the stored value of a name."""
+    """Return the value that is stored under a name, or the default if there is none."""
     return st.session_state["url.values"].get(name, default)
 
 
 def store(name: str, value: str, default: str = "", *, in_address: bool = True) -> None:
     """Store a value in the session, and write it to the address of this run.
 
-    The address is empty at the start of a run, so every run stores all values of its page again.
+    Every run builds the address anew, so it must store all values of its page again.
 
     Args:
-        name: its name in the address.
+        name: the name of the value in the address.
         value: the value.
-        default: the address omits a value that equals this one.
-        in_address: whether the address may contain the value. It omits values that are longer than `MAX_TEXT_LENGTH`.
+        default: the default of the value. The address omits a value that equals its default.
+        in_address: whether the address may contain the value. The address always omits values longer than
+            `MAX_TEXT_LENGTH`.
     """
     state = st.session_state
     state["url.values"][name], state["url.defaults"][name] = value, default
@@ -158,9 +169,9 @@ def store(name: str, value: str, default: str = "", *, in_address: bool = True) 
 
 
 def _replace_old_default(name: str, default: str, key: str) -> None:
-    """Replace an old default by the new one in a field that the user has not changed.
+    """Replace an old default with the new one in a field that the user has not changed.
 
-    Defaults change with the language, for example, because the examples do.
+    A default can change between runs. For example, many text fields start with an example in the current language.
     """
     state = st.session_state
     old = state["url.defaults"].get(name, default)
@@ -173,57 +184,64 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
 
 
 def _initialise(key: str, value) -> None:
-    """Set the value of a widget that is new on the page, or of any widget after the page changed."""
+    """Set the value of a widget if it is new on the page, or after a page change, browser navigation or undo."""
     if st.session_state["url.fresh"] or key not in st.session_state:
         st.session_state[key] = value
 
 
-def _draw(widget: Callable, label: str, *place, key: str, **settings):
-    """Draw a widget with its value in the session as its default.
+def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
+    """Draw a widget, passing its session value as its default too.
 
-    If the user clicks on another widget while the browser is still loading the code of this one, the browser ignores
-    the value in the session and draws the default.
+    This is needed because the browser ignores the session value and draws the default if the user clicks another widget
+    while the browser is still loading the code of this one.
+
+    Args:
+        widget: the Streamlit function that draws it.
+        label: its label.
+        bounds: the lowest and the highest number of a slider or number field.
+        key: the key of the widget.
+        settings: further arguments of `widget`.
     """
     value, parameters = st.session_state[key], inspect.signature(widget).parameters
     if "index" in parameters:
         options = settings.pop("options")
-        if value and value not in options:  # such as a path that the user typed
+        if value and value not in options:  # the user typed it, for example a path
             options = [*options, value]
         settings |= {"options": options, "index": options.index(value) if value in options else None}
     else:
         settings["value" if "value" in parameters else "default"] = value
-    return widget(label, *place, key=key, **settings)
+    return widget(label, *bounds, key=key, **settings)
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
-    """Draw a text field, or a choice that accepts new options."""
+    """Draw a text field, or a select box that also accepts typed text."""
     _replace_old_default(key, default, key)
     _initialise(key, recall(key, default))
-    value = _draw(widget, label, key=key, **settings) or ""  # a choice without options returns None
+    value = _draw(widget, label, key=key, **settings) or ""  # a select box without options returns None
     store(key, value, default)
     return value
 
 
 def flag(widget: Callable, label: str, *, key: str, default: bool = False, **settings) -> bool:
-    """Draw a toggle. The address contains "1" or "0" while it differs from its default."""
-    written = str(int(default))
-    _initialise(key, recall(key, written) == "1")
+    """Draw a toggle. The address contains "1" or "0" only if the value differs from the default."""
+    default_text = str(int(default))
+    _initialise(key, recall(key, default_text) == "1")
     value = _draw(widget, label, key=key, **settings)
-    store(key, str(int(value)), written)
+    store(key, str(int(value)), default_text)
     return value
 
 
 def number(
     widget: Callable, label: str, low: float, high: float, default: float, *, key: str, name: str = "", **settings
 ) -> float:
-    """Draw a slider or a number field. Its numbers are integers if its default is one.
+    """Draw a slider or a number field. Its values are integers if its default is an integer.
 
     Args:
         widget: the Streamlit function that draws it.
         label: its label.
         low: the lowest number.
         high: the highest number.
-        default: the number at first.
+        default: the initial number.
         key: the key of the widget.
         name: its name in the address. Default: its key.
         settings: further arguments of `widget`.
@@ -236,7 +254,7 @@ def number(
 
 
 def integer_choice(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
-    """Draw a choice from a range of integers. `format_func` may replace the numbers by names."""
+    """Draw a choice from a range of integers. `format_func` may show names instead of the numbers."""
     _initialise_number(numbers[0], numbers[-1], default, key, key)
     value = _draw(widget, label, key=key, options=numbers, **settings)
     store(key, str(value), str(default))
@@ -244,16 +262,17 @@ def integer_choice(widget: Callable, label: str, numbers: range, default: int, *
 
 
 def _initialise_number(low: float, high: float, default: float, key: str, name: str) -> None:
-    """Set the value of a number widget like `_initialise`, and limit it to its bounds."""
+    """Set the value of a number widget as `_initialise` does, and limit it to the bounds of the widget."""
     _replace_old_default(name, str(default), key)
     _initialise(key, _parse(recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
-    """Draw a choice, such as a radio or a segmented control. The address contains the option, not its translation.
+    """Draw a choice, such as radio buttons or a segmented control.
 
-    The first option is the default. It also replaces an unknown option of a link.
+    The address contains the option, not its translation. The first option is the default. It also replaces an
+    unknown option in a link.
     """
     _replace_old_default(key, options[0], key)
     stored = recall(key, options[0])
@@ -266,15 +285,15 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
 def multiple_choice(
     widget: Callable, label: str, options: list[str], default: list[str], *, key: str, source: str = "", **settings
 ) -> list[str]:
-    """Draw a choice of any number of options. Unknown options of a link are ignored.
+    """Draw a choice of any number of options. Unknown options in a link are ignored.
 
     Args:
         widget: the Streamlit function that draws it.
         label: its label.
         options: the options.
-        default: the options that are selected at first.
+        default: the options that are initially selected.
         key: the key of the widget and its name in the address.
-        source: where the options come from, such as a directory. When it changes, the default is selected again.
+        source: where the options come from, such as a directory. When it changes, the defaults are selected again.
         settings: further arguments of `widget`.
     """
     default_text = _format(default)
@@ -298,7 +317,7 @@ def swap_previous(name: str, value):
         value: its current value.
 
     Returns:
-        The previous value. If the page has changed or a change was undone, this is `value`.
+        The previous value. It is `value` itself if there is none, or after a page change, browser navigation or undo.
     """
     state = st.session_state
     previous = value if state["url.fresh"] else state.get(f"{name}.last", value)
@@ -310,12 +329,12 @@ def swap_previous(name: str, value):
 
 
 def view_state() -> dict:
-    """Return the state of the canvas views: the defaults, changed by the link and the user."""
+    """Return the state of the canvas views: the defaults, overridden by the values from the link and the user."""
     return {name: _parse(recall(name, _format(default)), default) for name, default in DEFAULT_VIEW_STATE.items()}
 
 
 def initial_view_state() -> dict:
-    """Return the state with which the view opened. The view receives it once and reports changes afterwards."""
+    """Return the state that the current view opened with. The view reads it once, and reports changes afterwards."""
     return st.session_state["url.initial_view_state"]
 
 
@@ -331,9 +350,9 @@ def _format(value) -> str:
 
 
 def _parse(text: str, default):
-    """Parse a value of the address. Return the default for text that is not of the default's type.
+    """Parse a value from the address. Return the default for invalid JSON, and if a number is expected but not found.
 
-    The contents of lists, and values whose default is None, are checked by the views.
+    Other values are checked where they are used: booleans, lists, and values whose default is None.
     """
     if isinstance(default, str):
         return text

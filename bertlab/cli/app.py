@@ -66,7 +66,7 @@ def app(config: App) -> int:
         "server.address": config.host,
         "server.headless": str(not config.browser).lower(),
         "server.showEmailPrompt": "false",
-        "global.disableWidgetStateDuplicationWarning": "true",  # see `_drawn` in bertlab/app/url.py
+        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in bertlab/app/url.py
     }
     print(f"bertlab runs at http://{config.host}:{config.port} (Ctrl-C stops it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
