@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
-PAGES = ["", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "depth"]
+PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "depth"]
 HOSTILE = (
     """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
 )

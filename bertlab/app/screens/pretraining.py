@@ -17,8 +17,9 @@ text = url.text(
     help=t("pretraining-document-help"),
 )  # fmt: skip
 fields.note_too_long_for_link(st, text)
+place = st.empty()  # with a place of its own, the button does not make the browser draw the page below it again
 if text != example_text:
-    st.button(
+    place.button(
         t("pretraining-example-text"), key="example-text", type="tertiary",
         on_click=st.session_state.__setitem__, args=("document", example_text),
     )  # fmt: skip
