@@ -207,7 +207,7 @@ def test_invalid_parquet_content_raises_an_error(tmp_path):
     for metadata in (b"[]", b"{", b'{"info": {"features": {"text": {"_type": "ClassLabel", "names": 3}}}}'):
         table = pyarrow.table({"text": ["a"]}).replace_schema_metadata({b"huggingface": metadata})
         pyarrow.parquet.write_table(table, path)
-        assert read_file(path).names == {}
+        assert read_file(path).label_names == {}
 
 
 def test_a_file_name_that_is_not_utf_8_raises_an_error(tmp_path):

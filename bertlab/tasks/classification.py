@@ -89,8 +89,8 @@ class ClassificationTask(LabelledTaskType):
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
         if spec.labels:
             return spec.labels
-        if column is not None and data.names.get(column):
-            return data.names[column]
+        if column is not None and data.label_names.get(column):
+            return data.label_names[column]
         names = {label_name(cell) for cell in cells}
         if len(names) > MAX_LABELS or len(names) > max(20, len(cells) / 2):
             raise DataError("too-many-labels", name=data.name, labels=len(names), column=repr(column), rows=len(cells))

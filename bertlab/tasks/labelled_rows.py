@@ -140,7 +140,7 @@ class LabelledRowReader(FinetuneTaskType):
         has_ids = spec.id in data.columns
         skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
         number_of_id: dict[str, int] = {}
-        names_by_number = (data.names.get(column) or spec.labels) if column is not None else ()
+        names_by_number = (data.label_names.get(column) or spec.labels) if column is not None else ()
         for index, (number, row) in enumerate(data.number_rows()):
             id = None
             try:
@@ -196,7 +196,7 @@ class LabelledRowReader(FinetuneTaskType):
         self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
     ) -> AnalysisRows:
         rows = read_split(source, choose_split(source, split, spec), limits, invalid_rows)
-        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.names, rows.skipped)
+        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.label_names, rows.skipped)
 
     def read_analysis_examples(
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows

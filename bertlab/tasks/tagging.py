@@ -84,8 +84,8 @@ class TaggingTask(LabelledTaskType):
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
         if spec.labels:
             return spec.labels
-        if column is not None and data.names.get(column):
-            return data.names[column]
+        if column is not None and data.label_names.get(column):
+            return data.label_names[column]
         return order_tags(str(tag) for cell in cells for tag in split_cell(cell) if not is_blank(tag))
 
     def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:

@@ -1,4 +1,4 @@
-"""Batches: the integer tensors that a model reads, padded on the right.
+"""Batches: the tensors that a model reads, padded on the right, and their labels.
 
 Shape legend: B batch, T tokens, C choices.
 """
@@ -60,7 +60,7 @@ class Batch(_TensorRows):
         return self.attention_mask_BT.sum(1).tolist()
 
     def group(self, size: int) -> "Batch":
-        """Put every `size` consecutive rows into one: [B, T] -> [B / size, size, T]."""
+        """Put every `size` consecutive rows into one row: [B, T] -> [B / size, size, T]."""
         return self._map(lambda value: value.unflatten(0, (-1, size)))
 
     def ungroup(self) -> "Batch":
@@ -77,7 +77,8 @@ class PairBatch(_TensorRows):
     key_B: torch.Tensor
     """The random key of the masks of each row, int64 [B]."""
     nsp_labels_B: torch.Tensor
-    """The label of the sentence-pair objective, int64 [B]: 0 for IsNext, or for sentences in their original order."""
+    """The label of the sentence-pair objective, int64 [B]: 0 for IsNext and 1 for NotNext, or 0 for sentences in their
+    original order and 1 for swapped ones."""
 
 
 def collate(encodings, pad_token_id: int = 0) -> Batch:
@@ -102,7 +103,7 @@ class LabelBatch(_TensorRows):
     inputs: Batch
     """[B, T]; in multiple choice [B, C, T] with C choices."""
     labels_B: torch.Tensor
-    """int64 [B]: class or choice; float [B]: value; int64 [B, T]: tags, -100 at tokens without one."""
+    """int64 [B]: class or choice; float [B]: value; int64 [B, T]: tags, -100 at tokens without a tag."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from bertlab.text.batch import Batch, collate
 
 @dataclass(frozen=True)
 class Position:
-    """A position in shuffled batches: the next batch of an epoch."""
+    """A position in the shuffled batches of a run."""
 
     epoch: int = 0
     """The epoch, from 0."""
@@ -105,7 +105,7 @@ def score(
         progress: wraps the iterator over batches (for example `tqdm`).
 
     Returns:
-        one float32 array for each input, in the order of `inputs`; it still contains the values at padding positions.
+        one float32 array for each input, in the order of `inputs`. The arrays include the values at padding positions.
     """
     order = np.argsort([-len(inputs[i]) for i in range(len(inputs))], kind="stable")
     outputs: list[np.ndarray] = [np.empty(0)] * len(order)

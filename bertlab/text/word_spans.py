@@ -1,4 +1,4 @@
-"""The words of a text, and the text with some of them masked.
+"""Find the words of a text, and mask some of them.
 
 Words are those of BERT's pre-tokenizer, except that an apostrophe inside a word does not split it.
 """
@@ -13,8 +13,8 @@ from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
 
 MASK = "[MASK]"
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
-# Matches a word in a string that has one letter for each character of the text: its class (see `_classify`), or S and
-# then s for the characters of a special token that the user typed.
+# Matches a word in a string that has one letter for each character of the text: its class (see `_classify`) or, in a
+# special token that the user typed, S for the first character and s for the others.
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
 # As in BERT's pre-tokenizer, each ideograph is a word of its own; kana and Hangul form longer words.
 _IDEOGRAPHS = (
@@ -30,17 +30,17 @@ def find_words(text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in find_words(text)]
     ["Don't", 'pour', 'tea', '_', 'pots', ':', '[MASK]', '!']
     """
-    kinds = [_classify(character) for character in text]
+    classes = [_classify(character) for character in text]
     for special in _SPECIAL.finditer(text):
-        kinds[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
-    return [word.span() for word in _WORD.finditer("".join(kinds))]
+        classes[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
+    return [word.span() for word in _WORD.finditer("".join(classes))]
 
 
 def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Replace every span (character start, end) of a text by [MASK].
+    """Replace every span (character start, end) of a text with [MASK].
 
     Raises:
-        TextError: a span lies outside of the text, is empty, or overlaps another.
+        TextError: a span lies outside the text, is empty, or overlaps another.
 
     >>> mask_spans("Green tea, please.", [(6, 9)])
     'Green [MASK], please.'
@@ -57,6 +57,8 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
     """Map word numbers to the numbers of the same words in an edited text; deleted words are left out.
 
+    The result is empty if the two texts have no word in common.
+
     >>> before = ["She", "opened", "the", "window"]
     >>> update_word_numbers({3}, before, ["Today", *before]), update_word_numbers({3}, before, [*before[:3], "windows"])
     ({4}, {3})
@@ -64,11 +66,11 @@ def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Se
     set()
     """
     edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
-    if all(kind != "equal" for kind, *_ in edits):
+    if all(operation != "equal" for operation, *_ in edits):
         return set()
     new_numbers = {}
     for _, start, end, new_start, new_end in edits:
-        # These words are equal, or were replaced by as many others, as when the user edits a word.
+        # Both texts have the same number of words here: equal ones, or one edited word for each old word.
         if end - start == new_end - new_start:
             new_numbers |= zip(range(start, end), range(new_start, new_end), strict=True)
     return {new_numbers[number] for number in numbers if number in new_numbers}

@@ -23,13 +23,13 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# fields and settings of corpus.json: name until version 0.1 -> current name
+# fields of corpus.json and of its settings: name until version 0.1 -> current name
 OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
 OLD_SETTINGS = {"damaged": "invalid"}
 
 
 def read_facts(directory: str | Path) -> dict | None:
-    """Read `corpus.json`; fields with old names are renamed.
+    """Read `corpus.json`; fields that had other names until version 0.1 get their current names.
 
     Returns:
         the content; None if the file does not exist.
@@ -72,7 +72,7 @@ class Corpus:
     """One row per document: `input_ids`, `segment_lengths` (tokens of each sentence), `source` (a name) and `nth` (the
     number of the source)."""
     facts: dict
-    """The content of corpus.json."""
+    """The content of corpus.json, with current names."""
     block_size: int = 2048
     """The maximum number of documents in a block. Pairs are drawn and shuffled within a block."""
 
@@ -106,7 +106,7 @@ class Corpus:
         return [Path(source).name for source in self.facts["settings"]["sources"]]
 
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, owner: str | Path) -> None:
-        """Check that the corpus was tokenised with this vocabulary, so that its ids stand for the same tokens.
+        """Check that the corpus was tokenised with this vocabulary, so that its ids mean the same tokens.
 
         Args:
             directory: the directory of this corpus, for the message.
@@ -157,7 +157,7 @@ class Corpus:
         With a weight of 2.5, each document is used twice, and a random half of them a third time.
 
         Returns:
-            int64 [documents]; None if every document is used once.
+            int64 [D]; None if every document is used once.
 
         Raises:
             DataError: corpus.json has fewer weights than sources.

@@ -1,9 +1,12 @@
-"""Dynamic masking: 80 % [MASK], 10 % a random token, 10 % unchanged (Devlin et al. 2019, section 3.1, appendix A.1).
+"""Dynamic masking: choose tokens to predict, and replace most of them with [MASK].
+
+Of the predicted tokens, 80 % become [MASK], 10 % a random token, and 10 % stay unchanged (Devlin et al. 2019, section
+3.1 and appendix A.1).
 
 Randomness is a pure function of one key per row, without a generator or state, so masks are the same on every device
 and for any number of workers.
 
-Shape legend: B batch, T tokens, K maximum number of masked tokens in a row, P = B * K, V vocabulary.
+Shape legend: B batch, T tokens, K maximum number of predicted tokens in a row, P = B * K, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
@@ -13,20 +16,21 @@ import torch
 
 from bertlab.text.batch import Batch
 
-# A word that is longer than the rest of a row's quota is skipped. After this many skipped words, the row is left with
-# fewer masked tokens than its quota.
+# A row has a quota of tokens to predict. In whole-word masking, a word that is longer than the rest of the quota is
+# skipped. After this many skipped words, the row is left with fewer predicted tokens than its quota.
 MAX_SKIPPED_WORDS = 6
-IGNORED = -100  # the label of an unused place among the K of a row; `torch.nn.functional.cross_entropy` skips it
+# The label of an unused place among the K of a row; `torch.nn.functional.cross_entropy` ignores it.
+IGNORED = -100
 
 
 @dataclass(frozen=True)
 class MaskRule:
-    """How many tokens are masked, and what replaces them."""
+    """How many tokens are predicted, and what replaces them."""
 
     mask_id: int
     """The id of [MASK]."""
     regular_V: torch.Tensor
-    """Bool [V]: True for tokens that may be masked, or replace a masked one; False for special tokens."""
+    """Bool [V]: True for tokens that may be predicted, or replace a predicted one; False for special tokens."""
     probability: float = 0.15
     """The share of tokens that are predicted."""
     mask_share: float = 0.8
@@ -34,7 +38,7 @@ class MaskRule:
     random_share: float = 0.1
     """The share of predicted tokens that a random token replaces."""
     continues_V: torch.Tensor | None = None
-    """Bool [V]: True for tokens that continue a word ("##s"); if given, whole words are masked."""
+    """Bool [V]: True for tokens that continue a word ("##s"); with it, whole words are masked, without it, tokens."""
 
     @classmethod
     def for_tokenizer(
@@ -45,7 +49,7 @@ class MaskRule:
         Args:
             probability: the share of tokens that are predicted.
             whole_word: whether to mask whole words.
-            shares: `mask_share` and `random_share`, if they differ from the paper's.
+            shares: `mask_share` and `random_share`, if they differ from those of the paper.
         """
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
         regular_V[sorted(tokenizer.special_ids)] = False
@@ -56,15 +60,17 @@ class MaskRule:
         return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V, **shares)
 
     def to(self, device) -> "MaskRule":
+        """Return the rule with its tensors on `device`."""
         continues_V = None if self.continues_V is None else self.continues_V.to(device)
         return replace(self, regular_V=self.regular_V.to(device), continues_V=continues_V)
 
     @cached_property
     def regular_ids(self) -> torch.Tensor:
+        """The ids of the regular tokens, int64."""
         return self.regular_V.nonzero().flatten()
 
     def capacity(self, max_tokens: int) -> int:
-        """Return K, the maximum number of masked tokens in a row of `max_tokens`."""
+        """Return K, the maximum number of predicted tokens in a row of `max_tokens`."""
         return max(1, round(self.probability * max_tokens))
 
 
@@ -103,20 +109,20 @@ def draw_fates(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Te
         the token stays.
     """
     fate_BK = draw_uniform(key_B, 1, size)
-    is_masked_BK = fate_BK < rule.mask_share
-    return is_masked_BK, ~is_masked_BK & (fate_BK < rule.mask_share + rule.random_share)
+    is_mask_BK = fate_BK < rule.mask_share
+    return is_mask_BK, ~is_mask_BK & (fate_BK < rule.mask_share + rule.random_share)
 
 
 def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batch, torch.Tensor, torch.Tensor]:
-    """Mask max(1, round(0.15 x length)) tokens of each row.
+    """Choose max(1, round(`rule.probability` x length)) tokens of each row to predict, and mask them.
 
-    The length includes [CLS] and [SEP], as in `create_pretraining_data.py`, but special tokens are never masked. With
-    whole words, a row may have one or two masked tokens fewer, never more.
+    The length includes [CLS] and [SEP], as in `create_pretraining_data.py`, but special tokens are never chosen. With
+    whole-word masking, a row may have fewer predicted tokens, but never more.
 
     Args:
         batch: the inputs.
         key_B: int64 [B]; equal keys give equal masks.
-        rule: how many tokens are masked, and what replaces them.
+        rule: how many tokens are predicted, and what replaces them.
 
     Returns:
         the masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
@@ -139,10 +145,10 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
     original_BK = batch.input_ids_BT.gather(1, position_BK)
-    is_masked_BK, is_random_BK = draw_fates(key_B, len(rank_K), rule)
+    is_mask_BK, is_random_BK = draw_fates(key_B, len(rank_K), rule)
     random_index_BK = (draw_uniform(key_B, 2, len(rank_K)) * len(rule.regular_ids)).to(torch.int64)
     replacement_BK = torch.where(is_random_BK, rule.regular_ids[random_index_BK], original_BK)
-    replacement_BK = torch.where(is_masked_BK, rule.mask_id, replacement_BK)
+    replacement_BK = torch.where(is_mask_BK, rule.mask_id, replacement_BK)
 
     masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(used_BK, replacement_BK, original_BK))
     row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size
@@ -154,8 +160,8 @@ def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
     """Make the labels of a left-to-right language model: for every token, the next one.
 
     Returns:
-        as `mask_tokens`: the unchanged batch; the positions P = B * (T - 1) in the flattened batch; and their labels,
-        `IGNORED` at the end of a row.
+        values like those of `mask_tokens`: the unchanged batch; the positions P = B * (T - 1) in the flattened batch;
+        and their labels, `IGNORED` at the end of a row.
     """
     size = batch.input_ids_BT.shape[1]
     index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, size)

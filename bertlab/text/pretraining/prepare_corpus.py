@@ -1,8 +1,8 @@
 """Prepare a corpus from raw text with several processes, in memory that does not depend on the amount of text.
 
-The processes tokenise shards of the text (`tokenise_shards`) and assign the documents to random buckets, each small
-enough for memory. Then every bucket is shuffled separately. So a document may end up anywhere in the corpus, although
-all files are read and written sequentially.
+The processes tokenise shards of the text (`tokenise_shards`) and assign the documents to random buckets: temporary
+files, each of which fits into memory. Then every bucket is shuffled separately. A document can therefore end up
+anywhere in the corpus, although all files are read and written sequentially.
 """
 
 import hashlib
@@ -30,9 +30,9 @@ from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-BUCKET_BYTES = 16 << 20  # bytes of text in a bucket, about
+BUCKET_BYTES = 16 << 20  # the approximate size of the text in a bucket
 MAX_BUCKETS = 200  # a limit on open files; with more than 3 GB of text, buckets are larger
-FILE_BYTES = 4 << 30  # bytes of tokens in one Arrow file, about
+FILE_BYTES = 4 << 30  # the approximate maximum size of one Arrow file of the corpus
 INVALID_ROWS = "invalid_rows.jsonl"
 STREAM_BAR = "tokenising {elapsed} {postfix}"
 BAR = "tokenising {percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}"
@@ -51,19 +51,20 @@ def prepare_corpus(
     stream: bool = False,
     vocabulary_settings: dict | None = None,
 ) -> Corpus:
-    """Tokenise documents in parallel and store them in `out`. If `out` has a corpus with these settings, open it.
+    """Tokenise documents in parallel and store them in `out`. If it already has a corpus with these settings, open it.
 
     Args:
         sources: files, directories and hub ids; see `find_shards`.
         vocabulary: a tokenizer, or a function that trains one on shards of the sources.
         out: the directory of the corpus.
-        column: the column that holds the text.
+        column: the column that contains the text.
         seed: the seed of the order of documents.
         workers: the number of processes that tokenise.
-        weights: how many times an epoch uses each source; used in training only. Empty for once each.
+        weights: how many times an epoch of training uses each source; () for once each. They do not change the stored
+            documents.
         invalid: "stop" at a row or file that cannot be used, or "skip" it, count it, and list it in
             `invalid_rows.jsonl`.
-        stream: read hub data sets while they are downloaded.
+        stream: whether to read hub data sets while they are downloaded, instead of downloading them first.
         vocabulary_settings: the settings with which `vocabulary` trains a tokenizer.
 
     Raises:
@@ -97,7 +98,7 @@ def prepare_corpus(
         InvalidRows("stop").report(invalid_files[0])
     if not shards:
         raise _no_text_error(sources, invalid_files)
-    with _build_in_place_of(out) as build_directory:
+    with _open_build_directory(out) as build_directory:
         tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(shards)
         start = time.monotonic()
         job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", _count_buckets(shards))
@@ -125,8 +126,8 @@ def _no_text_error(sources: list[str], invalid: Sequence[DataError]) -> DataErro
 def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
     """Return which settings of an existing corpus differ from the requested ones.
 
-    A setting that did not exist when the corpus was made does not count. Neither does the action for invalid rows if
-    there were none.
+    Some settings are not compared: those that did not exist when the corpus was made, the action for invalid rows if
+    there were none, and the vocabulary if it is not given but trained.
     """
     existing, requested = (
         values | {"sources": [os.path.normpath(source) for source in values["sources"]]}
@@ -145,7 +146,7 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
 
 
 def _compute_fingerprint(sources: list[str]) -> str:
-    """Return a digest that changes when a local file does; data sets of the hub are not checked."""
+    """Return a digest that changes when a local file does; it does not cover data sets of the hub."""
     paths = sorted({str(file) for source in sources for file in files_of(source) or ()})
     stats = [(path, os.stat(path)) for path in paths if os.path.exists(path)]
     return hashlib.sha256(repr([(path, s.st_size, s.st_mtime_ns) for path, s in stats]).encode()).hexdigest()[:16]
@@ -156,8 +157,11 @@ def _write_json(path: Path, facts: dict) -> None:
 
 
 @contextmanager
-def _build_in_place_of(out: Path) -> Iterator[Path]:
-    """Yield a directory that replaces `out` after success and is removed after failure; one process at a time."""
+def _open_build_directory(out: Path) -> Iterator[Path]:
+    """Yield a directory that a `with` block fills; then rename it to `out`, or delete it if the block raised an error.
+
+    Only one process at a time can do this for the same `out`.
+    """
     work = out.with_name(out.name + ".building")
     with exclusive_lock(work / ".lock", Message("lock-owner-corpus", path=out)):
         build_directory = work / "corpus"
@@ -188,15 +192,15 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
     with ExitStack() as files:
         sinks = [files.enter_context(pa.OSFile(job.bucket_path(k), "wb")) for k in range(job.buckets)]
         writers = [files.enter_context(pa.ipc.new_stream(sink, job.schema)) for sink in sinks]
-        invalid_file = files.enter_context((job.build_directory / INVALID_ROWS).open("w", encoding="utf-8"))
-        invalid_file.writelines(map(_format_invalid_row, invalid_files))
+        error_file = files.enter_context((job.build_directory / INVALID_ROWS).open("w", encoding="utf-8"))
+        error_file.writelines(map(_format_invalid_row, invalid_files))
         bar = files.enter_context(tqdm(total=size or None, bar_format=BAR if size else STREAM_BAR))
-        for number, (buckets, invalid, counts) in enumerate(tokenise_shards(job, shards, workers)):
+        for number, (buckets, errors, counts) in enumerate(tokenise_shards(job, shards, workers)):
             with pa.OSFile(job.shard_path(number)) as file:
                 for k, batch in zip(buckets, pa.ipc.open_stream(file), strict=True):
                     writers[k].write_batch(batch)
             os.unlink(job.shard_path(number))
-            invalid_file.writelines(map(_format_invalid_row, invalid))
+            error_file.writelines(map(_format_invalid_row, errors))
             total.add(counts)
             speed = total.bytes / 1e6 / (time.monotonic() - start)
             bar.set_postfix_str(f"{total.documents:,} documents, {speed:.1f} MB/s", refresh=False)

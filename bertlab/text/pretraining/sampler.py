@@ -19,7 +19,8 @@ from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.pair_inputs import assemble_inputs
 from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, Pairs, make_pairs
 
-MAX_EMPTY_EPOCHS = 20  # consecutive ones; with a small weight, an epoch may use no document at all
+# The maximum number of consecutive epochs without pairs. With small weights, an epoch may use no document at all.
+MAX_EMPTY_EPOCHS = 20
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Position:
     row: int = 0
     """The number of pairs of the current block that are done."""
     has_long_pairs: bool = False
-    """Whether the pairs are the long ones of the last part of a run."""
+    """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class PairSampler:
         position: where to begin; None for the start of the first epoch.
         shard: (process, processes): this process gets every `processes`-th pair of a batch, which may be none.
         pair_objective: the sentence-pair objective.
-        long_pairs: use long pairs in the last part of a run, with fewer pairs but as many tokens in a batch.
+        long_pairs: the long pairs of the last part of a run, with fewer pairs but as many tokens in a batch; None for
+            no long pairs.
         prefetch_blocks: how many blocks worker processes draw in advance, one process each; the batches stay the same.
     """
 
@@ -115,8 +117,9 @@ class PairSampler:
         rows = order_E[self.position.row : self.position.row + batch_size]
         first, step = self.shard
         batch = self._assemble(documents, pairs, rows[first::step])
-        done = self.position.row + len(rows)
-        self.position = replace(self.position, row=done) if len(order_E) - done >= batch_size else self._next_block()
+        next_row = self.position.row + len(rows)
+        is_block_done = len(order_E) - next_row < batch_size
+        self.position = self._next_block() if is_block_done else replace(self.position, row=next_row)
         return batch
 
     def _batch_shape(self) -> tuple[int, int]:
@@ -135,16 +138,16 @@ class PairSampler:
 
     def _get_block(self, position: Position) -> "BlockPairs":
         """Return the pairs of the block at a position: the current ones, prefetched ones, or newly drawn ones."""
-        block = replace(position, row=0)
-        if self._current is None or self._current[0] != block:
-            pending = self._pending.pop(block, None)
-            drawn = pending.result() if pending else _draw_block(self.corpus, *self._draw_arguments(block))
-            self._current = (block, drawn)
-            documents, _, _ = drawn
+        block_start = replace(position, row=0)
+        if self._current is None or self._current[0] != block_start:
+            pending = self._pending.pop(block_start, None)
+            block = pending.result() if pending else _draw_block(self.corpus, *self._draw_arguments(block_start))
+            self._current = (block_start, block)
+            documents, _, _ = block
             tokens, vocab_size = documents.tokens, self.tokenizer.vocab_size
             if len(tokens) and tokens.max() >= vocab_size:
                 raise DataError("corpus-token-unknown", id=int(tokens.max()), size=vocab_size)
-            self._prefetch(block)
+            self._prefetch(block_start)
         return self._current[1]
 
     def _draw_arguments(self, position: Position) -> tuple:
@@ -153,7 +156,7 @@ class PairSampler:
         return self.seed, position.epoch, position.block, max_tokens, self.pair_objective
 
     def _prefetch(self, position: Position) -> None:
-        """Let worker processes draw the blocks after a position; those that are pending already are kept."""
+        """Let worker processes draw the blocks after a position, except those that they are already drawing."""
         if self.prefetch_blocks and self._pool is None:
             self._pool = ProcessPoolExecutor(self.prefetch_blocks, initializer=_start_worker, initargs=(self.corpus,))
             weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
@@ -168,7 +171,7 @@ class PairSampler:
         self._pending = pending
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """Build the batch of some pairs, with the keys of their masks."""
+        """Build a batch from some pairs of a block, with the keys of their masks."""
         _, max_tokens = self._batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.

@@ -1,15 +1,17 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-As in `create_pretraining_data.py` of google-research/bert, but with new random pairs in every epoch, and changed so
-that length and source do not reveal the label: a classifier that sees only lengths must stay near 50 %. A random B
-comes from a document of the same source and has the length of the B that it replaces. A sentence longer than half a
-pair is cut, so that every chunk has at least two sentences. A single last sentence joins the chunk before it, or is
-left out. Sources with few documents, such as files with one text each, count as one source, because each of them offers
-too few other documents. A document with one sentence is cut at a random place, and its random Bs are the ends of
-other such documents.
+Pairs are made as in `create_pretraining_data.py` of google-research/bert, but anew in every epoch, and so that length
+and source do not reveal the label: the accuracy of a classifier that sees only lengths must stay near 50 %.
 
-Two later objectives use the same chunks: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and one run
-of text without a second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2).
+- A random B comes from a document of the same source and has the length of the B that it replaces.
+- A sentence longer than half a pair is cut, so that every chunk has at least two sentences. A single last sentence
+  joins the chunk before it, or is left out.
+- Sources with few documents, such as files with one text each, count as one source, because each of them offers too few
+  other documents.
+- A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
+
+Two later objectives are sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019, section 3.1),
+and no second sentence, only one run of consecutive sentences (DOC-SENTENCES of RoBERTa, Liu et al. 2019, section 4.2).
 
 Shape legend: S segments (sentences), D documents, E pairs (examples), G groups of documents.
 """
@@ -103,10 +105,10 @@ def make_pairs(
         documents: the documents to cut.
         max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
         rng: the random number generator.
-        short_probability: the share of documents whose pairs have a random shorter length instead.
+        short_probability: the probability that all pairs of a document get a random shorter length instead.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
-            a B from another document of the same source, and the B that it replaces is used for the next pair. Without
-            another document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
+            a B from another document of the same source, and the B that it replaces is used for the next pair. If there
+            is no other document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
             "none": one segment, [CLS] A [SEP].
     """
     if pair_objective == "none":
@@ -184,7 +186,7 @@ def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.nda
     These are the documents of its group. Groups with fewer than `MIN_DOCUMENTS` documents are combined into one.
 
     Args:
-        original_D: as in `Documents`.
+        original_D: the field of `Documents`.
         group_D: the group of each document, by source and by whether it has one sentence.
     """
     _, first = np.unique(original_D, return_index=True)
@@ -208,7 +210,7 @@ def _draw_other_document(
     """Draw a document that is neither d nor a copy of it.
 
     Several are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not shorter than
-    others.
+    the Bs that follow A.
     """
     sample = candidates[rng.integers(0, len(candidates), 16)]
     sample = sample[original_D[sample] != original_D[d]]
@@ -237,8 +239,8 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
 def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
     """Return the end of the chunk that begins at `first`.
 
-    It has at least two sentences and `target` tokens if the document has so much left, and no single sentence remains
-    after it.
+    It has at least two sentences and `target` tokens, if that much of the document is left, and never leaves a single
+    sentence after it.
     """
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:

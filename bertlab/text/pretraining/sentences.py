@@ -1,13 +1,13 @@
-"""Split texts into sentences, the units that sentence pairs are made of."""
+"""Split texts into sentences, from which sentence pairs are made."""
 
 import re
 
-# A sentence ends with . ! ? or their full-width forms, and closing quotes and brackets, before white space.
+# A sentence ends with . ! ? or their full-width forms, then optional closing quotes and brackets, then white space.
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into lines, and these into sentences: the units that sentence pairs are made of.
+    """Split a text into lines, and the lines into sentences.
 
     >>> split_sentences('It rains. "Come in!" she said.\\nThe door closed.')
     ['It rains.', '"Come in!"', 'she said.', 'The door closed.']

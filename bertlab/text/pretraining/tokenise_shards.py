@@ -1,4 +1,4 @@
-"""Tokenise the shards of a corpus in several processes; every document goes to a random bucket.
+"""Tokenise the shards of a corpus in several processes, and assign every document to a random bucket.
 
 A process writes the documents of its shard to one file, as record batches that each belong to one bucket. The parent
 process reads the files in the order of the shards, so the corpus does not depend on which process is done first.
@@ -23,8 +23,8 @@ from bertlab.text.readers.documents import Shard, Text, invalid_text, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_BUFFERED_TOKENS = 1 << 20  # tokens that a process keeps in memory before it writes them
-# how many texts are tokenised at once, and about how many characters they may have together
+MAX_BUFFERED_TOKENS = 1 << 20  # the number of tokens after which a process writes its documents to its file
+# the maximum number of texts that are tokenised at once, and the approximate maximum of their characters
 BATCH_ROWS, BATCH_CHARACTERS = 64, 1 << 20
 
 
@@ -41,9 +41,9 @@ class Counts:
     bytes: int = 0
     """The number of bytes of the text in UTF-8."""
     invalid: int = 0
-    """The number of rows and files left out."""
+    """The number of rows and files that could not be used and were left out."""
     first_invalid: list[DataError] = field(default_factory=list)
-    """The errors of the first five of these."""
+    """The errors of the first five of these rows and files."""
 
     def add(self, other: "Counts") -> None:
         """Add the counts of another part."""
@@ -67,7 +67,7 @@ class TokenisationJob:
     skip_invalid: bool
     """Whether to skip invalid rows instead of stopping."""
     buckets: int
-    """The number of buckets."""
+    """The number of buckets: files to which documents are assigned at random (see `prepare_corpus`)."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -135,7 +135,7 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
     """
     number, shard = numbered_shard
     rng = np.random.default_rng([_job.seed, number])
-    counts, buckets, invalid = Counts(), [], []
+    counts, buckets, errors = Counts(), [], []
     documents: list[tuple[np.ndarray, list[int]]] = []
     buffered_tokens = 0
     with pa.OSFile(_job.shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
@@ -145,7 +145,7 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
                     error = invalid_text(shard, text)
                     if not _job.skip_invalid:
                         InvalidRows("stop").report(error)
-                    invalid.append(error)
+                    errors.append(error)
                     continue
                 documents.append((ids, lengths))
                 characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
@@ -155,8 +155,8 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
                 buckets += _write_documents(documents, shard, rng, writer)
                 documents, buffered_tokens = [], 0
         buckets += _write_documents(documents, shard, rng, writer)
-    counts.add(Counts(invalid=len(invalid), first_invalid=invalid[:5]))
-    return buckets, invalid, counts
+    counts.add(Counts(invalid=len(errors), first_invalid=errors[:5]))
+    return buckets, errors, counts
 
 
 def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
@@ -173,7 +173,11 @@ def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
 
 
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out."""
+    """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out.
+
+    The texts are tokenised at once, unless they are very long; then each is tokenised in parts, so that memory does not
+    depend on its length.
+    """
     if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
         sentences = [split_sentences(text) for text in texts]
         ids = iter(_job.tokenizer.encode_plain([sentence for document in sentences for sentence in document]))
@@ -205,7 +209,7 @@ def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
 
 
 def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:
-    """Yield the token ids of each sentence; a very long one is tokenised in pieces of whole words."""
+    """Yield the token ids of each sentence; a very long one is cut into pieces, between words if possible."""
     if sum(map(len, sentences)) < 2 * BATCH_CHARACTERS:
         yield from (np.array(ids, _job.id_type) for ids in _job.tokenizer.encode_plain(sentences))
         return

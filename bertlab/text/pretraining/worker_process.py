@@ -1,4 +1,4 @@
-"""Set up worker processes, which ignore the signals meant for their parent and end when it ends."""
+"""Set up worker processes, which ignore the signals of the terminal and end when their parent ends."""
 
 import multiprocessing
 import os
@@ -8,10 +8,11 @@ import threading
 
 def set_up() -> None:
     """Set up this process as a worker. A worker process must call this first."""
-    # Ctrl-C, a closed terminal and torchrun's stop signal are for the parent, which then ends its workers
+    # Ctrl-C and the hang-up of a closed terminal reach all processes; the parent handles them and ends its workers.
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+    # A forked worker inherits the parent's handler of SIGTERM; with the default one, SIGTERM ends it at once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is already one process per core
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -1,6 +1,6 @@
 """File formats: readers of corpora, task rows, predictions, uploads and pasted tables.
 
-Importing the package registers the built-in formats; `registry.register` adds another.
+Importing the package registers the built-in formats; `registry.register` adds others.
 """
 
 from bertlab.text.readers import json_values, parquet, plain_text, tables

@@ -1,4 +1,4 @@
-"""Read a data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), as UTF-8, within limits.
+"""Read a data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), UTF-16 as UTF-8, and within limits.
 
 A file is never read as a whole, so memory does not grow with its size. A compressed file is rejected if its content is
 many times larger than the file, because such files may be made to exhaust memory or disk.
@@ -22,9 +22,10 @@ from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, make_p
 SAMPLE_BYTES = 1 << 20  # size of the beginning of a file from which its encoding and quoting are guessed
 MAX_ROW_BYTES = 64 << 20  # maximum size of a line or of a value in a JSON array; a longer one is an invalid row
 MAX_RATIO = 100  # maximum ratio of decompressed to compressed size; text seldom exceeds 10
-FREE_BYTES = 16 << 20  # decompressed size up to which the ratio does not matter
-BUFFER_BYTES = 1 << 18
+FREE_BYTES = 16 << 20  # decompressed size up to which any ratio is accepted
+BUFFER_BYTES = 1 << 18  # size of the blocks that are read at once
 
+# the first bytes of a compressed file -> its compression
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
@@ -36,7 +37,7 @@ class Limits:
     bytes: int | None = None
     """Bytes after decompression; None for no limit except `MAX_RATIO`."""
     lines: int | None = None
-    """Lines, empty ones included, or rows of a format without lines; None for no limit."""
+    """Lines, including empty ones, or rows of a format without lines; None for no limit."""
 
 
 NO_LIMITS = Limits()
@@ -49,7 +50,7 @@ class DataFile:
     """A file of text or rows, possibly compressed."""
 
     path: Path
-    """The path, whose suffixes tell the format and the compression."""
+    """The path. Its suffix usually determines the format (see `registry.format_of`), but not the compression."""
     limits: Limits = NO_LIMITS
     """The maximum size of its content."""
 
@@ -73,15 +74,15 @@ class DataFile:
 
     @cached_property
     def compression(self) -> str | None:
-        """ "gz", "xz" or "zst", by the first bytes of the file; None for a plain file."""
-        with self._open() as file:
+        """The compression, "gz", "xz" or "zst", according to the first bytes of the file; None if not compressed."""
+        with self._open_raw() as file:
             start = file.read(8)
         return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
 
     @cached_property
     def sample(self) -> bytes:
         """The first `SAMPLE_BYTES` after decompression, in the encoding of the file."""
-        with self._decompressed() as file:
+        with self._open_decompressed() as file:
             return file.read(SAMPLE_BYTES)
 
     @cached_property
@@ -106,8 +107,8 @@ class DataFile:
             DataError: the data is damaged or exceeds a limit; raised while reading.
         """
         if not self.is_utf_16:
-            return self._decompressed()
-        return io.BufferedReader(_Utf8(self._decompressed(), self.name), BUFFER_BYTES)
+            return self._open_decompressed()
+        return io.BufferedReader(_Utf8Stream(self._open_decompressed(), self.name), BUFFER_BYTES)
 
     def lines(self, first: int = 0, last: int | None = None) -> Iterator[bytes]:
         """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut after `MAX_ROW_BYTES` + 1 bytes.
@@ -143,20 +144,20 @@ class DataFile:
         if not is_unicode(str(self.path)):
             raise DataError("file-name-not-utf-8", path=self.name)
 
-    def _open(self) -> BinaryIO:
+    def _open_raw(self) -> BinaryIO:
         self._check_name()
         try:
             return self.path.open("rb")
         except OSError as error:
             raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
 
-    def _decompressed(self) -> BinaryIO:
+    def _open_decompressed(self) -> BinaryIO:
         if self.compression is None:
-            return self._open()
-        return io.BufferedReader(_Decompressed(self), BUFFER_BYTES)
+            return self._open_raw()
+        return io.BufferedReader(_DecompressedStream(self), BUFFER_BYTES)
 
 
-class _Decompressed(io.RawIOBase):
+class _DecompressedStream(io.RawIOBase):
     """The content of a compressed file. Reading beyond its limits raises DataError."""
 
     def __init__(self, file: DataFile):
@@ -187,7 +188,7 @@ class _Decompressed(io.RawIOBase):
         super().close()
 
 
-class _Utf8(io.RawIOBase):
+class _Utf8Stream(io.RawIOBase):
     """The content of a UTF-16 file as UTF-8."""
 
     def __init__(self, stream: BinaryIO, name: str):
@@ -199,7 +200,7 @@ class _Utf8(io.RawIOBase):
 
     def readinto(self, buffer) -> int:
         try:
-            data = self.text.read(max(1, len(buffer) // 4)).encode()  # at most four bytes a character
+            data = self.text.read(max(1, len(buffer) // 4)).encode()  # at most four bytes per character
         except UnicodeError as error:
             raise DataError("file-not-utf-16", path=self.name, reason=first_line(error)) from None
         buffer[: len(data)] = data

@@ -1,4 +1,4 @@
-"""Read the texts of a corpus from files and data sets of the hub, in shards that processes read in parallel.
+"""Read the texts of a corpus from files and data sets of the hub, in shards that worker processes read in parallel.
 
 Rows are read one at a time, so that an invalid row can be named and skipped, and so that memory does not depend on the
 amount of text.
@@ -41,14 +41,15 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Shard(ABC):
-    """A part of a source of text that one process reads by itself."""
+    """A part of a source of text; one process reads it."""
 
     path: str
     """The file, or the id of the data set on the hub."""
     label: str
-    """A short name of the source: the first part of the file's name or of the hub id."""
+    """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner and the
+    configuration."""
     source: int
-    """The number of the source that it belongs to, from 0."""
+    """The number of that source, from 0."""
     size: int
     """The approximate size in bytes; 0 if unknown."""
 
@@ -153,7 +154,7 @@ def find_shards(
 
     Args:
         sources: files of any registered format, plain or compressed, directories of such files, or hub ids
-            ("owner/name" or "owner/name:config").
+            ("owner/name", optionally followed by ":configuration" and "@revision").
         column: the column that holds the text.
         stream: stream hub data sets in at least `workers` shares instead of downloading them first.
 
@@ -166,7 +167,7 @@ def find_shards(
     if not sources:
         raise DataError("no-text-source")
     shards: list[Shard] = []
-    invalid: list[DataError] = []
+    errors: list[DataError] = []
     for number, source in enumerate(sources):
         if (files := files_of(source)) is None:
             shards += _hub_shards(source, number, column, stream, workers)
@@ -175,20 +176,20 @@ def find_shards(
             try:
                 shards += _file_shards(path, number, column)
             except DataError as error:
-                invalid.append(error)
-    return shards, invalid
+                errors.append(error)
+    return shards, errors
 
 
 def files_of(source: str) -> list[Path] | None:
     """Return the files of a source, in order; None if it is a hub id.
 
     Raises:
-        DataError: there are no files, or a file has an unknown format.
+        DataError: there is no such file, its format is unknown, or a directory has no files of a known format.
     """
     path = Path(source)
     if path.is_dir():
-        inside = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
-        if files := sorted(p for p, parts in inside if find_suffix(p) and not any(part[0] == "." for part in parts)):
+        entries = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
+        if files := sorted(p for p, parts in entries if find_suffix(p) and not any(part[0] == "." for part in parts)):
             return files
         raise DataError("directory-without-files", path=make_printable(source), suffixes=suffixes())
     if path.exists():
@@ -211,7 +212,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
         for row in shard.rows(column):
             number, is_open = row.number, True
             yield shard.text_of(row, column)
-    except hub.UNREADABLE as error:
+    except hub.READ_ERRORS as error:
         if isinstance(error, DataError) and not isinstance(shard, FileShard) and not is_open:
             raise
         reason = error if isinstance(error, DataError) else first_line(error)
@@ -250,7 +251,7 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
-    except hub.UNREADABLE:
+    except hub.READ_ERRORS:
         columns = [column]  # reading the rows will then name the row that cannot be read
     if column not in columns:
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))

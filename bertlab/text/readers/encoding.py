@@ -1,4 +1,4 @@
-"""Guess the encoding of a text file: UTF-8, or the encodings that Excel and Korean editors use instead."""
+"""Guess the encoding of a text file: UTF-8, or one of those that Excel and Korean editors use instead."""
 
 import codecs
 
@@ -22,9 +22,8 @@ def encoding_of(content: bytes) -> str:
     if not undecodable or undecodable < sum(character > "\x7f" for character in text) / 2:
         return UTF_8  # a few damaged bytes, or a character that is cut off at the end
     try:
-        korean = codecs.getincrementaldecoder("cp949")().decode(
-            content
-        )  # incremental: the last character may be cut off
+        # The decoder is incremental, because the last character may be cut off.
+        korean = codecs.getincrementaldecoder("cp949")().decode(content)
     except UnicodeDecodeError:
         return UTF_8
     non_ascii = [character for character in korean if character > "\x7f"]

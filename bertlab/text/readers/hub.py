@@ -10,7 +10,7 @@ import pyarrow as pa
 from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
 # Raised by `datasets` and the libraries it uses (pandas, Arrow, zlib) if a data set is damaged or cannot be reached.
-UNREADABLE = (
+READ_ERRORS = (
     OSError,
     ValueError,
     RuntimeError,
@@ -42,9 +42,9 @@ def load(name: str, split: str, streaming: bool = False):
     huggingface_hub.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)
-    except UNREADABLE as error:
-        kind = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
-        raise kind("hub-data-unavailable", name=name, reason=first_line(error)) from error
+    except READ_ERRORS as error:
+        error_type = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
+        raise error_type("hub-data-unavailable", name=name, reason=first_line(error)) from error
 
 
 def is_hub_id(source: str) -> bool:

@@ -14,9 +14,9 @@ def invalid_row(source: object, row: int, reason: object, id: str | None = None)
 
     Args:
         source: the file or data set.
-        row: the line where the row begins, or its number where the format has no lines; both from 1.
+        row: the line where the row begins, or its number if the format has no lines; both from 1.
         reason: a `Message` or an error that says what is wrong.
-        id: the row's own id, where it has one.
+        id: the id that the row itself contains, if any.
 
     >>> from bertlab.config.languages import Message
     >>> str(invalid_row("a.jsonl", 1234, Message("row-without-text")))

@@ -19,6 +19,9 @@ DECODER = json.JSONDecoder()
 # Finds the end of a value without converting its integers; the conversion fails for integers with too many digits.
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
 TOO_LONG_INTEGER = Message("row-integer-too-long")
+# A literal, number or escape sequence that is cut off at the end of a block causes an error within this many characters
+# of the end. The longest of them, an escaped surrogate pair, has 12 characters.
+MAX_CUT_OFF_CHARACTERS = 16
 
 
 class JsonLines(FileFormat):
@@ -64,7 +67,9 @@ def cut_at_lines(file: DataFile, size: int) -> list[Section]:
 
 
 def sections_between(starts: list[int], size: int) -> list[Section]:
-    """Return the sections that begin at the given byte offsets; each reaches to the next, the last to the end.
+    """Return the sections that begin at the given byte offsets.
+
+    Each section ends where the next one begins, and the last at the end of the file.
 
     Args:
         starts: byte offsets in ascending order; the last one may be the end of the file.
@@ -92,7 +97,7 @@ def parse_line(number: int, line: bytes, encoding: str) -> Record:
 
 
 def as_record(number: int, value: object) -> Record:
-    """Make a record of a JSON value; a value that is not an object is an invalid row."""
+    """Make a record from a JSON value; a value that is not an object is an invalid row."""
     if not isinstance(value, dict):
         return Record(number, None, Message("row-not-an-object", type=json_type(value)))
     if not all(map(is_unicode, value)):
@@ -123,7 +128,7 @@ def _has_lines(file: DataFile) -> bool:
         return False
     first, line_break, rest = start.partition(b"\n")
     if not line_break or not rest.strip():
-        return len(file.sample) == SAMPLE_BYTES  # the first line is longer than the sample
+        return len(file.sample) == SAMPLE_BYTES  # a full sample: the first line is very long, and others may follow
     record = parse_line(1, first, file.encoding)
     return record.reason is None or first.rstrip()[-1:] not in (b"{", b"[", b",")
 
@@ -131,20 +136,19 @@ def _has_lines(file: DataFile) -> bool:
 def _read_values(file: DataFile) -> Iterator[Record]:
     """Yield the elements of an array, or consecutive values, decoding the file in blocks."""
     decoder = codecs.getincrementaldecoder(file.encoding)()
-    text, position, number, in_array, at_end, size = "", 0, 0, False, False, BUFFER_BYTES
+    text, position, number, in_array, at_end = "", 0, 0, False, False
     with file.open() as stream:
 
         def read_block() -> bool:
             """Append the next block to `text`; return whether there was one."""
             nonlocal text, position, at_end
-            data = stream.read(
-                max(size, len(text))
-            )  # blocks double in size, so that a long value is parsed only a few times
+            # The size of a block doubles while a value is incomplete, so a long value is parsed only a few times.
+            data = stream.read(max(BUFFER_BYTES, len(text)))
             text, position, at_end = text[position:] + decoder.decode(data, final=not data), 0, not data
             return not at_end
 
         def skip_blank() -> str:
-            """Move to the next character that is not white space; "" at the end."""
+            """Move to the next character that is not white space and return it; return "" at the end."""
             nonlocal position
             while True:
                 position = WHITE_SPACE.match(text, position).end()
@@ -163,15 +167,16 @@ def _read_values(file: DataFile) -> Iterator[Record]:
                         read_block()
                         continue
                 except json.JSONDecodeError as error:
-                    cut_off = error.msg.startswith("Unterminated string") or error.pos > len(text) - 16
-                    if cut_off and not at_end and len(text) - position <= MAX_ROW_BYTES:
+                    is_at_block_end = error.pos > len(text) - MAX_CUT_OFF_CHARACTERS
+                    is_cut_off = (error.msg.startswith("Unterminated string") or is_at_block_end) and not at_end
+                    if is_cut_off and len(text) - position <= MAX_ROW_BYTES:
                         read_block()
                         continue
                     too_long = Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20)
                     not_json = Message("row-not-json", reason=error.msg)
-                    yield _unreadable_row(number + 1, too_long if cut_off and not at_end else not_json, in_array)
+                    yield _unreadable_row(number + 1, too_long if is_cut_off else not_json, in_array)
                     return
-                except DataError:
+                except DataError:  # a `ValueError` of reading the file, not of parsing the value
                     raise
                 except ValueError:  # an integer with too many digits
                     value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]

@@ -13,7 +13,7 @@ from bertlab.text.readers.json_values import decoding_message
 from bertlab.text.readers.registry import FileFormat, Record, Section
 from bertlab.text.readers.tables import check_repeated_columns
 
-BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # the maximum number of rows, and about the maximum of bytes, read at once
+BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # the maximum number of rows read at once, and their approximate maximum size
 
 
 class Parquet(FileFormat):
@@ -29,9 +29,9 @@ class Parquet(FileFormat):
         super().check_text_column(file, column)
         with _open_parquet(file) as parquet:
             check_repeated_columns(file.name, parquet.schema_arrow.names, [column])
-            kind = parquet.schema_arrow.field(column).type
-        if not _is_text(kind):
-            raise DataError("corpus-column-not-text", path=file.name, column=column, type=str(kind))
+            column_type = parquet.schema_arrow.field(column).type
+        if not _is_text(column_type):
+            raise DataError("corpus-column-not-text", path=file.name, column=column, type=str(column_type))
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
         if file.compression is not None:
@@ -84,12 +84,13 @@ def _class_names(feature: object) -> tuple[str, ...]:
     return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
 
 
-def _is_text(kind) -> bool:
+def _is_text(column_type) -> bool:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+    return any(
+        is_text(value_type) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    )
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def _open_parquet(file: DataFile) -> Iterator:
 
 
 def _read_records(batch, number: int) -> Iterator[Record]:
-    """Yield the rows of a batch; they are read one by one if a value cannot be read."""
+    """Yield the rows of a batch; if a value cannot be read, read them one by one, to find the invalid rows."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999

@@ -20,24 +20,24 @@ from bertlab.text.readers.tables import (
 )
 
 PASTED = Message("pasted-table")
-NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches the name of a column, but not a sentence
+COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches the name of a column, but not a sentence
 
 
-def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
+def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
     """Parse a pasted table.
 
-    A table begins with a line of column names, one of which is `known`; a blank name is replaced by the column's
-    number. Without such a line, lines with equally many tabs make a table whose columns are named by number. Commas
-    alone do not make a table, because sentences contain them.
+    A table begins with a line of column names, at least one of which is in `known_columns`; a blank name is replaced
+    with the column's number. Without such a line, lines with the same number of tabs make a table whose columns are
+    named by number. Commas alone do not make a table, because sentences contain them.
 
     Args:
-        known: column names in lower case; a header has at least one of them.
+        known_columns: column names in lower case; a header has at least one of them.
 
     Returns:
-        the rows; None if the lines are texts.
+        the rows; None if the text is not a table.
 
     Raises:
-        DataError: a damaged table; the message names the line.
+        DataError: the table is damaged or has no rows; the message names the damaged line.
 
     >>> parse_pasted_table("Good, I think.\\nBad, I fear.", {"text"}) is None
     True
@@ -52,8 +52,10 @@ def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
         return None
     first = fields[0]
     is_regular = is_readable and len({*map(len, fields)}) == 1
-    is_named = any(name.strip().lower() in known for name in first) and all(map(NAME.fullmatch, first))
-    if is_named and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
+    has_known_column = any(name.strip().lower() in known_columns for name in first)
+    has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first))
+    # After a header with several columns, an irregular or damaged table is parsed too, so that an error names the line.
+    if has_header and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
         return _parse(text, delimiter, name_blank_columns([name.strip() for name in first]), skip=1)
     if delimiter == "\t" and is_regular and len(first) > 1:
         return _parse(text, delimiter, name_blank_columns([""] * len(first)), skip=0)
@@ -61,7 +63,7 @@ def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
 
 
 def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
-    """Return the rows of a table as far as they can be read, and whether these are all rows."""
+    """Return the rows of a table up to the first that cannot be read, and whether all of them can be read."""
     rows: list[list[str]] = []
     try:
         for fields in filter(None, make_table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):

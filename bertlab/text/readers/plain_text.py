@@ -1,4 +1,7 @@
-"""Read plain text: a blank line ends a document; a long document is cut at the end of a line or between words."""
+"""Read plain text: a blank line ends a document.
+
+A document of more than `DOCUMENT_BYTES` is cut at the end of a line, and a longer line between words.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -71,7 +74,9 @@ def _find_next_document(stream: BinaryIO, at: int) -> int:
 
 
 def _read_lines(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]:
-    """Yield the lines of a stream; one longer than `DOCUMENT_BYTES` is cut after a space, or else between characters.
+    """Yield the lines of a stream. One longer than `DOCUMENT_BYTES` is cut after a space or, without one, anywhere.
+
+    A cut without a space does not split a character of UTF-8.
 
     Args:
         remaining: the number of bytes that may be read; None for all.

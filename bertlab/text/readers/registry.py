@@ -1,4 +1,4 @@
-"""The registry of file formats, which reads corpora, task rows, predictions, uploads and pasted tables.
+"""The registry of file formats, in which corpora, task rows, predictions and uploads are read.
 
 To add a format, subclass `FileFormat` with its suffixes and `read`, and `register` an instance. Every command and every
 upload field then accepts the format, plain or compressed (.gz, .xz, .zst).
@@ -57,7 +57,7 @@ class FileFormat(ABC):
     """
 
     suffixes: tuple[str, ...] = ()
-    """The suffixes of its file names, in lower case, with the dot, without the suffix of a compression."""
+    """The suffixes of its file names, in lower case, with the dot and without a compression suffix."""
     has_columns: bool = True
     """Whether rows have named columns. Otherwise each row is one text, whatever column a corpus names."""
     same_columns: bool = True
@@ -118,17 +118,17 @@ def unregister(format: FileFormat) -> None:
 
 
 def suffixes() -> list[str]:
-    """Return the suffixes of all formats, without those of compressions."""
+    """Return the suffixes of all formats, without compression suffixes."""
     return list(_FORMATS)
 
 
 def upload_suffixes() -> list[str]:
-    """Return the last suffixes of readable files without their dots, as file upload fields need them."""
+    """Return the last suffixes that readable files can have, without the dot, as file upload fields need them."""
     return [suffix.removeprefix(".") for suffix in (*_FORMATS, *COMPRESSED_SUFFIXES)]
 
 
 def find_suffix(path: str | Path) -> str | None:
-    """Return the suffix of a file's format with that of its compression; None for an unknown format.
+    """Return the suffix of a file's format, followed by its compression suffix; None for an unknown format.
 
     >>> find_suffix("texts/A.JSONL.gz"), find_suffix("a.xlsx"), find_suffix("a.v2.gz")
     ('.jsonl.gz', None, None)
@@ -147,7 +147,7 @@ def format_of(file: DataFile, default: str | None = None) -> FileFormat:
         default: the suffix to assume for a file with an unknown suffix.
 
     Raises:
-        DataError: the suffix is unknown, or the file cannot be read.
+        DataError: the suffix is unknown and there is no default, or the file cannot be read.
     """
     if file.size and file.sample.startswith(b"PAR1"):
         return _FORMATS[".parquet"]
@@ -157,15 +157,18 @@ def format_of(file: DataFile, default: str | None = None) -> FileFormat:
     return _FORMATS["." + suffix.split(".")[1]]
 
 
-MAX_SHOWN = 40  # the maximum number of columns that a message names, and of characters of each
+MAX_SHOWN = 40  # the maximum number of names in a message, and of characters of each name
 
 
-def shorten_names(columns: Sequence[str]) -> list[str]:
-    """Shorten column names for a message: printable, in one line, not too many and not too long.
+def shorten_names(names: Sequence[str]) -> list[str]:
+    """Shorten the names of columns or files for a message: printable, in one line, not too many and not too long.
+
+    Returns:
+        the names; ["-"] if there are none.
 
     >>> shorten_names(("id", "a long name " * 9))
     ['id', 'a long name a long name a long name a lo…']
     """
-    names = [" ".join(make_printable(name).split()) for name in columns]
-    shown = [name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…" for name in names[:MAX_SHOWN]]
+    lines = [" ".join(make_printable(name).split()) for name in names]
+    shown = [line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}…" for line in lines[:MAX_SHOWN]]
     return [*shown, *([f"… ({len(names)})"] if len(names) > MAX_SHOWN else [])] or ["-"]

@@ -30,7 +30,7 @@ class Rows:
     """The columns of all rows, in order of their first appearance."""
     rows: list[dict]
     """The rows; a row may lack columns."""
-    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    label_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The label names of each column that contains label numbers, if the source stores such names."""
     skipped: frozenset[int] = frozenset()
     """The numbers (from 1) of the rows that could not be read and were left out."""
@@ -47,7 +47,7 @@ class Rows:
         return len(self.rows)
 
     def first(self, count: int) -> "Rows":
-        """Return the first `count` rows, and in `skipped` only the numbers of skipped rows among them.
+        """Return the first `count` rows, and in `skipped` only the rows before the last of them.
 
         >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
         >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped
@@ -70,13 +70,13 @@ class Rows:
             )
 
     def find_label_column(self, names: Sequence[str], training: bool) -> str | None:
-        """Find the first of these names that is a column, or a field of one ("labels.label").
+        """Find the first of these names that is a column, or a field of a column ("labels.label").
 
         Returns:
-            its name; None if there is none.
+            the name; None if none of them is a column.
 
         Raises:
-            DataError: there is none, and `training` is True.
+            DataError: none of them is a column, and the rows are for `training`, which needs labels.
         """
         found = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
         if found is None and training:
@@ -95,7 +95,7 @@ def read_file(
     """Read all rows of a file.
 
     Args:
-        limits: the maximum size of its content; None for `COMPRESSED_LIMITS` if it is compressed, else no limit.
+        limits: the maximum size of its content; None for `COMPRESSED_LIMITS` if it is compressed, else for no limit.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
@@ -126,8 +126,8 @@ def read_file(
     if not rows:
         raise DataError("file-without-rows", path=file.name)
     columns = header or tuple(dict.fromkeys(column for row in rows for column in row))
-    names = parquet.label_names(file) if isinstance(format, parquet.Parquet) else {}
-    return Rows(file.name, columns, rows, names, frozenset(skipped))
+    label_names = parquet.label_names(file) if isinstance(format, parquet.Parquet) else {}
+    return Rows(file.name, columns, rows, label_names, frozenset(skipped))
 
 
 def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
@@ -142,7 +142,7 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
     for part in parts:
         skipped |= {before + number for number in part.skipped}
         before += len(part.rows) + len(part.skipped)
-    return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].names, frozenset(skipped))
+    return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].label_names, frozenset(skipped))
 
 
 def choose_evenly(count: int, limit: int) -> list[int]:
@@ -155,7 +155,7 @@ def choose_evenly(count: int, limit: int) -> list[int]:
 
 
 def value_of(row: dict, column: str) -> object:
-    """Return the value in a column; "labels.label" is the field `label` of the value in `labels`."""
+    """Return the value in a column, or None; "labels.label" is the field `label` of the value in `labels`."""
     if column in row:
         return row[column]
     value = row

@@ -1,4 +1,4 @@
-"""Find and read the splits of a data set: a file, a directory with a file per split, or a hub data set."""
+"""Find and read the splits of a data set: a file, a directory with files for each split, or a hub data set."""
 
 import re
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.registry import find_suffix, format_of, shorten_names
 from bertlab.text.readers.rows import Rows, concatenate, read_file
 
+# the name of a split in a task -> the names that it may have in a directory
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
 PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # one of several files of a split, as the hub names them
 
@@ -22,13 +23,14 @@ def read_split(
     """Read one split of a data set.
 
     Args:
-        source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name",
+        source: a file (which is the split), a directory with files for it, or a hub id: "owner/name",
             optionally followed by ":configuration" and "@revision".
         limits: the maximum size of a file's content; see `read_file`.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
     Raises:
-        DataError: the source or split does not exist, a file is damaged, or the hub cannot be reached.
+        DataError: the source or split does not exist, a file is damaged, a row is invalid, the files of the split have
+            different columns, or the hub cannot be reached.
     """
     if paths := find_split(source, split):
         parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
@@ -49,12 +51,12 @@ def read_hub_split(name: str, split: str) -> Rows:
         DataError: there is no such data set or split, or the hub cannot be reached.
     """
     rows = hub.load(name, split)
-    names = {column: labels for column, feature in rows.features.items() if (labels := _class_names(feature))}
-    return Rows(f"{name} ({split})", tuple(rows.column_names), rows.to_list(), names)
+    label_names = {column: names for column, feature in rows.features.items() if (names := _class_names(feature))}
+    return Rows(f"{name} ({split})", tuple(rows.column_names), rows.to_list(), label_names)
 
 
 def split_name(source: str | Path, split: str, paths: Sequence[Path]) -> str:
-    """Return the name of a split in messages: its only file, or the directory and the split."""
+    """Return the name of a split in messages: its file or, if it has several, the directory and the split."""
     return make_printable(paths[0]) if len(paths) == 1 else f"{make_printable(source)} ({split}, {len(paths)} files)"
 
 
@@ -103,20 +105,20 @@ def has_split(source: str | Path, split: str) -> bool:
         return False
 
 
-def available_splits(source: str | Path, splits: Sequence[str], general: str) -> tuple[str, ...]:
+def available_splits(source: str | Path, splits: Sequence[str], usual_name: str) -> tuple[str, ...]:
     """Return those splits of a task that a source has.
 
     Args:
         splits: their names in the task, such as ("validation_matched", "validation_mismatched").
-        general: the usual name of the split, tried if a directory or data set has none of `splits`.
+        usual_name: the usual name of the split, which is tried if a directory or data set has none of `splits`.
 
     Returns:
-        the splits; for a file, the first of `splits`, whatever its name; () if there are none.
+        the splits; () if the source has none of them. For a file, the first of `splits`, whatever the name of the file.
     """
     if Path(source).is_file():
         return tuple(splits[:1])
     available = tuple(split for split in splits if has_split(source, split))
-    return available or ((general,) if has_split(source, general) else ())
+    return available or ((usual_name,) if has_split(source, usual_name) else ())
 
 
 def _class_names(feature: object) -> tuple[str, ...]:
@@ -132,14 +134,15 @@ def _strip_suffix(path: Path) -> str:
 def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
     """Check that there is only one file, or that the files are all parts of one split; return them in order."""
     parts = {path: PART.fullmatch(_strip_suffix(path)) for path in files}
-    kinds = {part and (part[1], part[3]) for part in parts.values()}
+    # the name and the number of parts of each split; None for a file that is not a part
+    groups = {part and (part[1], part[3]) for part in parts.values()}
     numbers = sorted(int(part[2]) for part in parts.values() if part)
-    if len(kinds) > 1 or (kinds == {None} and len(files) > 1) or len(set(numbers)) < len(numbers):
+    if len(groups) > 1 or (groups == {None} and len(files) > 1) or len(set(numbers)) < len(numbers):
         names = shorten_names([path.name for path in files])
         raise DataError("split-ambiguous", source=make_printable(source), split=split, files=names)
-    if kinds == {None}:
+    if groups == {None}:
         return tuple(files)
-    ((_, count),) = kinds
+    ((_, count),) = groups
     if missing := set(range(int(count))) - set(numbers):
         raise DataError(
             "split-part-not-found", source=make_printable(source), split=split, part=min(missing), parts=int(count)

@@ -74,11 +74,12 @@ def make_table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True)
 def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     """Whether quotation marks enclose fields of a tab-separated table instead of being part of its text.
 
-    In tables of Excel and pandas, every field that begins with a quotation mark also ends with one. In GLUE's files,
-    quotation marks are part of the text.
+    In tables written by Excel and pandas, every field that begins with a quotation mark also ends with one. In GLUE's
+    files, quotation marks are part of the text.
 
     Args:
-        text: the table, or its beginning if not `is_whole`.
+        text: the table, or only its beginning.
+        is_whole: whether `text` is the whole table.
 
     >>> has_quoted_fields('a\\tb\\n1\\t"He said ""tea""."\\n'), has_quoted_fields('a\\tb\\n1\\t"Tea," he said.\\n')
     (True, False)
@@ -96,8 +97,8 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     except csv.Error as error:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
-    # With fewer rows than lines, some quoted fields contain line breaks, unless the marks belong to the text after all.
-    # A line that ends inside a field has fewer tabs than others.
+    # If there are fewer rows than lines, either quoted fields contain line breaks, or the marks belong to the text. In
+    # the first case, a line that ends inside a field has fewer tabs than the others.
     tabs = [line.count("\t") for line in lines if line.strip()]
     return rows == len(tabs) or len(set(tabs)) > 1
 
@@ -130,10 +131,10 @@ def make_records(
     needed: Sequence[str] | None,
     encoding: str,
 ) -> Iterator[Record]:
-    """Make records of the rows of a table.
+    """Make records from the rows of a table.
 
     Args:
-        rows: line number, fields, and the reason for a row that cannot be split into fields.
+        rows: (line number, fields, reason) of each row; the reason is not None if it cannot be split into fields.
         names: the names of all columns.
         needed: the columns that must be decodable; None for all.
         encoding: the encoding of the table. Bytes that could not be decoded are surrogates in the fields.

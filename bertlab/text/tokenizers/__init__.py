@@ -1,1 +1,1 @@
-"""Tokenizers: WordPiece."""
+"""WordPiece tokenizers: their files, their training, encoding and decoding."""

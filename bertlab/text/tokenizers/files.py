@@ -1,8 +1,8 @@
-"""Read the files of a tokenizer, which may come from anywhere, and build its backend.
+"""Read the files of a tokenizer, which may be untrusted, and build its backend, a `tokenizers.Tokenizer`.
 
 The `tokenizers` library runs whatever tokenizer.json describes. Some normalisers make a text exponentially longer, and
-some values make the Rust code panic. So only the components of BERT tokenizers are accepted, with values of the right
-type.
+some values make the Rust code panic. Therefore only the components of BERT tokenizers are accepted, and the types of
+their values are checked.
 """
 
 import json
@@ -20,7 +20,7 @@ from bertlab.config.files import read_json_object, read_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
-# The types that are accepted for each part of a tokenizer.json. "Sequence" is a list of the other types.
+# The types that are accepted for each part of a tokenizer.json. A "Sequence" is a list of such components.
 NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Sequence"}
 PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Sequence"}
 POST_PROCESSORS = {"TemplateProcessing", "BertProcessing"}
@@ -28,7 +28,7 @@ DECODERS = {"WordPiece"}
 PARTS = {
     "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
 }  # fmt: skip
-# the field of a "Sequence" that lists its members
+# part -> the field of its "Sequence" that lists the members
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
 MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
@@ -67,7 +67,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
 
     Args:
         path: the file.
-        max_word_chars: a longer word becomes [UNK]; None keeps the number in the file.
+        max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
 
     Raises:
         CheckpointError: the file is damaged, or describes something other than BERT's WordPiece tokenizer.
@@ -76,24 +76,24 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
     model = data.get("model")
     if not isinstance(model, dict):
         raise CheckpointError("tokenizer-no-model", path=path)
-    kind = model.get("type", "WordPiece" if "max_input_chars_per_word" in model else "unnamed")
-    if kind != "WordPiece":
-        raise CheckpointError("tokenizer-not-wordpiece", path=path, type=kind)
+    model_type = model.get("type", "WordPiece" if "max_input_chars_per_word" in model else "unnamed")
+    if model_type != "WordPiece":
+        raise CheckpointError("tokenizer-not-wordpiece", path=path, type=model_type)
     if max_word_chars:
         model["max_input_chars_per_word"] = max_word_chars
     _check_model(path, model)
     _check_added_tokens(path, data.get("added_tokens"))
-    for part, kinds in PARTS.items():
+    for part, accepted_types in PARTS.items():
         if data.get(part) is not None:
-            _check_part(path, part, data[part], kinds)
-    # Sentence encoders store "truncate to 128, pad to 128" here; the length of an input is up to the model.
+            _check_part(path, part, data[part], accepted_types)
+    # Sentence encoders store "truncate to 128, pad to 128" here, but callers decide about the length of inputs.
     data["truncation"] = data["padding"] = None
     with translate_failures("tokenizer-damaged", CheckpointError, path=path):
         return tokenizers.Tokenizer.from_str(json.dumps(data))
 
 
 def read_vocab(path: Path) -> list[str]:
-    """Read the tokens of a vocab.txt, one per line; the number of the line, from 0, is the id.
+    """Read the tokens of a vocab.txt, one per line; the id of a token is the number of its line, from 0.
 
     Raises:
         CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
@@ -112,7 +112,7 @@ def read_vocab(path: Path) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """Read the normalisation settings of a tokenizer_config.json; {} if the file does not exist.
+    """Read the normalisation settings that a tokenizer_config.json contains; {} if the file does not exist.
 
     Raises:
         CheckpointError: the file is damaged, or a setting is not true, false or null.
@@ -127,16 +127,17 @@ def read_settings(path: Path) -> dict[str, bool | None]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def find_capital(vocab: Iterable[str]) -> str | None:
-    """Return the first token with a capital letter, not counting special tokens; None if there is none."""
+def find_capitalised_token(vocab: Iterable[str]) -> str | None:
+    """Return the first token with a capital letter, not counting special tokens; None if there is no such token."""
     return next((token for token in vocab if not re.fullmatch(r"\[.*\]", token) and token.lower() != token), None)
 
 
 @contextmanager
-def translate_failures(id: str, kind: type[BertlabError], **params: object) -> Iterator[None]:
-    """Convert a failure of the `tokenizers` library in a `with` block into an error with this id.
+def translate_failures(id: str, error_type: type[BertlabError], **params: object) -> Iterator[None]:
+    """Convert a failure of the `tokenizers` library in a `with` block into an `error_type` with this id.
 
-    The library raises plain `Exception`s. A panic of its Rust code raises `PanicException`, which is no `Exception`.
+    The library raises plain `Exception`s. A panic of its Rust code raises `PanicException`, which is not a subclass of
+    `Exception`.
     """
     try:
         yield
@@ -144,7 +145,7 @@ def translate_failures(id: str, kind: type[BertlabError], **params: object) -> I
         is_panic = type(error).__name__ == "PanicException"
         if not is_panic and type(error) not in (Exception, ValueError, TypeError, OverflowError):
             raise
-        raise kind(id, **params, reason=first_line(error)) from None
+        raise error_type(id, **params, reason=first_line(error)) from None
 
 
 def _check_model(path: Path, model: dict) -> None:
@@ -180,18 +181,18 @@ def _check_added_tokens(path: Path, added: object) -> None:
             raise CheckpointError("tokenizer-added-tokens-invalid", path=path)
 
 
-def _check_part(path: Path, part: str, fields: object, kinds: set[str], is_member: bool = False) -> None:
+def _check_part(path: Path, part: str, fields: object, accepted_types: set[str], is_member: bool = False) -> None:
     """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that BERT does not use."""
-    kind = fields.get("type") if isinstance(fields, dict) else None
-    if not isinstance(kind, str) or kind not in kinds or (is_member and kind == "Sequence"):
-        raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(kind))
-    if kind == "Sequence":
+    type_name = fields.get("type") if isinstance(fields, dict) else None
+    if not isinstance(type_name, str) or type_name not in accepted_types or (is_member and type_name == "Sequence"):
+        raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(type_name))
+    if type_name == "Sequence":
         members = fields.get(SEQUENCE_FIELDS[part])
         if not isinstance(members, list) or len(members) > MAX_MEMBERS:
-            raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=kind)
+            raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=type_name)
         for member in members:
-            _check_part(path, part, member, kinds, is_member=True)
-    elif kind == "BertNormalizer":
+            _check_part(path, part, member, accepted_types, is_member=True)
+    elif type_name == "BertNormalizer":
         for name, value in fields.items():
             if name != "type" and not (isinstance(value, bool) or (name == "strip_accents" and value is None)):
                 raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(value))

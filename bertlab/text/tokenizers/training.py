@@ -10,7 +10,7 @@ from tokenizers import trainers
 from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
-SAMPLE_CHARACTERS = 20_000_000  # how many characters of the text determine the alphabet
+SAMPLE_CHARACTERS = 20_000_000  # the number of characters, from the start of the texts, that determine the alphabet
 MAX_SPLIT_SHARE = 0.05  # maximum share of characters that may be split by stripping accents
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -51,8 +51,8 @@ def learn_vocabulary(
     alphabet = choose_alphabet(counts, coverage)
     # Punctuation marks and Chinese characters are always words of their own, so they need no "##" form.
     pre_tokenise = backend.pre_tokenizer.pre_tokenize_str
-    inner = [f"##{c}" for c in alphabet if len(pre_tokenise(normalise(f"a{c}"))) == 1]
-    smallest = len(SPECIAL_TOKENS) + len(alphabet) + len(inner)
+    continuations = [f"##{c}" for c in alphabet if len(pre_tokenise(normalise(f"a{c}"))) == 1]
+    smallest = len(SPECIAL_TOKENS) + len(alphabet) + len(continuations)
     if vocab_size < smallest:
         raise DataError("vocab-size-too-small", size=vocab_size, smallest=smallest)
     # The "##x" tokens are listed in advance, in order. Otherwise the library numbers them in the order of a hash table.
@@ -60,7 +60,7 @@ def learn_vocabulary(
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
-        special_tokens=[*SPECIAL_TOKENS, *inner],
+        special_tokens=[*SPECIAL_TOKENS, *continuations],
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
         show_progress=False,
@@ -86,7 +86,7 @@ def choose_alphabet(counts: Counter, coverage: float) -> list[str]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which are not valid in UTF-8, by U+FFFD, which the normaliser drops.
+    """Replace lone surrogates, which are not valid in UTF-8, with U+FFFD, which the normaliser drops.
 
     The length of the text stays the same, and so do the offsets.
     """
@@ -94,6 +94,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _take_characters(texts: Iterator[str], limit: int) -> Iterator[str]:
+    """Yield texts until they have `limit` characters together; the last text is not cut."""
     for text in texts:
         yield text
         limit -= len(text)

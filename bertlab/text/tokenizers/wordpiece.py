@@ -1,8 +1,8 @@
-"""Encode text as WordPiece tokens with their positions in the text, and decode it (Devlin et al. 2019, section 3).
+"""Encode text as WordPiece tokens with their positions in the text, and decode ids (Devlin et al. 2019, section 3).
 
 The `tokenizers` library splits the text. This module adds what BERT needs: the five special tokens, the layout
-[CLS] A [SEP] B [SEP], offsets, and the three tokenizer files of a Hugging Face checkpoint. Ids equal those of
-`transformers.BertTokenizer`.
+[CLS] A [SEP] B [SEP], offsets, and the three tokenizer files of a Hugging Face checkpoint. The ids are the same as
+those of `transformers.BertTokenizer`.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from bertlab.config.languages import DEFAULT, detect_language, languages
 from bertlab.text.tokenizers.files import (
     SPECIAL_TOKENS,
     build_backend,
-    find_capital,
+    find_capitalised_token,
     read_backend,
     read_settings,
     read_vocab,
@@ -51,7 +51,7 @@ class Encoding:
 
 
 class Tokenizer:
-    """A WordPiece vocabulary and its normalisation. Immutable, so threads may share it.
+    """A WordPiece vocabulary and the normalisation of texts. It is immutable, so threads can share it.
 
     >>> import tempfile
     >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "green", "tea", "##pot", "##s"]
@@ -69,7 +69,11 @@ class Tokenizer:
     """
 
     def __init__(self, backend: tokenizers.Tokenizer):
-        """Wrap a WordPiece tokenizer of the library. Most callers use `load` or `train` instead."""
+        """Wrap a WordPiece tokenizer of the `tokenizers` library. Most callers use `load` or `train` instead.
+
+        Raises:
+            CheckpointError: a special token is missing, or the ids are not consecutive.
+        """
         vocab = backend.get_vocab(with_added_tokens=True)
         missing = [token for token in SPECIAL_TOKENS if token not in vocab]
         if missing:
@@ -88,17 +92,17 @@ class Tokenizer:
 
     @classmethod
     def load(cls, directory: str | Path, max_word_chars: int | None = None) -> "Tokenizer":
-        """Open a checkpoint's tokenizer: tokenizer.json, else vocab.txt with tokenizer_config.json.
+        """Open the tokenizer of a checkpoint: tokenizer.json or, without it, vocab.txt and tokenizer_config.json.
 
         A vocab.txt without settings counts as cased if any of its tokens has a capital letter.
 
         Args:
             directory: the checkpoint.
-            max_word_chars: a longer word becomes [UNK]; None keeps the number of the checkpoint, or 100.
+            max_word_chars: a longer word becomes [UNK]; None for the value in tokenizer.json, or 100 for a vocab.txt.
 
         Raises:
-            CheckpointError: files are missing or damaged, are not a WordPiece tokenizer of BERT's kind, or lack one of
-                the five special tokens.
+            CheckpointError: a file is missing or damaged, does not describe a WordPiece tokenizer like BERT's, or lacks
+                one of the five special tokens.
         """
         directory = Path(directory)
         if (directory / "tokenizer.json").is_file():
@@ -109,7 +113,7 @@ class Tokenizer:
         vocab = read_vocab(directory / "vocab.txt")
         backend = build_backend(
             vocab,
-            lowercase=settings.get("do_lower_case", find_capital(vocab) is None),
+            lowercase=settings.get("do_lower_case", find_capitalised_token(vocab) is None),
             strip_accents=settings.get("strip_accents"),
             chinese=settings.get("tokenize_chinese_chars", True),
             max_word_chars=max_word_chars or 100,
@@ -130,13 +134,13 @@ class Tokenizer:
 
         Raises:
             CheckpointError: the file is missing, empty or not UTF-8; a token is repeated or a special token missing; or
-                no text could produce some tokens: capitals if texts are converted to lower case, Hangul syllables if
-                stripping accents splits them.
+                some tokens could never occur: those with capitals if texts are converted to lower case, or those with
+                Hangul syllables if stripping accents splits them.
         """
         path = Path(path)
         vocab = read_vocab(path)
-        if lowercase and (capital := find_capital(vocab)):
-            raise CheckpointError("vocab-cased", path=path, token=repr(capital))
+        if lowercase and (capitalised := find_capitalised_token(vocab)):
+            raise CheckpointError("vocab-cased", path=path, token=repr(capitalised))
         tokenizer = cls(build_backend(vocab, lowercase, strip_accents, max_word_chars=max_word_chars))
         if tokenizer.language != DEFAULT:
             uses_script = languages()[tokenizer.language].uses_script
@@ -155,17 +159,17 @@ class Tokenizer:
         min_frequency: int = 2,
         coverage: float = 0.9995,
     ) -> "Tokenizer":
-        """Learn a WordPiece vocabulary; the same texts in the same order give the same one.
+        """Learn a WordPiece vocabulary; the same texts in the same order give the same vocabulary.
 
         Args:
-            texts: read once, in order.
+            texts: the texts to learn from; they are read once, in order.
             vocab_size: the maximum number of tokens; ids 0 to 4 are [PAD] [UNK] [CLS] [SEP] [MASK].
             cased: whether to keep capitals.
-            strip_accents: whether to remove accents; None removes them if uncased. For Korean this is an error, because
-                it splits Hangul syllables: use `cased=True` or `strip_accents=False`.
-            min_frequency: the minimum number of occurrences of a pair of tokens that is merged.
-            coverage: the share of the characters (of the first 20 million) that get a token of their own; words with
-                other characters become [UNK].
+            strip_accents: whether to remove accents; None removes them if `cased` is False. Removing them from Korean
+                is an error, because it splits Hangul syllables: use `cased=True` or `strip_accents=False`.
+            min_frequency: how often a pair of tokens must occur to be merged into one token.
+            coverage: the most frequent characters get a token of their own, until they make up this share of the first
+                20 million characters; words with rarer characters become [UNK].
 
         Raises:
             DataError: there is no text, it is Korean and accents are stripped, or the vocabulary is too small for the
@@ -205,7 +209,7 @@ class Tokenizer:
     # -- encoding and decoding -----------------------------------------------------------------------------------
 
     def encode(self, text: str, pair: str | None = None, *, max_tokens: int | None = None) -> Encoding:
-        """Encode [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
+        """Encode a text as [CLS] text [SEP], or two texts as [CLS] text [SEP] pair [SEP].
 
         Args:
             text: the first text.
@@ -213,14 +217,14 @@ class Tokenizer:
             max_tokens: the maximum number of tokens, including [CLS] and [SEP].
 
         Raises:
-            TextError: there are more than `max_tokens` tokens.
+            TextError: there are more than `max_tokens` tokens, or a text is not a string.
         """
         return self.encode_batch([text], None if pair is None else [pair], max_tokens=max_tokens)[0]
 
     def encode_batch(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_tokens: int | None = None
     ) -> list[Encoding]:
-        """Encode many texts at once, on all cores; see `encode`."""
+        """Encode many texts at once, in parallel; see `encode`."""
         segments = self.encode_segments(texts if pairs is None else [*texts, *pairs])
         if pairs is None:
             encodings = [self._add_layout(segment) for segment in segments]
@@ -244,10 +248,11 @@ class Tokenizer:
 
     def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many texts in which "[SEP]" and the like are ordinary characters, as in a corpus."""
-        return _encode_ids(self._plain, texts)
+        return _encode_ids(self._plain_backend, texts)
 
     @cached_property
-    def _plain(self) -> tokenizers.Tokenizer:
+    def _plain_backend(self) -> tokenizers.Tokenizer:
+        """The backend with special tokens in a text treated as ordinary characters."""
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
         backend.encode_special_tokens = True
         return backend
@@ -298,7 +303,7 @@ class Tokenizer:
             return self._backend.normalizer.normalize_str(text)
 
     def _add_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
-        """Add [CLS] and [SEP]. If the library added them, they would look the same as a "[SEP]" in the text."""
+        """Add [CLS] and [SEP]. If the library added them, a "[SEP]" of the text would look the same."""
         ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
         offsets = [(0, 0), *offsets, (0, 0)]
         special = [True, *[False] * len(a), True]
