@@ -1,8 +1,8 @@
-"""The directories of the shipped checkpoints and runs.
+"""Find the directories of the shipped checkpoints and runs.
 
 By default they are in `assets` of a clone of the repository. The environment variable `BERTLAB_ASSETS` names another
-directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` each name one of these two and have
-precedence.
+directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` name these two directories
+themselves and take precedence.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Average the weights of two models that were trained from the same initial weights.
 
-Models fine-tuned from the same weights lie in one basin of the loss. Between them the loss is often lower than at
-either model (Wortsman et al. 2022, arXiv 2203.05482, sections 3 and 4).
+Models that were fine-tuned from the same weights lie in one basin of the loss, and their average often has a lower loss
+than either of them (Wortsman et al. 2022, arXiv 2203.05482, sections 3 and 4).
 """
 
 import copy
@@ -11,21 +11,23 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-MIN_SIMILARITY = 0.5  # below this cosine two models share no initial weights, and their average is unlikely to work
-TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}  # do not affect predictions
+# With a smaller cosine, two models were not trained from the same weights, and their average is unlikely to work.
+MIN_SIMILARITY = 0.5
+# fields of the configuration that may differ, because they do not affect predictions
+TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}
 
 
 @torch.no_grad()
 def measure_weight_similarity(model: Bert, other: Bert) -> float:
     """Return the cosine similarity of two models over all weight matrices that both of them have.
 
-    Runs of this library from the same initial weights reach 0.7 or more, runs from different random weights at most
-    0.2: each of these learns its features in a different order, so their average mixes unrelated features.
+    Two runs of this library from the same initial weights have a similarity of 0.7 or more, two from different random
+    weights at most 0.2: these learn their features in a different order, so their average mixes unrelated features.
     """
-    others, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
+    other_matrices, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
     for name, matrix in model.named_parameters():
-        if matrix.ndim == 2 and name in others and others[name].shape == matrix.shape:
-            a, b = matrix.flatten().double(), others[name].flatten().double()
+        if matrix.ndim == 2 and name in other_matrices and other_matrices[name].shape == matrix.shape:
+            a, b = matrix.flatten().double(), other_matrices[name].flatten().double()
             products += torch.stack((a @ b, a @ a, b @ b))
     dot, a_squared, b_squared = products
     return float(dot / (a_squared * b_squared).sqrt())
@@ -36,21 +38,21 @@ def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
     """Return a copy of `model` whose weights are (1 - share) x its own weights + share x those of `other`.
 
     Args:
-        model: a model, whose configuration the copy gets.
-        other: a model of the same architecture, labels and task heads; dropout rates may differ.
+        model: a model; the copy has its configuration.
+        other: a model with the same architecture, labels and task heads; `TRAINING_FIELDS` may differ.
         share: the weight of `other`, more than 0 and less than 1.
 
     Raises:
         CheckpointError: the sizes, labels or task heads of the models differ.
     """
-    fields, others = vars(model.config), vars(other.config)
-    if differing := [name for name in fields if name not in TRAINING_FIELDS and fields[name] != others[name]]:
+    fields, other_fields = vars(model.config), vars(other.config)
+    if differing := [name for name in fields if name not in TRAINING_FIELDS and fields[name] != other_fields[name]]:
         raise CheckpointError("average-architectures-differ", fields=differing)
     if set(model.head_names) != set(other.head_names):
         raise CheckpointError(
             "average-heads-differ", heads=list(model.head_names) or "-", other_heads=list(other.head_names) or "-"
         )
-    mean, weights = copy.deepcopy(model), other.state_dict()
-    for name, tensor in mean.state_dict().items():
-        tensor.lerp_(weights[name].to(tensor), share)
-    return mean
+    average_model, other_weights = copy.deepcopy(model), other.state_dict()
+    for name, tensor in average_model.state_dict().items():
+        tensor.lerp_(other_weights[name].to(tensor), share)
+    return average_model

@@ -25,7 +25,8 @@ from bertlab.nn.heads import HEADS, find_conflicting_heads
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_PADDING_ROWS = 1024  # extra rows of an embedding table, since tables are padded to round sizes
+# The maximum number of rows of an embedding table that have no token; tables are padded to round sizes.
+MAX_PADDING_ROWS = 1024
 FLOAT8 = torch.float8_e4m3fn
 
 
@@ -40,11 +41,11 @@ class Checkpoint:
     record: dict
     """The content of `bertlab.json`, which records how the model was trained; {} if there is no such file."""
     name: str
-    """The name of the directory, or the hub id."""
+    """The name of the run or directory, or the hub id."""
     path: Path
     """The directory of the checkpoint; for a hub model, its directory in the cache."""
     initialised_parts: tuple[str, ...] = ()
-    """The parts initialised at random, since the checkpoint has no weights for them: task heads, or "pooler"."""
+    """The parts initialised at random, because the checkpoint has no weights for them: "pooler" or task heads."""
 
     @property
     def initialised(self) -> tuple[str, ...]:
@@ -63,25 +64,28 @@ class Checkpoint:
 
     @property
     def null_threshold(self) -> float | None:
-        """The threshold tau for "no answer", tuned on the dev set (section 4.3); None if the model has none."""
+        """The threshold tau for "no answer", tuned on the dev set; None if the record has none.
+
+        Source: Devlin et al. 2019, section 4.3.
+        """
         tau = self.record.get("null_threshold")
         return float(tau) if type(tau) in (int, float) and abs(tau) < 1e9 else None
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective of pre-training: "none" without the NSP head, else that of the record, or NSP."""
+        """The sentence-pair objective of pre-training: "none" without an NSP head, else from the record."""
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
         return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
 
     def max_tokens_for(self, default: int) -> int:
-        """Return the maximum number of tokens in an input: that of fine-tuning, but at least a task type's default."""
+        """Return the maximum number of tokens in an input: as in fine-tuning, but at least the task type's default."""
         return max(default, self._setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
-        """The distance in tokens between the starts of two windows of a passage: as in fine-tuning, or 128."""
+        """The distance in tokens between the starts of consecutive windows of a passage: as in fine-tuning, or 128."""
         return self._setting("stride", 128)
 
     def _setting(self, name: str, default: int) -> int:
@@ -94,12 +98,12 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     """Load a checkpoint of bertlab or of any Hugging Face BERT.
 
     Args:
-        source: a directory, the name of a shipped checkpoint, or a hub id.
+        source: a checkpoint or run directory, the name of a shipped checkpoint, or a hub id.
         dtype: the type of the weights in memory, whatever their type in the file.
         heads: task heads that the model should have; those that the checkpoint lacks are initialised at random.
 
     Raises:
-        CheckpointError: the checkpoint is missing or damaged, is not a BERT, or its files do not fit together.
+        CheckpointError: the checkpoint is missing or damaged, is not a BERT, or its files contradict each other.
     """
     path = locate.find(source)
     config = files.read_config(path)
@@ -123,7 +127,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         model.pooler = Pooler(config).apply(model.initialise_weights)
         state |= {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
         initialised_parts = ("pooler", *initialised_parts)
-    # A copy, so that no parameter stays mapped to a file that may be overwritten.
+    # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten.
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     return Checkpoint(
@@ -152,7 +156,7 @@ def save(
     """Write a checkpoint that bertlab and `transformers` can load, and return its directory.
 
     The checkpoint is written to a temporary directory, flushed to the disk and then renamed, so `directory` is never
-    incomplete. Other files of an older checkpoint there, such as a log, are kept.
+    incomplete. Other files in the directory of an older checkpoint, such as a log, are kept.
 
     Args:
         directory: the directory to write; an older checkpoint in it is replaced.
@@ -162,8 +166,8 @@ def save(
         card: the text of README.md; "" for no such file.
 
     Raises:
-        CheckpointError: `directory` contains something other than a checkpoint, or cannot be written. It is unchanged
-            in both cases.
+        CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too
+            large for `dtype`, or two task heads would get the same tensor names. `directory` is then unchanged.
     """
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
@@ -178,7 +182,7 @@ def save(
     if card:
         texts[CARD] = card
     try:
-        with replace_directory(target, owned=(WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD)) as new:
+        with replace_directory(target, obsolete_files=(WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD)) as new:
             save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
             tokenizer.save(new, max_tokens=model.config.max_positions)
             for name, text in texts.items():
@@ -230,7 +234,7 @@ def _architecture(heads: Collection[str]) -> str:
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
     """Return the content of config.json."""
     architecture = _architecture(model.head_names)
-    # One output means regression in transformers; the file also says it explicitly.
+    # transformers infers regression from a single label; the problem type states it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
     return {
         "architectures": [architecture],

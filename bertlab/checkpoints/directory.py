@@ -9,14 +9,15 @@ from pathlib import Path
 
 
 @contextmanager
-def replace_directory(target: Path, owned: Iterable[str]) -> Iterator[Path]:
-    """Yield a new directory for a `with` block to fill, and then replace `target` by it.
+def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[Path]:
+    """Yield a new directory for a `with` block to fill, and then replace `target` with it.
 
     If the block or the replacement fails, `target` is unchanged.
 
     Args:
         target: the directory to replace or create; its parent is created if necessary.
-        owned: the names of files of an old `target` that are deleted; its other files are moved to the new directory.
+        obsolete_files: the names of the files of an old `target` that are deleted. Its other files are moved to the new
+            directory, unless that has a file of the same name.
 
     Raises:
         OSError: the directory cannot be written.
@@ -28,7 +29,7 @@ def replace_directory(target: Path, owned: Iterable[str]) -> Iterator[Path]:
         yield new
         for path in [*new.iterdir(), new]:
             flush(path)
-        _swap(new, target, set(owned))
+        _swap(new, target, set(obsolete_files))
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -42,8 +43,8 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def _swap(new: Path, target: Path, owned: set[str]) -> None:
-    """Rename `new` to `target`. An old `target` is renamed first, and its name is restored if that fails."""
+def _swap(new: Path, target: Path, obsolete_files: set[str]) -> None:
+    """Rename `new` to `target`. An old `target` is renamed before that, and renamed back on failure."""
     if not target.exists():
         new.rename(target)
     else:
@@ -54,9 +55,9 @@ def _swap(new: Path, target: Path, owned: set[str]) -> None:
         except OSError:
             old.rename(target)
             raise
-        written = {path.name for path in target.iterdir()}
+        new_names = {path.name for path in target.iterdir()}
         for path in old.iterdir():
-            if path.name not in owned | written:
+            if path.name not in obsolete_files | new_names:
                 path.rename(target / path.name)
         shutil.rmtree(old, ignore_errors=True)
     flush(target.parent)

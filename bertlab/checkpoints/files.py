@@ -9,14 +9,15 @@ from bertlab.config.files import read_json_object
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 
-MAX_LAYERS = 1000  # more than in any published encoder; without a limit a forged number would take minutes to build
+# More than in any published encoder; without a limit, building a model for a forged number would take minutes.
+MAX_LAYERS = 1000
 
 
 def read_config(directory: Path) -> ModelConfig:
     """Read the configuration of the checkpoint in a directory, which need not have weights.
 
     Raises:
-        CheckpointError: `config.json` is missing or damaged, or does not describe a BERT.
+        CheckpointError: `config.json` is missing or damaged, does not describe a BERT, or contains an invalid value.
     """
     path = directory / CONFIG
     if not path.is_file():
@@ -30,8 +31,8 @@ def read_config(directory: Path) -> ModelConfig:
     except TypeError as error:
         raise CheckpointError("config-not-a-bert", path=path, reason=first_line(error)) from None
     for name, value in vars(config).items():
-        if not _is_valid(name, value):
-            # Python does not convert integers with thousands of digits to text.
+        if not _is_valid_field(name, value):
+            # Python does not convert integers with thousands of digits to strings.
             shown = "10^19" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
             raise CheckpointError("config-value-invalid", path=path, name=name, value=shown)
     return config
@@ -47,7 +48,7 @@ def read_record(directory: Path) -> dict:
     return read_json_object(path) if path.exists() else {}
 
 
-def _is_valid(name: str, value: object) -> bool:
+def _is_valid_field(name: str, value: object) -> bool:
     """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
     default = getattr(ModelConfig, name)
     if isinstance(default, bool):

@@ -1,8 +1,9 @@
 """Read a run directory: its settings, its log, its snapshots, and whether it has finished.
 
 `bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row for each step and for each
-evaluation), snapshots/step-XXXXXXXX/ (checkpoints of the run) and checkpoint/ (its result). The run may still be
-training, and the directory may come from an untrusted source: invalid rows and fields are skipped. Nothing is written.
+evaluation), snapshots/step-XXXXXXXX/ (checkpoints saved during the run) and checkpoint/ (its result). The run may still
+be training, and the directory may come from an untrusted source, so invalid rows and fields are skipped. This module
+never writes to a run directory.
 """
 
 import json
@@ -22,14 +23,15 @@ from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETT
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 STALL_SECONDS = 300  # a run without a result counts as stopped if its log has had no new row for this long
-THINNED_ROWS = 400  # the approximate number of rows of a thinned log
-RECENT_STEPS = 100
+THINNED_ROWS = 400  # the approximate number of training steps in a thinned log
+RECENT_STEPS = 100  # the number of steps over which `compute_recent_mean` averages
 MAX_NUMBER = 1e15  # a larger number in a log or record is invalid
 # Keys whose value in a thinned row is that of the last step, not the mean over the steps.
 _LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
 _NOT_SETTINGS = set(RUN_KEYS.values())  # keys of run.json that are not settings
 _FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
-# A run has diverged if the mean loss of its last steps exceeds the lowest mean by this difference and by this factor.
+# A run has diverged if the mean loss of its last `_WINDOW_STEPS` steps exceeds the lowest mean over as many consecutive
+# steps by both this difference and this factor.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW_STEPS = 20
 
@@ -110,27 +112,27 @@ def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
         runs: the settings of each run, see `read_settings`.
 
     Returns:
-        Name of the flag -> the value of each run, None for a run without this setting.
+        Name of the flag -> the value in each run, None for a run without this setting.
 
     >>> span = {"kind": "span", "optim": {"lr": 0.1}, "seed": 1}
     >>> differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
     {'type': ['span', 'tagging'], 'optim.lr': [0.1, 0.2]}
     """
-    by_run = [dict(_by_flag(run)) for run in runs]
-    flags = dict.fromkeys(flag for settings in by_run for flag in settings)
-    present = {flag: [settings[flag] for settings in by_run if flag in settings] for flag in flags}
-    differing = [flag for flag, values in present.items() if any(value != values[0] for value in values)]
-    return {flag: [settings.get(flag) for settings in by_run] for flag in differing}
+    flag_settings = [dict(_list_flags(run)) for run in runs]
+    flags = dict.fromkeys(flag for settings in flag_settings for flag in settings)
+    values_by_flag = {flag: [settings[flag] for settings in flag_settings if flag in settings] for flag in flags}
+    differing = [flag for flag, values in values_by_flag.items() if any(value != values[0] for value in values)]
+    return {flag: [settings.get(flag) for settings in flag_settings] for flag in differing}
 
 
-def _by_flag(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
+def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield (flag, value) for each setting; the names of nested settings contain dots."""
     for name, value in settings.items():
         if name in _NOT_SETTINGS:
             continue
         flag = f"{prefix}{name.rstrip('_').replace('_', '-')}"
         if isinstance(value, Mapping):
-            yield from _by_flag(value, f"{flag}.")
+            yield from _list_flags(value, f"{flag}.")
         else:
             yield _FLAG_NAMES.get(flag, flag), value
 
@@ -159,27 +161,28 @@ def read_log(run: Path) -> list[dict]:
 
 
 def is_step(row: Mapping) -> bool:
-    """Return whether a row of the log is a training step, and not an evaluation."""
+    """Return whether a row of the log is a training step rather than an evaluation."""
     return "loss" in row
 
 
 def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
-    """Reduce a log to about `max_rows` steps, more of them from the start of the run, and all evaluations.
+    """Reduce a log to about `max_rows` rows of training steps, denser at the start of the run, and all evaluations.
 
-    Each row is the mean of consecutive steps. Its step, tokens, seconds and learning rate are those of the last one.
+    Each row of training steps is the mean over consecutive steps, except that its step, tokens, seconds and learning
+    rate are those of the last one.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
     """
     rows = list(rows)
     steps = [row for row in rows if is_step(row)]
-    others = [row for row in rows if not is_step(row)]
+    evaluations = [row for row in rows if not is_step(row)]
     if len(steps) > max_rows:
         half = (max_rows + 1) // 2
         ends = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), max_rows - half + 1)])
         ends = sorted(set(ends.round().astype(int).tolist()))
         steps = [_mean_row(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-    return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
+    return sorted([*steps, *map(dict, evaluations)], key=lambda row: row["step"])
 
 
 def read_watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
@@ -225,7 +228,7 @@ def tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """Return the snapshots of a run in the order of their steps, and last the result of the run if it has more steps.
+    """Return the snapshots of a run in the order of their steps, including its result if no snapshot has the same step.
 
     Raises:
         DataError: the run has no snapshots.
@@ -256,7 +259,7 @@ def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStat
     Args:
         run: the run directory.
         rows: its log, or the log after `thin_log`.
-        now: the current time, as of `time.time`.
+        now: the current time, as returned by `time.time`.
     """
     steps = [row for row in rows if is_step(row)]
     last = max((int(row["step"]) for row in rows), default=0)
@@ -306,10 +309,12 @@ def _mean_row(rows: list[Mapping]) -> dict:
 
 
 def _valid_metrics(values: object) -> dict[str, float]:
+    """Return the metrics that are numbers; {} if `values` is not a dictionary."""
     return {name: value for name, value in values.items() if is_number(value)} if isinstance(values, dict) else {}
 
 
 def _read_json(path: Path) -> dict:
+    """Read a JSON object; {} if the file is missing or damaged, or is not an object."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -30,7 +30,7 @@ DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 
 
 def download(hub_id: str, weights: bool = True) -> Path:
-    """Download the files of a checkpoint that are not in the cache, and return their directory in the cache.
+    """Download the files of a checkpoint that are not in the cache yet, and return its directory in the cache.
 
     `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. The size of the
     weights is printed before they are downloaded.
@@ -72,15 +72,15 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
         raise CheckpointError("hub-unreachable", name=hub_id, shipped=find_asset_directory("checkpoints")) from None
     if safetensors := [file for file in files if file.filename != OLD_WEIGHTS]:
         files = safetensors
-    missing = sum(file.file_size or 0 for file in files if file.will_download)
+    download_bytes = sum(file.file_size or 0 for file in files if file.will_download)
     limit = _read_max_size()
-    if missing > limit * 1e9:
+    if download_bytes > limit * 1e9:
         raise CheckpointError(
             "hub-weights-too-large",
-            name=hub_id, size=f"{missing / 1e9:.1f}", limit=f"{limit:g}", variable=MAX_SIZE_VARIABLE,
+            name=hub_id, size=f"{download_bytes / 1e9:.1f}", limit=f"{limit:g}", variable=MAX_SIZE_VARIABLE,
         )  # fmt: skip
-    if missing:
-        print(Message("hub-download-size", name=hub_id, size=f"{missing / 1e6:,.0f}"), file=sys.stderr)
+    if download_bytes:
+        print(Message("hub-download-size", name=hub_id, size=f"{download_bytes / 1e6:,.0f}"), file=sys.stderr)
     names = [*SMALL_FILES, *(file.filename for file in files)]
     return Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=names))
 

@@ -1,4 +1,4 @@
-"""Find the directory of a checkpoint, which is named by its path, the name of a shipped checkpoint, or a hub id."""
+"""Find the directory of a checkpoint, given its path, the name of a shipped checkpoint, or a hub id."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         weights: whether to download the weights of a hub model; otherwise only its small files are downloaded.
 
     Raises:
-        CheckpointError: there is no such directory, and the hub does not have it or cannot be reached.
+        CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
     """
     name = " ".join(str(source).split())[:100]
     if not name:
@@ -66,8 +66,8 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     try:
         return hub.download(source, weights)
     except CheckpointError:
-        if near := get_close_matches(source, shipped(), 1):
-            raise CheckpointError("checkpoint-name-mistyped", name=source, suggestion=near[0]) from None
+        if similar_names := get_close_matches(source, shipped(), 1):
+            raise CheckpointError("checkpoint-name-mistyped", name=source, suggestion=similar_names[0]) from None
         raise
 
 
@@ -79,7 +79,7 @@ def resolve_run(directory: Path) -> Path:
 
 
 def checkpoint_name(source: str | Path) -> str:
-    """Return the name to display for a checkpoint: that of its run or directory, or the hub id."""
+    """Return the name to display for a checkpoint: the name of its run or directory, or the hub id."""
     path = Path(source).expanduser()
     if not path.is_dir():
         return str(source)
@@ -99,7 +99,7 @@ def is_hub_id(source: str) -> bool:
 
 
 def _resolve_finished_run(directory: Path) -> Path:
-    """Return the result of `resolve_run`, or raise an error if the directory is a run without a result."""
+    """Return what `resolve_run` returns, or raise an error if the directory is a run without a result."""
     checkpoint = resolve_run(directory)
     if history.is_run(directory) and not (checkpoint / "config.json").exists():
         raise CheckpointError("run-not-finished", path=directory)

@@ -1,4 +1,4 @@
-"""Convert tensor names between bertlab and the Hugging Face layout of BERT, by one table for both directions.
+"""Convert tensor names between bertlab and the Hugging Face layout of BERT, with one table for both directions.
 
 Shape legend: H hidden, V vocabulary.
 """
@@ -14,7 +14,7 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 
 # Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the number of a layer.
-# Source: the parameter names of `transformers.BertForPreTraining`, `BertForQuestionAnswering` and those below.
+# Source: the parameter names of `transformers.BertForPreTraining`. `nn.heads.HEADS` has the modules of the task heads.
 MODULES = {
     "embeddings.token": ("bert.embeddings.word_embeddings",),
     "embeddings.position": ("bert.embeddings.position_embeddings",),
@@ -57,7 +57,7 @@ TIED_COPIES = {
 
 
 def _all_modules() -> dict[str, tuple[str, ...]]:
-    """Return `MODULES` with the modules of the task heads (`nn.heads.HEADS`)."""
+    """Return `MODULES` together with the modules of the task heads (`nn.heads.HEADS`)."""
     heads = {
         f"heads.{name}{module and '.'}{module}": (hf_module,)
         for name, head in HEADS.items()
@@ -95,28 +95,33 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
 
 
-def _classifiers() -> list[str]:
+def _classifier_heads() -> list[str]:
     """Return the task heads whose tensors are named "classifier"; `architectures` in config.json distinguishes them."""
     return [name for name, head in HEADS.items() if head.hf_modules[""] == "classifier"]
 
 
 def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the task head of the tensors named "classifier", and its labels; (None, ()) if there are no such tensors.
+    """Return the task head that the tensors named "classifier" belong to, and its labels.
 
     Args:
         fields: the content of config.json. If it names no architecture, a checkpoint without a pooler is a tagger,
             since `transformers` writes no pooler for taggers.
         tensors: the tensors of the checkpoint by their Hugging Face names.
 
+    Returns:
+        The name of the task head, and its labels, which are () for regression and multiple choice; (None, ()) if there
+        are no such tensors.
+
     Raises:
-        CheckpointError: the model predicts several labels for one input, which bertlab does not support.
+        CheckpointError: the weight is not a matrix or is empty, or the model predicts several labels for one input,
+            which bertlab does not support.
     """
     weight = tensors.get("classifier.weight")
     if weight is None:
         return None, ()
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
-    by_class = {HEADS[name].hf_class: name for name in reversed(_classifiers())}
+    by_class = {HEADS[name].hf_class: name for name in reversed(_classifier_heads())}
     architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     has_pooler = any("pooler." in name for name in tensors)
     head = architectures[0] if architectures else "classify" if has_pooler else "tag"
@@ -127,7 +132,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
         return "regress", ()
     if head == "choose":
         return head, ()
-    # transformers does not write labels that have these default names.
+    # transformers does not write the labels if they have these default names.
     return head, ModelConfig.from_hf(dict(fields)).labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
 
 
@@ -144,7 +149,7 @@ def hf_to_state(
     Args:
         tensors: the tensors by their Hugging Face names.
         config: the configuration of the model.
-        classifier: the task head of the tensors named "classifier".
+        classifier: the task head that the tensors named "classifier" belong to; see `find_classifier`.
 
     Returns:
         The state, and the names of the task heads.
@@ -161,7 +166,7 @@ def hf_to_state(
     heads = tuple(
         name
         for name in HEADS
-        if (name not in _classifiers() or name == classifier) and _has_part(unused, f"heads.{name}")
+        if (name not in _classifier_heads() or name == classifier) and _has_part(unused, f"heads.{name}")
     )
     with torch.device("meta"):
         expected = Bert(config, heads).state_dict()
@@ -187,9 +192,9 @@ def hf_to_state(
 
 
 def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
-    """Return the dimension of a tensor in which its attention heads lie, and the indices in it that are not pruned.
+    """Return the dimension along which a tensor is divided into attention heads, and the indices that are not pruned.
 
-    The indices are None if the tensor has no pruned head.
+    The indices are None if no head of the tensor is pruned.
     """
     for pattern, dim in HEAD_TENSORS if config.pruned_heads else ():
         match = re.search(pattern, name)

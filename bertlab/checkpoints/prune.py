@@ -1,4 +1,4 @@
-"""Prune attention heads: remove their weights, with the same outputs as if the heads were ablated.
+"""Prune attention heads: set their weights to zero, so that the outputs are those with the heads ablated.
 
 Shape legend: H hidden, N heads, D head size.
 """

@@ -1,7 +1,7 @@
 """Read and check the weights of a checkpoint directory.
 
 A checkpoint may come from an untrusted source. Weights are therefore read without running code, and a tensor that
-contains NaN or is larger than its file is an error that names the tensor.
+contains NaN or infinity, or has more elements than its file contains, is an error that names the tensor.
 """
 
 import pickle
@@ -40,7 +40,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
     """
     if not tensor.is_floating_point():
         return True
-    # torch cannot sum eight-bit tensors, and no model computes in float64.
+    # torch cannot sum eight-bit tensors, and float64 values must be finite in float32 too, in which models compute.
     wide = tensor if tensor.itemsize in (2, 4) else tensor.float()
     # One sum is several times faster than a check of every element, which is needed only if the sum overflows.
     return bool(wide.sum(dtype=torch.float32).isfinite()) or bool(wide.isfinite().all())
@@ -76,7 +76,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
-    """Read the tensors of a `pytorch_model.bin`, a pickle, with the loader of torch that only creates tensors."""
+    """Read the tensors of a `pytorch_model.bin`, which is a pickle, without running the code that it may contain."""
     damage_errors = (
         RuntimeError,
         EOFError,
@@ -117,7 +117,7 @@ def _is_compressed(path: Path) -> bool:
 
 
 def _is_completely_stored(tensor: torch.Tensor) -> bool:
-    """Return whether the file contains every element of a tensor, which a meta or an expanded tensor lacks."""
+    """Return whether the file contains every element of a tensor, unlike those of a meta or an expanded tensor."""
     if tensor.is_meta or tensor.layout != torch.strided or tensor.is_quantized:
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
