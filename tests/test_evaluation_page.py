@@ -218,12 +218,37 @@ def test_uploaded_rows_are_evaluated_and_ragged_row_is_reported(shipped):
 @pytest.mark.parametrize("measure", ["classify", "tag", "question"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_sample_rows_can_be_tried(shipped, measure, language):
-    app = open_page("evaluation", measure=measure, lang=language)
+    app = open_page("evaluation", measure=measure, lang=language, **{"from": "path"})
     app = next(b for b in app.button if "content_paste" in (b.icon or "")).click().run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert len(app.get("plotly_chart")) == 1
+
+
+@pytest.mark.parametrize("measure", ["classify", "tag", "question", "choose"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_example_rows_are_evaluated_on_arrival(shipped, measure, language):
+    app = open_page("evaluation", measure=measure, lang=language, most="50")
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert len(app.get("plotly_chart")) == 1
+    assert text("evaluation-coverage-sample", language, count=50, total=500) in [c.value for c in app.caption]
+    assert "from" not in app.query_params
+
+
+def test_a_link_with_a_path_opens_the_path(shipped, tmp_path):
+    app = open_page("evaluation", rows="/nowhere/at.csv")
+    assert len(errors(app)) == 1
+    assert app.query_params["from"] == "path"
+
+
+def test_code_of_an_evaluation_of_example_rows_repeats_it(shipped, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    app = open_page("evaluation", measure="classify", most="50")
+    (saved,) = saved_figures(app)
+    redrawn = json.loads(draw_from_code(saved["code"], monkeypatch).to_json())
+    assert trace_values(redrawn) == trace_values(json.loads(app.get("plotly_chart")[0].proto.spec))
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

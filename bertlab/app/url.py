@@ -42,6 +42,8 @@ def read_address() -> None:
         st.session_state["url.values"] = values = st.query_params.to_dict()
         if "tau" in values:  # old links have no "refuse", because "no answer" was always allowed then
             values.setdefault("refuse", "1")
+        if "rows" in values:  # old links have no "from", because the page Evaluation opened with a path then
+            values.setdefault("from", "path")
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
 

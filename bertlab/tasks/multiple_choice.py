@@ -80,6 +80,9 @@ class MultipleChoiceTask(LabelledTaskType):
     fixed_columns = True
     loss = staticmethod(choice_loss)
 
+    def default_spec(self) -> TaskSpec:
+        return super().default_spec().replace(text=("context", "choices"))
+
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         if not text and not choices:
             return spec

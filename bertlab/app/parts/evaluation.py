@@ -15,6 +15,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
+from bertlab.tasks.example_rows import write_example_rows
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import error_analysis
 
@@ -22,11 +23,13 @@ from bertlab.training import error_analysis
 def draw_start_button(
     checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
-    """Draw the button that starts the evaluation.
+    """Draw the button that starts the evaluation. Example rows are evaluated at once, so they have no button.
 
     Returns:
         whether this evaluation was started, by this user or by the sender of the link.
     """
+    if source.is_example:
+        return True
     name = sessions.short_name(checkpoint)
     settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
     if source.invalid != "skip":  # the default is left out, because older links have a hash without this setting
@@ -54,6 +57,10 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
     # `os.path` returns the home directory of an unknown user ("~nobody") unchanged; `pathlib` would raise
     name = source.name if source.content is not None else os.path.expanduser(source.name)
     spec = calls.assign("spec", _find_task(checkpoint, loaded, task))
+    if source.is_example:
+        arguments = (name, spec, loaded.config.labels, sessions.open_session(checkpoint).language)
+        write = calls.call_function(write_example_rows, *arguments, implementation=lambda name, *_: name)
+        name = calls.assign("path", write)
     arguments, options = (name, spec, source.split), _invalid_option(source)
     with _suggest_skipping():
         call = calls.call_function(error_analysis.read_labelled_rows, *arguments, implementation=read, **options)

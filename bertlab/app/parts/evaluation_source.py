@@ -17,12 +17,15 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.tasks.error_analysis import AnalysisRows
+from bertlab.tasks.example_rows import format_json_lines, generate_rows
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 
-PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # page -> the prediction it shows
+# page -> the prediction it shows
+PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
+EXAMPLE_FILE = "example-rows.jsonl"
 SPLITS = ["validation", "test", "train"]
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
 
@@ -41,6 +44,8 @@ class Source:
     """A hash of the content; "" for a path."""
     invalid: InvalidRowAction = "skip"
     """What to do about an invalid row: leave it out and report it, or stop with its error."""
+    is_example: bool = False
+    """Whether the rows are generated from templates. They are evaluated without a click on the start button."""
 
 
 def choose_prediction() -> str:
@@ -71,20 +76,38 @@ def choose_task(loaded: Checkpoint) -> str:
     return fields.choice(st.selectbox, t("evaluation-task"), names, "task", help=t("evaluation-task-help"))
 
 
-def choose_source(spec: TaskSpec) -> Source | None:
-    """Let the user choose the rows, and what happens to invalid rows. Return None while there are no rows."""
-    if (source := _choose_rows(spec)) is None:
-        return None
+def choose_source(spec: TaskSpec, labels: Sequence[str], language: str) -> Source | None:
+    """Let the user choose the rows, and what happens to invalid rows.
+
+    Args:
+        spec: the task.
+        labels: the labels of the checkpoint.
+        language: the language of the checkpoint.
+
+    Returns:
+        The source of the rows; None while there are no rows.
+    """
+    source = _choose_rows(spec, generate_rows(spec, labels, language))
+    if source is None or source.is_example:
+        return source
     skips = url.flag(
         st.toggle, t("evaluation-skip-invalid"), key="skip", default=True, help=t("evaluation-skip-invalid-help")
     )
     return source if skips else replace(source, invalid="stop")
 
 
-def _choose_rows(spec: TaskSpec) -> Source | None:
-    """Let the user enter a path, paste rows or upload a file."""
-    kinds = {kind: t(f"evaluation-source-{kind}") for kind in ("path", "paste", "upload")}
-    kind = fields.choice(st.segmented_control, t("evaluation-source"), kinds, "from", required=True)
+def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
+    """Let the user take the example rows, if there are any, or enter a path, paste rows or upload a file."""
+    kinds = ("examples",) * bool(example_rows) + ("path", "paste", "upload")
+    names = {kind: t(f"evaluation-source-{kind}") for kind in kinds}
+    kind = fields.choice(st.segmented_control, t("evaluation-source"), names, "from", required=True)
+    if kind == "examples":
+        content = format_json_lines(example_rows).encode()
+        st.caption(t("evaluation-examples-note", count=len(example_rows)))
+        st.download_button(
+            t("evaluation-examples-download"), content, EXAMPLE_FILE, icon=":material/download:", type="tertiary"
+        )
+        return replace(_make_source(EXAMPLE_FILE, content), is_example=True)
     if kind == "path":
         left, right = st.columns([3, 1])
         path = fields.text_line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))

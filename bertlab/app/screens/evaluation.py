@@ -16,12 +16,15 @@ with frame.show_errors():
     loaded = sessions.open_session(checkpoint).loaded
     task = evaluation_source.choose_task(loaded)
     spec = error_analysis.find_task(loaded, task)
-    source = evaluation_source.choose_source(spec)
+    labels, row_language = loaded.config.labels, sessions.open_session(checkpoint).language
+    source = evaluation_source.choose_source(spec, labels, row_language)
     if source is None:
-        evaluation_source.show_sample_rows(spec, loaded.config.labels, sessions.open_session(checkpoint).language)
+        evaluation_source.show_sample_rows(spec, labels, row_language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        columns = evaluation_source.choose_columns(spec, rows.result)
+        # example rows have the columns of the task
+        has_task_columns = source.is_example and spec.text
+        columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         max_rows = url.number(
             st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, 200, key="most", step=50,
             help=t("evaluation-max-rows-help"),

@@ -1,0 +1,171 @@
+"""Labelled rows for trying an evaluation without data: sentences made from templates, whose labels follow from them.
+
+The templates of a language are in `locales/*/example_rows.toml`. The rows are easier and more alike than real data, so
+a metric on them says that a checkpoint works, not how good it is.
+"""
+
+import itertools
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bertlab.config.files import write_atomically
+from bertlab.config.languages import DEFAULT, read_data
+from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.registry import TASK_TYPES
+
+_SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
+# the similarity of two sentences by what they share, on the scale of STS-B
+_SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
+MAX_ATTEMPTS_PER_ROW = 50  # until a new row is drawn; then there are fewer rows
+
+
+def generate_rows(
+    spec: TaskSpec, labels: Sequence[str] = (), language: str = DEFAULT, count: int = 500, seed: int = 0
+) -> list[dict]:
+    """Generate different labelled rows with the columns of a task.
+
+    Args:
+        spec: the task.
+        labels: the labels of the checkpoint. A classification uses the first as negative and the last as positive; tags
+            that are not among them become "O".
+        language: a language code; a language without templates gets the English ones.
+        count: maximum number of rows; there are fewer if the templates do not give as many, and none for a task that
+            they do not suit, such as a classification of text pairs.
+        seed: the seed of all random choices.
+
+    >>> from bertlab.config.tasks import TASKS
+    >>> generate_rows(TASKS["sst2"], ("negative", "positive"), count=1)
+    [{'sentence': 'The acting is clumsy and loud, but the script is sharp and very funny.', 'label': 'positive'}]
+    """
+    task_type = TASK_TYPES[spec.kind].name
+    templates = read_data("example_rows", language).get(task_type)
+    if task_type not in _GENERATORS or templates is None:
+        return []
+    rng = random.Random(f"{seed} {task_type}")
+    draw = _GENERATORS[task_type](spec, labels, templates, rng)
+    rows: dict[str, dict] = {}
+    for row in itertools.islice(draw, MAX_ATTEMPTS_PER_ROW * count):
+        rows.setdefault(repr(row), row)
+        if len(rows) == count:
+            break
+    return [row | {spec.id: str(number)} if spec.id else row for number, row in enumerate(rows.values())]
+
+
+def write_example_rows(path: str | Path, spec: TaskSpec, labels: Sequence[str] = (), language: str = DEFAULT) -> Path:
+    """Write the rows of `generate_rows` to a JSON Lines file, and return its path."""
+    write_atomically(path := Path(path), format_json_lines(generate_rows(spec, labels, language)))
+    return path
+
+
+def format_json_lines(rows: Sequence[dict]) -> str:
+    """Format rows as JSON Lines."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+class _Slots:
+    """Fill the slots of templates. All templates that one object fills get the same entries."""
+
+    def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
+        self.lists, self.rng = lists, rng
+        self.entries: dict[str, str] = {}
+
+    def entry(self, name: str, number: str = "") -> str:
+        """Return the entry of a slot. Slots of the same list with different numbers get different entries."""
+        key = name + number
+        if key not in self.entries:
+            used = {self.entries.get(name + other) for other in ("", "2", "3")}
+            self.entries[key] = self.rng.choice([entry for entry in self.lists[name] if entry not in used])
+        return self.entries[key]
+
+    def fill(self, template: str) -> str:
+        """Fill a template that is a sentence of its own: its first letter becomes a capital letter."""
+        text = self.fill_part(template)
+        return text[:1].upper() + text[1:]
+
+    def fill_part(self, template: str) -> str:
+        """Fill a template."""
+        return _SLOT.sub(lambda match: self.entry(*match.groups()), template)
+
+
+def _classification(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    columns, names = spec.text or ("text",), labels or ("negative", "positive")
+    if len(columns) > 1 or len(names) != 2:  # the templates have one text and two labels
+        return
+    while True:
+        positive = rng.random() < 0.5
+        template = rng.choice(templates["positive" if positive else "negative"])
+        yield {columns[0]: _Slots(templates, rng).fill(template), spec.label[0]: names[positive]}
+
+
+def _regression(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    columns = spec.text or ("text", "pair")
+    if len(columns) != 2:
+        return
+    while True:
+        (action, paraphrase, related), (other_action, *_) = rng.sample(templates["action"], 2)
+        person, other_person = rng.sample(templates["person"], 2)
+        first = f"{person} {action}."
+        second, value = rng.choice([
+            (f"{person} {paraphrase}.", _SAME), (f"{other_person} {action}.", _OTHER_PERSON),
+            (f"{person} {related}.", _RELATED), (f"{person} {other_action}.", _OTHER_ACTION),
+            (rng.choice(templates["unrelated"]), _UNRELATED),
+        ])  # fmt: skip
+        yield {columns[0]: first, columns[1]: second, spec.label[0]: value}
+
+
+def _multiple_choice(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    context_column, *choice_columns = spec.text or ("context", "choices")
+    num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
+    while True:
+        context, *choices = map(_Slots(templates, rng).fill, rng.choice(templates["statements"]))
+        right = choices[0]
+        choices = (choices * 2)[:num_choices]
+        rng.shuffle(choices)
+        row = {context_column: context} | ({spec.start: ""} if spec.start else {})
+        row |= dict(
+            zip(choice_columns, choices, strict=True) if len(choice_columns) > 1 else [(choice_columns[0], choices)]
+        )
+        yield row | {spec.label[0]: choices.index(right)}
+
+
+def _tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    tokens_column = spec.text[0] if spec.text else "tokens"
+    while True:
+        slots, tokens, tags = _Slots(templates, rng), [], []
+        for part in rng.choice(templates["sentence"]).split():
+            slot = _SLOT.fullmatch(part)
+            words = slots.entry(*slot.groups()).split() if slot else [part]
+            tokens += words
+            tags += _tag_words(words, slot[1] if slot else "", labels)
+        tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
+        yield {tokens_column: tokens, spec.label[0]: tags}
+
+
+def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str]) -> list[str]:
+    """Tag the words of an entity, or of other text if `entity_type` is "". An article is not part of a name."""
+    if entity_type and words[0] == "the":
+        return ["O", *_tag_words(words[1:], entity_type, labels)]
+    tags = [f"{'I' if number else 'B'}-{entity_type}" if entity_type else "O" for number in range(len(words))]
+    return [tag if not labels or tag in labels else "O" for tag in tags]
+
+
+def _span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    while True:
+        slots = _Slots(templates, rng)
+        passage = slots.fill(templates["passage"])
+        if spec.unanswerable and rng.random() < 0.4:
+            question, answers = slots.fill(rng.choice(templates["unanswerable"])), {"text": [], "answer_start": []}
+        else:
+            question, answer = map(slots.fill_part, rng.choice(templates["questions"]))
+            answers = {"text": [answer], "answer_start": [passage.index(answer)]}
+        columns = dict(zip(spec.text or ("context", "question"), (passage, question), strict=True))
+        yield {"title": "", **columns, spec.label[0]: answers}
+
+
+_GENERATORS: dict[str, Callable[[TaskSpec, Sequence[str], Mapping, random.Random], Iterator[dict]]] = {
+    "classification": _classification, "regression": _regression, "multiple_choice": _multiple_choice,
+    "tagging": _tagging, "span": _span,
+}  # fmt: skip
