@@ -847,6 +847,17 @@ def test_an_unreadable_row_of_the_hub_is_reported_with_its_number(tmp_path, monk
     documents._hub_rows.cache_clear()
 
 
+@pytest.mark.parametrize("suffix", ["", ":configuration", "@refs/convert/parquet", ":configuration@refs/pr/1"])
+def test_the_id_of_a_hub_data_set_may_have_a_configuration_and_a_revision(monkeypatch, suffix):
+    names = []
+    rows = datasets.Dataset.from_dict({"text": ["x"]})
+    monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming: names.append(name) or rows)
+    documents._hub_rows.cache_clear()
+    (shard,), _ = find_shards([f"owner/name{suffix}"])
+    assert (names, shard.path, shard.label) == ([shard.path], f"owner/name{suffix}", "name")
+    documents._hub_rows.cache_clear()
+
+
 def test_every_invalid_row_is_listed_and_the_first_few_are_printed(config, tmp_path, capsys):
     jsonl(tmp_path / "a.jsonl", ["", *stories(9)] * 12)
     corpus = run(replace(config, text=(str(tmp_path / "a.jsonl"),), invalid="skip"))

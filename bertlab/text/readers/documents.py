@@ -46,8 +46,8 @@ class Shard(ABC):
     path: str
     """The file, or the id of the data set on the hub."""
     label: str
-    """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner and the
-    configuration."""
+    """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner, the
+    configuration and the revision."""
     source: int
     """The number of that source, from 0."""
     size: int
@@ -196,7 +196,7 @@ def files_of(source: str) -> list[Path] | None:
         if find_suffix(path):
             return [path]
         raise DataError("file-format-unknown", path=make_printable(source), suffixes=suffixes())
-    if find_suffix(path) or source.count("/") != 1:
+    if find_suffix(path) or not hub.is_hub_id(source):
         raise DataError("file-not-found", path=make_printable(source))
     return None
 
@@ -225,6 +225,7 @@ def invalid_text(shard: Shard, text: Text) -> DataError:
 
 
 def _data_file(path: str) -> DataFile:
+    """Return a data file, the same object as before if the file has not changed."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -232,7 +233,7 @@ def _data_file(path: str) -> DataFile:
     return _cached_data_file(path, stat.st_size, stat.st_mtime_ns)
 
 
-@lru_cache(maxsize=4)  # the next shard is usually of the same file, whose encoding need not be guessed again
+@lru_cache(maxsize=4)  # the next shard is usually of the same file, whose encoding is then not guessed again
 def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
     return DataFile(Path(path))
 
@@ -255,7 +256,7 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
         columns = [column]  # reading the rows will then name the row that cannot be read
     if column not in columns:
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))
-    label = name.split("/")[1].split(":")[0]
+    label = name.split("/")[1].partition("@")[0].partition(":")[0]
     if stream:
         # One file of the data set per share if there are enough files. Otherwise each process must go through all rows.
         kind, shares = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
