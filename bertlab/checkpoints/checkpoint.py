@@ -81,14 +81,15 @@ class Checkpoint:
 
     def max_tokens_for(self, default: int) -> int:
         """Return the maximum number of tokens in an input: as in fine-tuning, but at least the task type's default."""
-        return max(default, self._setting("max_tokens", 0))
+        return max(default, self._read_setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
         """The distance in tokens between the starts of consecutive windows of a passage: as in fine-tuning, or 128."""
-        return self._setting("stride", 128)
+        return self._read_setting("stride", 128)
 
-    def _setting(self, name: str, default: int) -> int:
+    def _read_setting(self, name: str, default: int) -> int:
+        """Return a setting of fine-tuning that is a positive integer; `default` if the record has no valid value."""
         settings = self.record.get("settings")
         value = settings.get(name) if isinstance(settings, dict) else None
         return value if type(value) is int and 0 < value < 10**9 else default

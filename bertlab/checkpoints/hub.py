@@ -86,6 +86,7 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
 
 
 def _read_max_size() -> float:
+    """Return the maximum size of the weights in GB, from the environment variable or the default."""
     value = os.environ.get(MAX_SIZE_VARIABLE) or DEFAULT_MAX_SIZE
     try:
         return float(value)

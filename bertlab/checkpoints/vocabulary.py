@@ -38,12 +38,12 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
         new[name].copy_(old[name])
     old_VH, new_VH = old[TOKEN_EMBEDDINGS], new[TOKEN_EMBEDDINGS]
     new_VH.copy_(old_VH.mean(0) + old_VH.std(0) * torch.randn_like(new_VH))
-    old_ids = {token: id for id, token in enumerate(_tokens(checkpoint.tokenizer))}
-    shared = [(id, old_ids[token]) for id, token in enumerate(_tokens(tokenizer)) if token in old_ids]
+    old_ids = {token: id for id, token in enumerate(_list_tokens(checkpoint.tokenizer))}
+    shared = [(id, old_ids[token]) for id, token in enumerate(_list_tokens(tokenizer)) if token in old_ids]
     new_rows, old_rows = torch.tensor(shared).T
     new_VH[new_rows] = old_VH[old_rows]
     return model
 
 
-def _tokens(tokenizer: Tokenizer) -> list[str]:
+def _list_tokens(tokenizer: Tokenizer) -> list[str]:
     return tokenizer.tokens(range(tokenizer.vocab_size))

@@ -132,6 +132,7 @@ class PairSampler:
         return self._position_after(self.position)
 
     def _position_after(self, position: Position) -> Position:
+        """Return the start of the block after the one at a position."""
         if position.block + 1 < self.corpus.num_blocks:
             return replace(position, block=position.block + 1, row=0)
         return replace(position, epoch=position.epoch + 1, block=0, row=0)
@@ -151,6 +152,7 @@ class PairSampler:
         return self._current[1]
 
     def _draw_arguments(self, position: Position) -> tuple:
+        """Return the arguments of `_draw_block` for the block at a position, except the corpus."""
         use_long_pairs = position.has_long_pairs and self.long_pairs
         max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
         return self.seed, position.epoch, position.block, max_tokens, self.pair_objective

@@ -135,21 +135,22 @@ def make_pairs(
                 break
             middle = int(rng.integers(first + 1, last))
             a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
-            label, other, next_first = IS_NEXT, d, last
+            label, document_b, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, next_first = NOT_NEXT, middle
                 is_full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
-                other = _draw_other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
-                if one_sentence_D[d] and one_sentence_D[other]:  # B begins within a sentence, like the B it replaces
-                    begin, _, end = cuts_D[other]
+                document_b = _draw_other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
+                if one_sentence_D[d] and one_sentence_D[document_b]:
+                    # B begins within the sentence, like the B that it replaces.
+                    begin, _, end = cuts_D[document_b]
                     b = (max(begin, end - max(1, length_b)), end)
                 else:
-                    b = _draw_span(cuts_D[other], max(1, length_b), is_full, rng)
+                    b = _draw_span(cuts_D[document_b], max(1, length_b), is_full, rng)
             a, b = _truncate(a, b, target, rng)
             if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
-            rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
+            rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, document_b))
             first = next_first
     columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     return Pairs(*columns)

@@ -180,20 +180,16 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
     """
     if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
         sentences = [split_sentences(text) for text in texts]
-        ids = iter(_job.tokenizer.encode_plain([sentence for document in sentences for sentence in document]))
+        encoded = iter(_job.tokenizer.encode_plain([sentence for document in sentences for sentence in document]))
         for document in sentences:
-            encoded = [sentence for sentence in (next(ids) for _ in document) if sentence]
-            tokens = np.array([token for sentence in encoded for token in sentence], _job.id_type)
-            yield tokens, [len(sentence) for sentence in encoded]
+            sentence_ids = [ids for ids in (next(encoded) for _ in document) if ids]
+            yield np.array([id for ids in sentence_ids for id in ids], _job.id_type), list(map(len, sentence_ids))
         return
     for text in texts:
-        encoded = [
-            sentence
-            for part in _group_sentences(split_sentences(text))
-            for sentence in _encode_sentences(part)
-            if len(sentence)
+        sentence_ids = [
+            ids for part in _group_sentences(split_sentences(text)) for ids in _encode_sentences(part) if len(ids)
         ]
-        yield np.concatenate([np.zeros(0, _job.id_type), *encoded]), list(map(len, encoded))
+        yield np.concatenate([np.zeros(0, _job.id_type), *sentence_ids]), list(map(len, sentence_ids))
 
 
 def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:

@@ -56,9 +56,9 @@ def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
     has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first))
     # After a header with several columns, an irregular or damaged table is parsed too, so that an error names the line.
     if has_header and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
-        return _parse(text, delimiter, name_blank_columns([name.strip() for name in first]), skip=1)
+        return _read_table(text, delimiter, name_blank_columns([name.strip() for name in first]), skip=1)
     if delimiter == "\t" and is_regular and len(first) > 1:
-        return _parse(text, delimiter, name_blank_columns([""] * len(first)), skip=0)
+        return _read_table(text, delimiter, name_blank_columns([""] * len(first)), skip=0)
     return None
 
 
@@ -73,7 +73,8 @@ def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
     return rows, True
 
 
-def _parse(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
+def _read_table(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
+    """Read all rows of a table except the first `skip`."""
     check_repeated_columns(PASTED, columns, None)
     quoted = delimiter == "," or has_quoted_fields(text)
     rows = list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))[skip:]

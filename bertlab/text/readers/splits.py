@@ -151,5 +151,6 @@ def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple
 
 
 def _is_file_of(path: Path, name: str) -> bool:
+    """Whether a file belongs to the split `name` according to its own name."""
     stem = _strip_suffix(path)
     return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))

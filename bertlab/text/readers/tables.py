@@ -151,6 +151,7 @@ def make_records(
 
 
 def _find_undecodable_byte(field: str, encoding: str) -> Message | None:
+    """Describe the first byte of a field that could not be decoded; None if there is no such byte."""
     if is_unicode(field):
         return None
     try:
@@ -170,6 +171,7 @@ def _read_rows(
 
 
 def _decode(lines: Iterable[bytes], encoding: str) -> Iterator[str]:
+    """Decode lines; bytes that cannot be decoded become surrogates."""
     for line in lines:
         text = line.decode(encoding, "surrogateescape")
         if "\r" in text.removesuffix("\r\n"):  # line breaks of old Macs

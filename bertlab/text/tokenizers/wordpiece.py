@@ -238,7 +238,7 @@ class Tokenizer:
 
     def encode_segments(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         """Encode texts without [CLS] and [SEP] as encodings of the library, with `.ids`, `.tokens` and `.offsets`."""
-        texts = [_check_text(text) for text in texts]
+        texts = [_clean_text(text) for text in texts]
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.encode_batch(texts, add_special_tokens=False)
 
@@ -318,12 +318,13 @@ class Tokenizer:
 
 
 def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    texts = [_check_text(text) for text in texts]
+    texts = [_clean_text(text) for text in texts]
     with translate_failures("tokenizer-failed", TextError):
         return [row.ids for row in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-def _check_text(text: str) -> str:
+def _clean_text(text: str) -> str:
+    """Replace the lone surrogates of a text; raise TextError if it is not a string."""
     if not isinstance(text, str):
         raise TextError("text-not-a-string")
     return replace_surrogates(text)
