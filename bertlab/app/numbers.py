@@ -296,4 +296,35 @@ NUMBERS = {
         "Wang et al. 2019, GLUE, §3.2",
         _ARXIV + "1804.07461",
     ),
+    "cost_parameters": Number(
+        (
+            r"N=\underbrace{VH+TH+2H}_{\text{embeddings}}+L\big(\underbrace{4H^2+4H}_{\text{attention}}+\underbrace{2HI"
+            r"+H+I}_{\text{feed-forward}}+4H\big)+\dots"
+        ),
+        "Devlin et al. 2019, BERT, §3",
+        _ARXIV + "1810.04805",
+    ),
+    "cost_flop": Number(
+        r"F\approx 3\cdot L\cdot n\left(8H^2+4HI\right)+3\cdot\underbrace{L\cdot 4n^2H}_{\text{scores}}+\dots",
+        "Kaplan et al. 2020, Scaling Laws for Neural Language Models, §2.1, table 1",
+        _ARXIV + "2001.08361",
+    ),
+    "cost_memory": Number(
+        (
+            r"M=\underbrace{(4+2)N}_{\text{weights}}+\underbrace{(4+2)N}_{\text{gradients}}+\underbrace{(4+4)N}_{"
+            r"\text{Adam}}+\text{activations}"
+        ),
+        "Rajbhandari et al. 2020, ZeRO, §3.1",
+        _ARXIV + "1910.02054",
+    ),
+    "cost_activations": Number(
+        r"A\approx L\left(Bn\,(8H+2I)\,b+\underbrace{B\,a\,n^2\,b}_{\text{if the scores are stored}}\right)",
+        "Korthikanti et al. 2022, Reducing Activation Recomputation, §4",
+        _ARXIV + "2205.05198",
+    ),
+    "cost_time": Number(
+        r"t=\frac{\text{steps}\cdot F}{\text{share}\cdot\text{peak}}\qquad \text{price}=t\cdot\text{price per hour}",
+        "Chowdhery et al. 2022, PaLM, §4.1 (model FLOPs utilization)",
+        _ARXIV + "2204.02311",
+    ),
 }

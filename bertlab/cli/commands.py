@@ -34,6 +34,7 @@ COMMANDS = {
         "cli.pretraining_example", "PretrainingExampleOptions", "pretraining_example",
         "draw an example of pre-training, with its losses",
     ),
+    "cost": Command("cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
     "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
     "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
     "app": Command("cli.app", "App", "app", "open the app in the browser"),
@@ -67,6 +68,9 @@ COMMANDS = {
     ),
     "bench prepare": Command(
         "bench.prepare", "PrepareBenchConfig", "run", "measure the speed and memory of bertlab prepare"
+    ),
+    "bench cost": Command(
+        "bench.cost", "CostBenchConfig", "run", "compare the estimates of bertlab cost with real training steps"
     ),
     "bench finetune-parity": Command(
         "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"

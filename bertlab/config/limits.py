@@ -63,7 +63,7 @@ LIMITS = {
     "evaluate-every": Limit(1), "evaluate-rows": Limit(1), "limit": Limit(1), "loader-workers": Limit(0, 4096),
     # The shortest sentence pair has 5 tokens: [CLS] a [SEP] b [SEP].
     "max-tokens": Limit(5, MAX_SIZE), "stride": Limit(1), "layers": Limit(1, MAX_SIZE), "hidden": Limit(1, MAX_SIZE),
-    "attention-heads": Limit(1, MAX_SIZE),
+    "attention-heads": Limit(1, MAX_SIZE), "intermediate": Limit(1, MAX_SIZE), "price": Limit(0),
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, excludes_minimum=True),
     "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
     "final-share": Limit(0, excludes_minimum=True, below=1), "teacher-share": Limit(0, excludes_minimum=True, below=1),

@@ -8,6 +8,7 @@ from types import MethodType
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert, BertInput, BertOutput, EncoderLayer, SelfAttention
@@ -19,10 +20,17 @@ from bertlab.nn.trace import Trace
 
 
 class FastBert(Bert):
-    """A `Bert` with the same weights, arguments and results that takes less time."""
+    """A `Bert` with the same weights, arguments and results that takes less time.
 
-    def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
+    Args:
+        config: the configuration of the model.
+        heads: the output layers, keys of `nn.heads.HEADS`.
+        recompute: whether the backward pass computes each layer again, which saves memory, see `run_layers`.
+    """
+
+    def __init__(self, config: ModelConfig, heads: Iterable[str] = (), *, recompute: bool = False):
         super().__init__(config, heads)
+        self.recompute = recompute
         for module in list(self.modules()):
             for name, child in module.named_children():
                 if isinstance(child, nn.Dropout):
@@ -49,23 +57,42 @@ class FastBert(Bert):
     def _encode(self, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT))
         layout = choose_layout(self.config, batch, hidden_BTH)
-        hidden_XH = run_layers(self.encoder.layers, layout.pack(hidden_BTH), layout, positions_R)
+        hidden_XH = run_layers(
+            self.encoder.layers, layout.pack(hidden_BTH), layout, positions_R, recompute=self.recompute
+        )
         return layout.unpack(hidden_XH) if positions_R is None else hidden_XH
 
 
 def run_layers(
-    layers: Sequence[EncoderLayer], hidden_XH: torch.Tensor, layout: Layout, positions_R: torch.Tensor | None = None
+    layers: Sequence[EncoderLayer],
+    hidden_XH: torch.Tensor,
+    layout: Layout,
+    positions_R: torch.Tensor | None = None,
+    *,
+    recompute: bool = False,
 ) -> torch.Tensor:
-    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R, only there, [R, H]."""
-    *lower_layers, last_layer = layers
-    for layer in lower_layers:
-        attended_XH = layer.attention.out(_attend(layer.attention, hidden_XH, layout))
-        hidden_XH = layer.complete_layer(hidden_XH, attended_XH)
-    heads_XH = _attend(last_layer.attention, hidden_XH, layout)
-    if positions_R is not None:
-        index_R = layout.find_indices(positions_R)
+    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R only at those, [R, H].
+
+    With `recompute`, only the input of each layer is stored, and the backward pass computes the layer again (activation
+    checkpointing, Chen et al. 2016, arXiv 1604.06174).
+    """
+    index_R = None if positions_R is None else layout.find_indices(positions_R)
+    for number, layer in enumerate(layers, 1):
+        arguments = (layer, hidden_XH, layout, index_R if number == len(layers) else None)
+        if recompute and torch.is_grad_enabled():
+            hidden_XH = checkpoint(_run_layer, *arguments, use_reentrant=False)
+        else:
+            hidden_XH = _run_layer(*arguments)
+    return hidden_XH
+
+
+def _run_layer(
+    layer: EncoderLayer, hidden_XH: torch.Tensor, layout: Layout, index_R: torch.Tensor | None
+) -> torch.Tensor:
+    heads_XH = _attend(layer.attention, hidden_XH, layout)
+    if index_R is not None:
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
-    return last_layer.complete_layer(hidden_XH, last_layer.attention.out(heads_XH))
+    return layer.complete_layer(hidden_XH, layer.attention.out(heads_XH))
 
 
 def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:

@@ -1,0 +1,232 @@
+"""Fields and tables of the Cost page."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, url
+from bertlab.app.data import machine
+from bertlab.app.i18n import language, t
+from bertlab.bench.cost import Comparison
+from bertlab.config.config import ModelConfig
+from bertlab.config.presets import PRESETS
+from bertlab.explore.cost import published
+from bertlab.explore.cost.estimate import Cost
+from bertlab.explore.cost.hardware import CPU_PRICE, GPU_SHARE, GPUS, estimate_cpu_share
+from bertlab.explore.cost.memory import compute_training_memory
+from bertlab.explore.cost.runs import estimate_run
+from bertlab.explore.cost.workload import OPTIMIZER_NAMES, Workload
+from bertlab.views.cost import format_duration, format_money, format_quantity
+from bertlab.views.numbers import percent, signed
+
+DEFAULT_PRESET = "base"
+# field -> (key in the address, highest value)
+SIZES = {
+    "num_layers": ("layers", 1_000), "hidden_size": ("hidden", 65_536), "num_heads": ("attention-heads", 1_024),
+    "intermediate_size": ("intermediate", 262_144), "vocab_size": ("vocab", 10_000_000),
+}  # fmt: skip
+MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000
+WIDTH = 165  # of a number field, in pixels
+GROWTH_POINTS = 16
+HERE = "here"  # this machine, in the choice of the device whose price is set
+
+
+def choose_workload() -> calls.Expression:
+    """Draw the fields of a configuration and return it, with the code that makes it.
+
+    Raises:
+        BertlabError: the sizes do not fit together.
+    """
+    presets = [DEFAULT_PRESET, *(name for name in PRESETS if name != DEFAULT_PRESET)]
+    name = url.choice(
+        st.segmented_control, t("cost-preset"), presets, key="preset", required=True, help=t("cost-preset-help")
+    )
+    model = PRESETS[name]
+    with st.container(horizontal=True):
+        sizes = {
+            field: url.number(
+                st.number_input, t(f"cost-{key}"), 1, highest, getattr(model, field), key=f"cost.{key}", name=key,
+                width=WIDTH,
+            )
+            for field, (key, highest) in SIZES.items()
+        }  # fmt: skip
+        tokens = url.number(
+            st.number_input, t("cost-tokens"), 1, MAX_TOKENS, 128, key="cost.tokens", name="length", width=WIDTH
+        )
+        rows = url.number(
+            st.number_input, t("cost-batch"), 1, MAX_ROWS, 32, key="cost.batch", name="sequences", width=WIDTH
+        )
+        dropout = url.number(
+            st.number_input, t("cost-dropout"), 0.0, 0.9, 0.0, key="cost.dropout", name="dropout", step=0.1, width=WIDTH
+        )
+    with st.container(horizontal=True):
+        precision = _choose("precision", ["bfloat16", "float32"])
+        optimizer = _choose("optimizer", list(OPTIMIZER_NAMES))
+        task = _choose("task", ["pretraining", "finetuning"])
+        device = _choose("device", ["gpu", "cpu"] if machine.find_device() == "gpu" else ["cpu", "gpu"])
+        recompute = url.flag(st.toggle, t("cost-recompute"), key="recompute", help=t("cost-recompute-help"))
+    config = calls.call_function(ModelConfig, **sizes)
+    options = {
+        "tokens": tokens, "batch_size": rows, "precision": precision, "optimizer": optimizer, "dropout": dropout,
+        "recompute": recompute, "task": task, "device": device,
+    }  # fmt: skip
+    return calls.assign("workload", calls.call_function(Workload, config, **options))
+
+
+def _choose(key: str, options: list[str]) -> str:
+    """Draw a choice whose options have names in the catalogue."""
+    return url.choice(
+        st.segmented_control, t(f"cost-{key}"), options, key=f"cost-{key}", required=True,
+        format_func=lambda option: t(f"cost-{key}-{option}"),
+    )  # fmt: skip
+
+
+def choose_lengths(tokens: int) -> tuple[int, ...]:
+    """Choose the lengths of the growth figure: equal steps up to 4,096 tokens, or twice the chosen length.
+
+    >>> choose_lengths(128)[:2], choose_lengths(128)[-1]
+    ((256, 512), 4096)
+    """
+    longest = max(4_096, min(2 * tokens, MAX_TOKENS))
+    return tuple(longest * number // GROWTH_POINTS for number in range(1, GROWTH_POINTS + 1))
+
+
+def show_runs(cost: Cost, here: machine.Machine) -> None:
+    """Draw the fields of a run, and the table of its time and price on this machine and on each GPU."""
+    with st.container(horizontal=True):
+        steps = url.number(
+            st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps", width=WIDTH
+        )
+        share = url.number(
+            st.number_input, t("cost-share"), 1, 100, round(100 * GPU_SHARE), key="cost.share", name="peak-share",
+            width=WIDTH, help=t("cost-share-help"),
+        )  # fmt: skip
+        names = {HERE: t("cost-here")} | {name: name for name in GPUS}
+        picked = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * WIDTH)
+        assumed = CPU_PRICE if picked == HERE else GPUS[picked].price
+        price = url.number(
+            st.number_input, t("cost-price"), 0.0, 10_000.0, assumed, key="cost.price", name="hour-price", step=0.05,
+            width=WIDTH, help=t("cost-price-help"),
+        )  # fmt: skip
+    own_share = read_own_share(cost.workload, here)
+    own_price = price if picked == HERE else CPU_PRICE
+    runs = [
+        estimate_run(cost, steps, here.name, peak_flops=here.peak_flops, share=own_share, price=own_price),
+        *(
+            estimate_run(
+                cost, steps, gpu.name + ("" if gpu.has_bfloat16 else " *"),
+                peak_flops=gpu.peak_flops(cost.workload.precision), share=share / 100,
+                price=price if picked == gpu.name else gpu.price, memory_bytes=gpu.memory_gib * 2**30,
+            )
+            for gpu in GPUS.values()
+        ),
+    ]  # fmt: skip
+    memories = ["–", *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
+    fits = [run.fits for run in runs]
+    columns = {
+        "device": [run.device for run in runs],
+        "peak": [f"{format_quantity(run.peak_flops, 'FLOP')}/s" for run in runs],
+        "memory": [f"{memory} {'✓' if fit else '✗'}" for memory, fit in zip(memories, fits, strict=True)],
+        "step": [format_duration(run.step_seconds, language()) for run in runs],
+        "run": [format_duration(run.seconds, language()) for run in runs],
+        "money": [format_money(run.dollars) for run in runs],
+    }
+    display.table({t(f"cost-column-{name}"): values for name, values in columns.items()})
+    st.caption(t("cost-assumptions", share=f"{share}%", own=percent(own_share)))
+    _show_sources({gpu.name: gpu.source for gpu in GPUS.values()})
+
+
+def _show_sources(links: dict[str, str]) -> None:
+    """Show the sources of a table.
+
+    Args:
+        links: {name of a source: its address}.
+    """
+    listed = " · ".join(f"[{name}]({link})" for name, link in links.items())
+    st.caption(f"{t('number-source')}: {listed}")
+
+
+def read_own_share(workload: Workload, here: machine.Machine) -> float:
+    """Return the share of its measured peak that this machine reaches by our estimate."""
+    if here.device == "gpu":
+        return GPU_SHARE
+    return estimate_cpu_share(workload.model.hidden_size, workload.precision)
+
+
+def show_measurement(workload: Workload, here: machine.Machine) -> None:
+    """Draw the button that measures training steps here, and the last measurement of this configuration."""
+    st.caption(t("cost-measure-lead", steps=machine.MEASURED_STEPS))
+    state = st.session_state.setdefault("cost.measured", {})
+    if st.button(t("cost-measure-button"), icon=":material/timer:"):
+        with frame.show_errors(), st.spinner(t("cost-measuring")):
+            state[workload] = machine.measure_step(workload, read_own_share(workload, here))
+    if workload in state:
+        show_comparison(state[workload])
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Show a measured training step beside its estimate."""
+    measured = comparison.measured
+    columns = {
+        "quantity": [t("cost-training-memory"), t("cost-column-step"), t("cost-parameters"), t("cost-training-flop")],
+        "estimated": [
+            format_quantity(comparison.estimated_bytes, "B"),
+            format_duration(comparison.estimated_seconds, language()),
+            f"{comparison.estimated_parameters:,}",
+            format_quantity(comparison.estimated_flop, "FLOP"),
+        ],
+        "measured": [
+            format_quantity(measured.memory_bytes, "B"), format_duration(measured.seconds, language()),
+            f"{measured.parameters:,}", format_quantity(measured.flop, "FLOP"),
+        ],
+        "error": [
+            f"{signed(100 * error, 1)}%"
+            for error in (
+                comparison.memory_error,
+                comparison.time_error,
+                comparison.estimated_parameters / measured.parameters - 1,
+                comparison.estimated_flop / measured.flop - 1,
+            )
+        ],
+    }  # fmt: skip
+    display.table({t(f"cost-column-{name}"): values for name, values in columns.items()})
+    st.caption(
+        t(
+            "cost-measured", hardware=measured.hardware, steps=measured.steps,
+            peak=f"{format_quantity(measured.peak_flops, 'FLOP')}/s",
+            resident=format_quantity(measured.resident_bytes, "B"),
+            runtime=format_quantity(measured.runtime_bytes, "B"),
+            wall=format_duration(measured.wall_seconds, language()),
+        )
+    )  # fmt: skip
+
+
+@st.cache_data(show_spinner=False)
+def _compute_batches() -> dict[str, list[str]]:
+    """Compute the rows about the largest batches once; they do not depend on the page."""
+    rows = published.BATCHES
+    memory = [compute_training_memory(row.make_workload("float32")).total for row in rows]
+    return {
+        "model": [f"{row.preset} · {row.tokens}" for row in rows],
+        "google": [str(row.batch_size) for row in rows],
+        "that-batch": [
+            format_quantity(size, "B") if row.batch_size else "–" for row, size in zip(rows, memory, strict=True)
+        ],
+        "float32": [str(row.find_largest_batch("float32")) for row in rows],
+        "bfloat16": [str(row.find_largest_batch("bfloat16")) for row in rows],
+    }
+
+
+def show_published() -> None:
+    """Show what the paper and Google's repository published about the cost of BERT, beside our estimates."""
+    rows = published.PRETRAINING
+    columns = {
+        "model": [row.preset for row in rows],
+        "published": [t("cost-chips-days", chips=row.chips, days=f"{row.days:g}") for row in rows],
+        "run-flop": [format_quantity(row.flop, "FLOP") for row in rows],
+        "implied": [percent(row.share_of_peak) for row in rows],
+    }
+    display.table({t(f"cost-column-{name}"): values for name, values in columns.items()})
+    st.caption(t("cost-published-pretraining", peak=f"{published.TPU_CHIP_FLOPS / 1e12:.0f}"))
+    _show_sources(published.PRETRAINING_SOURCES)
+    display.table({t(f"cost-column-{name}"): values for name, values in _compute_batches().items()})
+    st.caption(t("cost-published-batches", memory=published.TITAN_X_GIB))
+    _show_sources(published.BATCH_SOURCES)

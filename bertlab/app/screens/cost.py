@@ -1,0 +1,68 @@
+"""What a BERT costs: parameters, FLOP, memory, time and money of any configuration, and a measurement beside them."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app.data import machine
+from bertlab.app.i18n import language, t
+from bertlab.app.parts import cost as parts
+from bertlab.explore.cost.estimate import estimate, estimate_growth
+from bertlab.explore.cost.flops import find_quadratic_length
+from bertlab.views import cost as cost_views
+from bertlab.views.cost import format_quantity
+
+GROWTH = {"flop": "cost-training-flop", "training-memory": "cost-training-memory",
+          "inference-memory": "cost-inference-memory"}  # fmt: skip
+
+frame.heading("cost")
+with frame.show_errors():
+    workload = parts.choose_workload()
+    cost = calls.assign("cost", calls.call_function(estimate, workload))
+    result = cost.result
+    lang = language()
+    with st.container(horizontal=True):
+        st.metric(t("cost-parameters"), format_quantity(result.num_parameters))
+        st.metric(t("cost-training-flop"), format_quantity(result.flop_per_step, "FLOP"))
+        st.metric(t("cost-training-memory"), format_quantity(result.training_memory.total, "B"))
+        st.metric(t("cost-inference-memory"), format_quantity(result.inference_memory.total, "B"))
+    display.explain("cost_parameters", "cost_flop", "cost_memory", "cost_activations", "cost_time")
+
+    left, right = st.columns(2)
+    with left:
+        st.subheader(t("cost-parameters"), anchor=False)
+        plots.draw("parameters", cost_views.part_bars, cost.field("parameters"), lang=lang)
+    with right:
+        st.subheader(t("cost-training-flop"), anchor=False, help=t("cost-training-flop-help"))
+        plots.draw("flop", cost_views.part_bars, cost.field("training_flop"), "FLOP", lang=lang)
+        forward = format_quantity(sum(result.forward_flop.values()), "FLOP")
+        st.caption(t("cost-forward", flop=forward))
+    left, right = st.columns(2)
+    with left:
+        st.subheader(t("cost-training-memory"), anchor=False, help=t("cost-memory-help"))
+        plots.draw("training", cost_views.part_bars, cost.field("training_memory").field("parts"), "B", lang=lang)
+        st.caption(t(f"cost-moment-{result.training_memory.moment}"))
+    with right:
+        st.subheader(t("cost-inference-memory"), anchor=False, help=t("cost-inference-help"))
+        plots.draw("inference", cost_views.part_bars, cost.field("inference_memory").field("parts"), "B", lang=lang)
+        st.caption(t("cost-inference-flop", flop=format_quantity(sum(result.inference_flop.values()), "FLOP")))
+
+    st.subheader(t("cost-growth"), anchor=False)
+    names = {name: t(id) for name, id in GROWTH.items()}
+    quantity = fields.choice(st.segmented_control, t("cost-quantity"), names, "growth-of", required=True)
+    growth = calls.call_function(estimate_growth, workload, parts.choose_lengths(result.workload.tokens))
+    points = cost_views.growth_columns(growth.result, quantity)
+    plots.draw("growth", cost_views.growth_curve, growth, quantity, data=points, lang=lang)
+    share = result.training_flop["attention-scores"] / result.flop_per_step
+    st.caption(t("cost-quadratic", tokens=find_quadratic_length(result.workload), now=result.workload.tokens,
+                 share=cost_views.percent(share)))  # fmt: skip
+
+    st.subheader(t("cost-time"), anchor=False)
+    here = machine.measure_peak(result.workload.precision)
+    parts.show_runs(result, here)
+
+    st.subheader(t("cost-measure"), anchor=False)
+    parts.show_measurement(result.workload, here)
+
+    st.subheader(t("cost-published"), anchor=False)
+    parts.show_published()
+url.write_address()

@@ -1,0 +1,201 @@
+"""`bertlab bench cost`: compare the estimates of `bertlab cost` with real training steps.
+
+Each workload runs in a process of its own (`bertlab.bench.cost_step`).
+"""
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from tqdm import tqdm
+
+from bertlab.bench.cost_step import StepMeasurement
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
+from bertlab.bench.training_loop import Preset
+from bertlab.config.errors import BertlabError, first_line
+from bertlab.config.languages import Message
+from bertlab.config.presets import preset
+from bertlab.explore.cost import Workload, estimate
+from bertlab.explore.cost.hardware import GPU_SHARE, estimate_cpu_share, estimate_seconds
+from bertlab.training.devices import resolve_device
+from bertlab.training.optimizers import Precision, resolve_precision
+
+MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # percent
+# Memory of Python and the libraries, and what the C library does not return, besides the estimate.
+RUNTIME_BYTES = 6e8
+SLOWEST_FLOPS = 2e10  # FLOP per second that any machine reaches: a bound for the time of a measurement
+MAX_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class CostBenchConfig(BenchOptions):
+    """Compare the estimated memory and time of a training step with real steps on this machine.
+
+    Times are CPU seconds on a CPU, so that other programs hardly change them. Memory is the resident set of a process
+    that does nothing else, without Python and the libraries.
+
+    Examples:
+      bertlab bench cost
+      bertlab bench cost --presets tiny mini --precision float32 --record
+    """
+
+    presets: Annotated[tuple[Preset, ...], tyro.conf.arg(metavar="NAME ...")] = ("tiny", "mini", "small", "base")
+    """The sizes of the models."""
+    tokens: int = 128
+    """Tokens in a sequence."""
+    batch_size: int = 16
+    """Sequences in a step."""
+    precision: Precision = "auto"
+    """Number format of the computation."""
+    device: str = "auto"
+    """cpu or cuda; auto uses a GPU if one is available."""
+    threads: int = 1
+    """CPU threads."""
+    rounds: int = 3
+    """Measured steps of each model."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured training step beside its estimate."""
+
+    measured: StepMeasurement
+    """The measurement."""
+    estimated_bytes: int
+    """The estimated memory."""
+    estimated_seconds: float
+    """The estimated time, from the peak that was measured with the step."""
+    estimated_parameters: int
+    """The parameters by arithmetic."""
+    estimated_flop: float
+    """The FLOP by arithmetic."""
+
+    @property
+    def memory_error(self) -> float:
+        """The estimate relative to the measurement: -0.1 if it is 10 % too low."""
+        return self.estimated_bytes / self.measured.memory_bytes - 1
+
+    @property
+    def time_error(self) -> float:
+        """As `memory_error`, for the time of a step."""
+        return self.estimated_seconds / self.measured.seconds - 1
+
+
+def compare_step(
+    workload: Workload, *, steps: int = 3, threads: int | None = None, device: str = "auto", share: float | None = None
+) -> Comparison:
+    """Run some training steps in a process of their own, and compare them with the estimate.
+
+    Args:
+        workload: the model and its batches; where it is trained follows from `device`.
+        steps: measured steps.
+        threads: CPU threads; None for PyTorch's default.
+        device: cpu, cuda or auto.
+        share: the share of the peak that the estimate of the time assumes; None for the usual one.
+
+    Raises:
+        BertlabError: the steps need more memory than is available, would take minutes, or failed.
+    """
+    target = resolve_device(device)
+    where = "gpu" if target.type == "cuda" else "cpu"
+    cost = estimate(Workload(**{**vars(workload), "device": where}))
+    check_size(cost.training_memory.total, cost.flop_per_step, steps, target)
+    settings = {name: value for name, value in vars(cost.workload).items() if name != "model"}
+    request = {
+        "model": asdict(workload.model), "workload": settings, "device": str(target), "threads": threads, "steps": steps
+    }  # fmt: skip
+    command = [sys.executable, "-m", "bertlab.bench.cost_step"]
+    try:
+        done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=MAX_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise BertlabError("cost-measurement-too-long", minutes=round(MAX_SECONDS / 60)) from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        reason = first_line(lines[-1]) if lines else Message("cost-process-killed")
+        raise BertlabError("cost-measurement-failed", reason=reason)
+    measured = StepMeasurement(**json.loads(done.stdout.strip().splitlines()[-1]))
+    share = share or (
+        GPU_SHARE if where == "gpu" else estimate_cpu_share(workload.model.hidden_size, workload.precision)
+    )
+    seconds = estimate_seconds(cost.flop_per_step, measured.peak_flops, share)
+    return Comparison(measured, cost.training_memory.total, seconds, cost.num_parameters, cost.flop_per_step)
+
+
+def check_size(memory_bytes: float, flop: float, steps: int, device: torch.device) -> None:
+    """Refuse a measurement that does not fit into the memory of this machine, or that would take minutes.
+
+    Raises:
+        BertlabError: it does not fit, or takes too long.
+    """
+    needed, available = memory_bytes + RUNTIME_BYTES, read_available_memory(device)
+    if needed > available:
+        raise BertlabError("cost-does-not-fit", needed=f"{needed / 1e9:.1f}", available=f"{available / 1e9:.1f}")
+    if device.type == "cpu" and flop * (steps + 2) / SLOWEST_FLOPS > MAX_SECONDS:
+        raise BertlabError("cost-measurement-too-long", minutes=round(MAX_SECONDS / 60))
+
+
+def read_available_memory(device: torch.device) -> float:
+    """Return the bytes of memory that a new process could use; infinity if the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    limits = []
+    with suppress(OSError, IndexError, ValueError):
+        meminfo = Path("/proc/meminfo").read_text().splitlines()
+        limits += [1024 * int(line.split()[1]) for line in meminfo if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):  # the limit of a container
+        group = Path("/sys/fs/cgroup")
+        limits.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return min(limits, default=float("inf"))
+
+
+def measure(config: CostBenchConfig) -> dict:
+    """Return the estimated and measured memory and time of a step of each preset, with the settings."""
+    device = resolve_device(config.device)
+    precision = str(resolve_precision(config.precision, device)).removeprefix("torch.")
+    rows, hardware = {}, ""
+    for name in tqdm(config.presets, "presets", disable=config.json):
+        workload = Workload(preset(name), config.tokens, config.batch_size, precision)
+        step = compare_step(workload, steps=config.rounds, threads=config.threads, device=config.device)
+        hardware = step.measured.hardware
+        rows[name] = {
+            "estimated_mb": round(step.estimated_bytes / 1e6),
+            "measured_mb": round(step.measured.memory_bytes / 1e6),
+            "memory_error_percent": round(100 * step.memory_error, 1),
+            "estimated_seconds": round(step.estimated_seconds, 3),
+            "measured_seconds": round(step.measured.seconds, 3),
+            "time_error_percent": round(100 * step.time_error, 1),
+            "gflop": round(step.measured.flop / 1e9, 1),
+            "peak_gflop_per_second": round(step.measured.peak_flops / 1e9),
+        }
+    batch = f"{config.batch_size} x {config.tokens}"
+    return {"hardware": hardware, "batch": batch, "precision": precision, "presets": rows}
+
+
+def run(config: CostBenchConfig) -> None:
+    """Measure, print a table, and record the errors if `--record` is given."""
+    measurements = measure(config)
+    rows = measurements["presets"]
+    setting = f"{measurements['batch']} tokens, {measurements['precision']}"
+    results = [
+        Result(
+            f"Cost estimates: error of the {quantity} of a training step, {name}, {setting}",
+            abs(row[f"{key}_error_percent"]), unit="%", n=config.rounds, peer="measured step", target=target,
+            hardware=measurements["hardware"],
+        )
+        for name, row in rows.items()
+        for quantity, key, target in (("memory", "memory", MEMORY_TARGET), ("time", "time", TIME_TARGET))
+    ]  # fmt: skip
+    if not config.json:
+        measurements = {name: value for name, value in measurements.items() if name != "presets"} | {
+            name: f"{row['estimated_mb']} MB for {row['measured_mb']} MB ({row['memory_error_percent']:+} %), "
+            f"{row['estimated_seconds']} s for {row['measured_seconds']} s ({row['time_error_percent']:+} %)"
+            for name, row in rows.items()
+        }
+    report(measurements, results, config)

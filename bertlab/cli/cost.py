@@ -1,0 +1,124 @@
+"""`bertlab cost`: the parameters, FLOP, memory, time and money of a BERT of any size."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from bertlab.config.presets import PRESETS, preset
+from bertlab.explore.cost.workload import Precision, Task
+
+if TYPE_CHECKING:
+    from bertlab.explore.cost import Workload
+
+Preset = Literal[tuple(PRESETS)]
+Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
+
+
+@dataclass(frozen=True)
+class CostOptions:
+    """Estimate what a BERT costs: parameters, FLOP, memory, time and money, for training and inference.
+
+    Everything is arithmetic; only --measure runs training steps. Training is bertlab's own, see `bertlab pretrain`.
+
+    Examples:
+      bertlab cost --preset base --tokens 512 --batch-size 32
+      bertlab cost --preset large --tokens 512 --precision float32 --recompute
+      bertlab cost --layers 6 --hidden 384 --attention-heads 12 --measure
+    """
+
+    preset: Preset = "base"
+    """The size of the model; the next four options replace single sizes."""
+    layers: Count = None
+    """Number of layers, instead of the preset's."""
+    hidden: Count = None
+    """Hidden size, instead of the preset's."""
+    attention_heads: Count = None
+    """Attention heads per layer, instead of the preset's."""
+    intermediate: Count = None
+    """Width of the feed-forward layers. Default: four times the hidden size."""
+    vocab_size: int = 30_522
+    """Tokens in the vocabulary."""
+    tokens: int = 128
+    """Tokens in a sequence, without padding."""
+    batch_size: int = 32
+    """Sequences that are computed at once."""
+    precision: Precision = "bfloat16"
+    """Number format of the forward and backward pass."""
+    optimizer: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"
+    """The optimiser: adamw or muon."""
+    dropout: float = 0.0
+    """Dropout rate of attention and of hidden states."""
+    recompute: bool = False
+    """Use activation checkpointing: the backward pass computes each layer again, which saves memory."""
+    task: Task = "pretraining"
+    """pretraining (MLM and NSP) or finetuning (a classification)."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """Where the model is trained, since a CPU stores other activations. auto is this machine."""
+    steps: int = 100_000
+    """Training steps of the whole run."""
+    share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
+    price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """Price of every device in US dollars per hour. Default: a rough price of each, which is an assumption."""
+    measure: bool = False
+    """Run three training steps on this machine, and show their memory and time beside the estimate."""
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+def make_workload(config: CostOptions) -> "Workload":
+    """Return the workload that the options describe.
+
+    Raises:
+        BertlabError: the sizes do not fit together, or are too large.
+    """
+    from bertlab.explore.cost import Workload
+    from bertlab.training.devices import resolve_device
+
+    base = preset(config.preset)
+    hidden = config.hidden or base.hidden_size
+    model = base.replace(
+        num_layers=config.layers or base.num_layers,
+        hidden_size=hidden,
+        num_heads=config.attention_heads or base.num_heads,
+        intermediate_size=config.intermediate or (4 * hidden if config.hidden else base.intermediate_size),
+        vocab_size=config.vocab_size,
+    )
+    device = config.device
+    if device == "auto":
+        device = "gpu" if resolve_device("auto").type == "cuda" else "cpu"
+    return Workload(
+        model, config.tokens, config.batch_size, config.precision, config.optimizer, config.dropout, config.recompute,
+        config.task, device,
+    )  # fmt: skip
+
+
+def cost(config: CostOptions) -> None:
+    """Print the estimate, and the measurement with `--measure`."""
+    from bertlab.explore.cost import estimate
+    from bertlab.explore.cost.hardware import GPU_SHARE, GPUS
+    from bertlab.explore.cost.runs import estimate_runs
+
+    result = estimate(make_workload(config))
+    runs = estimate_runs(result, config.steps, list(GPUS.values()), share=config.share or GPU_SHARE, price=config.price)
+    comparison = None
+    if config.measure:
+        from bertlab.bench.cost import compare_step
+
+        comparison = compare_step(result.workload, share=config.share)
+    if config.json:
+        row = asdict(result)
+        for memory in ("training_memory", "inference_memory"):
+            row[memory]["total"] = getattr(result, memory).total
+        row |= {"num_parameters": result.num_parameters, "flop_per_step": result.flop_per_step, "steps": config.steps}
+        row["gpus"] = {run.device: asdict(run) for run in runs}
+        row |= {"measured": asdict(comparison)} if comparison else {}
+        print(json.dumps(row))
+        return
+    from bertlab.views.terminal_cost import comparison_lines, cost_lines, run_lines
+
+    print("\n".join([*cost_lines(result), "", *run_lines(runs, config.steps)]))
+    if comparison:
+        print("\n".join(["", *comparison_lines(comparison)]))

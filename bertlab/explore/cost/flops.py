@@ -1,0 +1,93 @@
+"""Count the floating-point operations (FLOP) of matrix products by part; a multiply-add counts as two.
+
+All other operations (softmax, GELU, LayerNorm, Adam) are left out, as in PyTorch's counter: they are less than a
+hundredth of the FLOP, although they take time, because they move much memory.
+
+Shape legend: X tokens of a batch, R positions of the last layer's output, P masked tokens, B sequences, T tokens of a
+sequence, H hidden, F intermediate (feed-forward), V vocabulary, L layers.
+"""
+
+from bertlab.explore.cost.parameters import NUM_LABELS, count_hidden_matrices
+from bertlab.explore.cost.workload import Workload
+
+MUON_ITERATIONS = 5  # of Newton-Schulz, see `training.muon.ITERATIONS`
+# A fused kernel computes the scores again in the backward pass: five products instead of four (Dao et al. 2022,
+# FlashAttention, arXiv 2205.14135, section 3.1).
+FUSED_BACKWARD = 2.5
+UNFUSED_BACKWARD = 2.0
+
+
+def count_forward_flop(workload: Workload) -> dict[str, float]:
+    """Count the FLOP of the forward pass of a training step, by part.
+
+    The last layer projects its attention and computes its feed-forward only at the R positions that are predicted from,
+    and the MLM layer only at the P masked ones (`FastBert.encode_positions`).
+
+    Source: Kaplan et al. 2020, arXiv 2001.08361, table 1, per token; here with the sizes of BERT's output layers.
+
+    Returns:
+        {part: FLOP}; "attention-scores" is the part that grows with the square of the sequence length.
+    """
+    H, V = workload.config.hidden_size, workload.config.vocab_size
+    B, P = workload.batch_size, workload.masked_tokens
+    parts = _count_layers(workload, workload.output_positions)
+    parts["pooler"] = 2 * B * H * H + 2 * B * H * NUM_LABELS
+    if P:
+        parts["mlm"] = 2 * P * H * H + 2 * P * H * V
+    return parts
+
+
+def _count_layers(workload: Workload, last_positions: int) -> dict[str, float]:
+    """Count the FLOP of a forward pass through all layers.
+
+    Args:
+        workload: the batch.
+        last_positions: positions at which the last layer computes its output.
+    """
+    config, X = workload.config, workload.batch_tokens
+    H, F, L = config.hidden_size, config.intermediate_size, config.num_layers
+    output_rows = (L - 1) * X + last_positions
+    return {
+        "attention-projections": 2 * L * X * 3 * H * H + 2 * output_rows * H * H,
+        "attention-scores": 4 * L * X * workload.tokens * H,  # query times key, then weights times values
+        "feed-forward": 4 * output_rows * H * F,
+    }
+
+
+def count_training_flop(workload: Workload) -> dict[str, float]:
+    """Count the FLOP of a training step by part: forward, backward (twice the forward), and what is computed again.
+
+    Returns:
+        {part: FLOP}; "recompute" is the second forward pass of activation checkpointing, "optimizer" the matrix
+        products of Muon.
+    """
+    forward = count_forward_flop(workload)
+    parts = {name: 3 * flop for name, flop in forward.items()}
+    parts["attention-scores"] = forward["attention-scores"] * (
+        1 + (FUSED_BACKWARD if workload.has_fused_attention else UNFUSED_BACKWARD)
+    )
+    if workload.recompute:
+        parts["recompute"] = sum(_count_layers(workload, workload.output_positions).values())
+    if workload.optimizer == "muon":
+        parts["optimizer"] = sum(
+            count * MUON_ITERATIONS * (4 * short**2 * long + 2 * short**3)
+            for (short, long), count in count_hidden_matrices(workload.config).items()
+        )
+    return parts
+
+
+def count_inference_flop(workload: Workload) -> dict[str, float]:
+    """Count the FLOP of predicting one masked token of each sequence; the last layer computes every position."""
+    config, X, B = workload.config, workload.batch_tokens, workload.batch_size
+    H, V = config.hidden_size, config.vocab_size
+    return _count_layers(workload, X) | {"mlm": 2 * B * H * H + 2 * B * H * V}
+
+
+def find_quadratic_length(workload: Workload) -> int:
+    """Find the sequence length at which the attention scores cost as much as everything else in a layer: 2 H + F.
+
+    >>> from bertlab.config.presets import preset
+    >>> find_quadratic_length(Workload(preset("base")))
+    4608
+    """
+    return 2 * workload.config.hidden_size + workload.config.intermediate_size

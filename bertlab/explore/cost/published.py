@@ -1,0 +1,98 @@
+"""What the paper and Google's repository say about the cost of BERT, beside our estimates of the same."""
+
+from dataclasses import dataclass, replace
+
+from bertlab.config.presets import preset
+from bertlab.explore.cost.estimate import estimate
+from bertlab.explore.cost.hardware import GIB
+from bertlab.explore.cost.memory import compute_training_memory
+from bertlab.explore.cost.workload import Precision, Workload
+
+# {name of a source: its address}
+PRETRAINING_SOURCES = {
+    "Devlin et al. 2019, A.2": "https://arxiv.org/abs/1810.04805",
+    "Cloud TPU v2": "https://cloud.google.com/tpu/docs/v2",
+}
+BATCH_SOURCES = {"google-research/bert, README": "https://github.com/google-research/bert#out-of-memory-issues"}
+# The paper does not name the version of its TPUs. These are the ones of its time (v2, 16 GB per chip).
+TPU_CHIP_FLOPS = 45e12
+# 1,000,000 steps of 256 sequences: 90 % of them with 128 tokens, the rest with 512.
+PAPER_STEPS, PAPER_BATCH = {128: 900_000, 512: 100_000}, 256
+TITAN_X_GIB = 12
+
+
+@dataclass(frozen=True)
+class PublishedPretraining:
+    """The pre-training of the paper (appendix A.2), with our estimate of its FLOP."""
+
+    preset: str
+    """The size of the model."""
+    chips: int
+    """TPU chips."""
+    days: float
+    """Days."""
+
+    @property
+    def flop(self) -> float:
+        """Our estimate of the FLOP of the whole pre-training, with bertlab's way of computing it."""
+        model = preset(self.preset)
+        return sum(
+            steps * estimate(Workload(model, length, PAPER_BATCH, dropout=0.1)).flop_per_step
+            for length, steps in PAPER_STEPS.items()
+        )
+
+    @property
+    def share_of_peak(self) -> float:
+        """The share of the chips' published peak that this estimate takes in the published time."""
+        return self.flop / (self.chips * TPU_CHIP_FLOPS * self.days * 86_400)
+
+
+PRETRAINING = (PublishedPretraining("base", 16, 4), PublishedPretraining("large", 64, 4))
+
+
+@dataclass(frozen=True)
+class PublishedBatch:
+    """The largest batch that Google's fine-tuning code fits into 12 GB, with our estimates for bertlab."""
+
+    preset: str
+    """The size of the model."""
+    tokens: int
+    """Tokens in a sequence."""
+    batch_size: int
+    """The largest batch of Google's code."""
+
+    def make_workload(self, precision: Precision) -> Workload:
+        """Return the same fine-tuning as bertlab does it on a GPU."""
+        return Workload(
+            preset(self.preset), self.tokens, max(1, self.batch_size), precision, dropout=0.1, task="finetuning"
+        )
+
+    def find_largest_batch(self, precision: Precision) -> int:
+        """Find the largest batch that fits into 12 GB by our estimate; 0 if not even one sequence does."""
+        return find_largest_batch(self.make_workload(precision), TITAN_X_GIB * GIB)
+
+
+BATCHES = tuple(
+    PublishedBatch(name, tokens, batch_size)
+    for name, sizes in {
+        "base": {64: 64, 128: 32, 256: 16, 320: 14, 384: 12, 512: 6},
+        "large": {64: 12, 128: 6, 256: 2, 320: 1, 384: 0, 512: 0},
+    }.items()
+    for tokens, batch_size in sizes.items()
+)
+
+
+def find_largest_batch(workload: Workload, limit_bytes: float, maximum: int = 1 << 16) -> int:
+    """Find the largest batch size whose training fits into a number of bytes by our estimate, at most `maximum`.
+
+    >>> find_largest_batch(Workload(preset("base")), 1e9)
+    0
+    """
+    smallest, largest = 0, maximum
+    while smallest < largest:
+        middle = (smallest + largest + 1) // 2
+        if compute_training_memory(replace(workload, batch_size=middle)).total <= limit_bytes:
+            smallest = middle
+        else:
+            largest = middle - 1
+    return smallest

@@ -1,0 +1,91 @@
+cost = What a BERT costs
+cost-title = What a BERT costs
+cost-lead = Choose a size and a batch to see how many parameters, FLOP and bytes they need, how long training takes, and what it costs.
+start-cost = Parameters, memory, time and money of any BERT, estimated and measured.
+cost-preset = Size
+cost-preset-help = Fills the fields below with a published size. Every field can then be changed.
+cost-layers = Layers
+cost-hidden = Hidden size
+cost-attention-heads = Attention heads
+cost-intermediate = Feed-forward width
+cost-vocab = Vocabulary
+cost-tokens = Tokens per sequence
+cost-batch = Sequences per batch
+cost-dropout = Dropout
+cost-precision = Precision
+cost-precision-bfloat16 = bfloat16
+cost-precision-float32 = float32
+cost-optimizer = Optimiser
+cost-optimizer-adamw = AdamW
+cost-optimizer-muon = Muon
+cost-task = Training
+cost-task-pretraining = pre-training
+cost-task-finetuning = fine-tuning
+cost-device = Device
+cost-device-gpu = GPU
+cost-device-cpu = CPU
+cost-recompute = Activation checkpointing
+cost-recompute-help = Store only the input of each layer, and compute the rest again in the backward pass: much less memory for about a third more time.
+cost-parameters = Parameters
+cost-training-flop = FLOP of a training step
+cost-training-flop-help = Floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
+cost-training-memory = Memory of training
+cost-memory-help = Memory at its peak, as bertlab trains: float32 weights for the optimiser, a bfloat16 copy for the computation, logits only at masked tokens. Python, PyTorch and the GPU driver take about half a gigabyte more, and on a CPU the C library may hold up to a quarter more than is in use.
+cost-inference-memory = Memory of inference
+cost-inference-help = Predicting one masked token in each sequence of the batch, without gradients.
+cost-forward = The forward pass takes { $flop } of it, the backward pass about twice as much.
+cost-inference-flop = One batch takes { $flop }.
+cost-moment-forward = The peak is at the end of the forward pass, when all activations are stored.
+cost-moment-backward = The peak is in the backward pass.
+cost-moment-update = The peak is in the update of the weights.
+cost-growth = Growth with the sequence length
+cost-quantity = Quantity
+cost-quadratic = The attention scores (orange) grow with the square of the length. From { FORMAT($tokens, spec: ",") } tokens on they cost more FLOP than the rest of a layer; at { FORMAT($now, spec: ",") } tokens they are { $share } of a training step.
+cost-time = Time and money
+cost-steps = Training steps
+cost-share = Share of a GPU's peak, %
+cost-share-help = What training reaches of the published peak. 40 % is our assumption, and optimistic for small models and small batches.
+cost-price-of = Device whose price you set
+cost-here = this machine
+cost-price = US dollars per hour
+cost-price-help = The prices at first are rough assumptions, not offers. Enter your own.
+cost-column-device = device
+cost-column-peak = peak
+cost-column-memory = memory, fits
+cost-column-step = time of a step
+cost-column-run = whole run
+cost-column-money = price
+cost-column-quantity = quantity
+cost-column-estimated = estimated
+cost-column-measured = measured
+cost-column-error = error
+cost-column-model = model
+cost-column-published = published
+cost-column-run-flop = FLOP, our estimate
+cost-column-implied = share of the TPUs' peak
+cost-column-google = largest batch (Google)
+cost-column-that-batch = our memory for that batch
+cost-column-float32 = our largest batch, float32
+cost-column-bfloat16 = our largest batch, bfloat16
+cost-assumptions = The first row uses the measured peak of this machine and { $own } of it, a share fitted to our own measurements; the GPUs use their published dense peak and { $share } of it. Prices are assumptions. * multiplies float16 but not bfloat16 quickly, so bertlab trains there in float32.
+cost-measure = Estimate and measurement
+cost-measure-lead = Runs { $steps ->
+    [one] { $steps } training step
+   *[other] { $steps } training steps
+} with this configuration on this machine, in a process of its own.
+cost-measure-button = Measure here
+cost-measuring = Training steps are running…
+cost-measured = { $hardware }: median of { $steps ->
+    [one] { $steps } step
+   *[other] { $steps } steps
+}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, so that other programs hardly change it; by the clock a step took { $wall }. Memory is what a step uses besides Python and its libraries ({ $runtime }); with what the C library holds, the process grew by { $resident }.
+cost-published = The published cost of BERT
+cost-chips-days = { $chips ->
+    [one] { $chips } TPU chip
+   *[other] { $chips } TPU chips
+}, { $days ->
+    [one] { $days } day
+   *[other] { $days } days
+}
+cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
+cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which stores none on a GPU. Ours leave out half a gigabyte for the driver.

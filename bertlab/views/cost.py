@@ -1,0 +1,136 @@
+"""Figures and tables of what a BERT costs: parts as bars, and growth with the sequence length."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from bertlab.config.languages import DEFAULT, render
+from bertlab.explore.cost.estimate import Cost
+from bertlab.views.export import Columns
+from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, empty_figure, escape_markup
+from bertlab.views.numbers import percent
+from bertlab.views.palette import transparent
+
+QUADRATIC = "attention-scores"  # the part of the FLOP that grows with the square of the length
+PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# the longest duration that is shown in each unit, in seconds, and the length of the unit
+DURATIONS = {"ms": (1, 1e-3), "seconds": (120, 1), "minutes": (7_200, 60), "hours": (2 * 86_400, 3_600)}
+DAY, YEAR = 86_400, 365.25 * 86_400
+
+
+def part_bars(parts: Mapping[str, float], unit: str = "", *, lang: str = DEFAULT) -> go.Figure:
+    """Draw the parts of a cost as horizontal bars, each with its amount and its share.
+
+    Args:
+        parts: {part: amount}, such as `Cost.parameters`; the largest comes first.
+        unit: the unit of the amounts: "" (a count), "FLOP" or "B".
+        lang: the language.
+    """
+    total = sum(parts.values()) or 1
+    rows = sorted(((amount, name) for name, amount in parts.items() if amount), reverse=True)[::-1]
+    figure = empty_figure(height=30 + 34 * max(1, len(rows)))
+    labels = [escape_markup(name_part(name, lang)) for _, name in rows]
+    figure.add_bar(
+        x=[amount for amount, _ in rows],
+        y=list(range(len(rows))),
+        orientation="h",
+        marker={"color": [COLOURS[1] if name == QUADRATIC else COLOURS[0] for _, name in rows], "cornerradius": 4},
+        text=[f"{format_quantity(amount, unit)} · {percent(amount / total)}" for amount, _ in rows],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=labels,
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+    )
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=labels, ticklabelstandoff=6)
+    figure.update_xaxes(range=[0, 1.9 * max((amount for amount, _ in rows), default=1)], visible=False)
+    return figure
+
+
+def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = DEFAULT) -> go.Figure:
+    """Draw how a cost grows with the sequence length, as parts on top of each other.
+
+    Args:
+        costs: the results of `estimate_growth`.
+        quantity: a name of `growth_columns`: flop, training-memory or inference-memory.
+        lang: the language.
+    """
+    columns, unit = growth_columns(costs, quantity), "FLOP" if quantity == "flop" else "B"
+    lengths = columns.pop("tokens")
+    figure = go.Figure(layout={"template": TEMPLATE, "height": 380})
+    names = sorted(columns, key=lambda name: name == QUADRATIC)  # on top, so that its curve is visible
+    colours = [colour for colour in (*COLOURS, GREY) if colour != COLOURS[1]]
+    for number, name in enumerate(names):
+        colour = COLOURS[1] if name == QUADRATIC else colours[number % len(colours)]
+        label = escape_markup(name_part(name, lang))
+        figure.add_scatter(
+            x=lengths, y=columns[name], name=label, stackgroup="parts", mode="lines",
+            line={"width": 1, "color": colour}, fillcolor=transparent(colour, 0.55),
+            customdata=[format_quantity(amount, unit) for amount in columns[name]],
+            hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
+        )  # fmt: skip
+    totals = [sum(columns[name][nth] for name in names) for nth in range(len(lengths))]
+    ticks = [max(totals) * share for share in (0, 0.25, 0.5, 0.75, 1)]
+    figure.update_yaxes(
+        showgrid=True, gridcolor=GRID, tickvals=ticks, ticktext=[format_quantity(tick, unit) for tick in ticks]
+    )
+    axis = escape_markup(render("figure-cost-tokens", lang))
+    figure.update_xaxes(title={"text": axis, "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
+    return figure.update_layout(hovermode="x unified", margin={"t": 48})
+
+
+def growth_columns(costs: Sequence[Cost], quantity: str) -> Columns:
+    """Return the numbers of `growth_curve` as columns: the length, then one column for each part."""
+    read = {
+        "flop": lambda cost: cost.training_flop,
+        "training-memory": lambda cost: cost.training_memory.parts,
+        "inference-memory": lambda cost: cost.inference_memory.parts,
+    }[quantity]
+    parts = [read(cost) for cost in costs]
+    names = [name for name in parts[0] if any(part[name] for part in parts)]
+    return {"tokens": [cost.workload.tokens for cost in costs]} | {
+        name: [part[name] for part in parts] for name in names
+    }
+
+
+def name_part(name: str, lang: str = DEFAULT) -> str:
+    """Return the name of a part of a cost in a language."""
+    return render(f"figure-cost-{name}", lang)
+
+
+def format_quantity(amount: float, unit: str = "") -> str:
+    """Format a large number with three digits, a decimal prefix and its unit.
+
+    >>> format_quantity(110_106_428), format_quantity(2.283e19, "FLOP"), format_quantity(0, "B")
+    ('110 M', '22.8 EFLOP', '0 B')
+    """
+    for size, prefix in PREFIXES:
+        if amount >= size:
+            number = amount / size
+            digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
+            return f"{number:,.{digits}f} {prefix}{unit}".strip()
+    return f"{amount:.0f} {unit}".strip()
+
+
+def format_duration(seconds: float, lang: str = DEFAULT) -> str:
+    """Format a duration in the unit that suits it.
+
+    >>> format_duration(0.25), format_duration(90), format_duration(3 * 86_400)
+    ('250 ms', '90.0 s', '3.0 days')
+    """
+    for unit, (longest, length) in DURATIONS.items():
+        if seconds < longest:
+            number = seconds / length
+            return render(f"figure-cost-{unit}", lang, number=f"{number:.0f}" if unit == "ms" else f"{number:.1f}")
+    unit, length = ("years", YEAR) if seconds >= 2 * YEAR else ("days", DAY)
+    return render(f"figure-cost-{unit}", lang, number=f"{seconds / length:,.1f}")
+
+
+def format_money(dollars: float) -> str:
+    """Format a price in US dollars; small ones with the cents.
+
+    >>> format_money(0.004), format_money(12.5), format_money(56_789.3)
+    ('< $0.01', '$12.50', '$56,789')
+    """
+    if 0 < dollars < 0.01:
+        return "< $0.01"
+    return f"${dollars:,.0f}" if dollars >= 100 else f"${dollars:,.2f}"
