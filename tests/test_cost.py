@@ -342,7 +342,7 @@ def test_the_command_measures(capsys, monkeypatch):
 @pytest.fixture
 def fast_peak(monkeypatch):
     """The page does not measure the machine."""
-    here = machine.Machine("an abacus", "cpu", 1e11)
+    here = machine.Machine("an abacus", "cpu", 1e11, 8e9)
     monkeypatch.setattr(machine, "measure_peak", lambda precision: here)
 
 

@@ -47,7 +47,10 @@ def run_lines(runs: Sequence[Run], steps: int) -> list[str]:
         )
         for run in runs
     ]  # fmt: skip
-    return table([head, *rows], "<>>>>>")
+    return [
+        *table([head, *rows], "<>>>>>"),
+        "T4 and V100 multiply float16 quickly, but not bfloat16: bertlab trains there in float32.",
+    ]
 
 
 def comparison_lines(comparison: "Comparison") -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 import torch
 
-from bertlab.bench.cost import Comparison, compare_step
+from bertlab.bench.cost import Comparison, compare_step, read_available_memory
 from bertlab.bench.flops import measure_peak_flops
 from bertlab.config.errors import BertlabError
 from bertlab.explore.cost.workload import Workload
@@ -27,6 +27,8 @@ class Machine:
     """cpu or gpu."""
     peak_flops: float
     """The measured FLOP per second of a large matrix product."""
+    memory_bytes: float
+    """The memory that was free when the peak was measured."""
 
 
 @st.cache_data(show_spinner=False)
@@ -41,7 +43,7 @@ def measure_peak(precision: str) -> Machine:
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
     peak = measure_peak_flops(device, getattr(torch, precision), 3, clock)
-    return Machine(describe_hardware(device), find_device(), peak)
+    return Machine(describe_hardware(device), find_device(), peak, read_available_memory(device))
 
 
 def find_device() -> str:

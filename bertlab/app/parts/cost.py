@@ -1,5 +1,7 @@
 """Fields and tables of the Cost page."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, url
@@ -9,10 +11,10 @@ from bertlab.bench.cost import Comparison
 from bertlab.config.config import ModelConfig
 from bertlab.config.presets import PRESETS
 from bertlab.explore.cost import published
-from bertlab.explore.cost.estimate import Cost
+from bertlab.explore.cost.estimate import Cost, estimate
 from bertlab.explore.cost.hardware import CPU_PRICE, GPU_SHARE, GPUS, estimate_cpu_share
 from bertlab.explore.cost.memory import compute_training_memory
-from bertlab.explore.cost.runs import estimate_run
+from bertlab.explore.cost.runs import estimate_run, estimate_runs
 from bertlab.explore.cost.workload import OPTIMIZER_NAMES, Workload
 from bertlab.views.cost import format_duration, format_money, format_quantity
 from bertlab.views.numbers import percent, signed
@@ -108,21 +110,20 @@ def show_runs(cost: Cost, here: machine.Machine) -> None:
         )  # fmt: skip
     own_share = read_own_share(cost.workload, here)
     own_price = price if picked == HERE else CPU_PRICE
+    own_cost = estimate(replace(cost.workload, device=here.device))
     runs = [
-        estimate_run(cost, steps, here.name, peak_flops=here.peak_flops, share=own_share, price=own_price),
-        *(
-            estimate_run(
-                cost, steps, gpu.name + ("" if gpu.has_bfloat16 else " *"),
-                peak_flops=gpu.peak_flops(cost.workload.precision), share=share / 100,
-                price=price if picked == gpu.name else gpu.price, memory_bytes=gpu.memory_gib * 2**30,
-            )
-            for gpu in GPUS.values()
-        ),
+        estimate_run(
+            own_cost, steps, here.name, peak_flops=here.peak_flops, share=own_share, price=own_price,
+            memory_bytes=here.memory_bytes,
+        )
     ]  # fmt: skip
-    memories = ["–", *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
+    for gpu in GPUS.values():
+        runs += estimate_runs(cost, steps, [gpu], share=share / 100, price=price if picked == gpu.name else None)
+    marks = ["", *("" if gpu.has_bfloat16 else " *" for gpu in GPUS.values())]
+    memories = [format_quantity(here.memory_bytes, "B"), *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
     fits = [run.fits for run in runs]
     columns = {
-        "device": [run.device for run in runs],
+        "device": [run.device + mark for run, mark in zip(runs, marks, strict=True)],
         "peak": [f"{format_quantity(run.peak_flops, 'FLOP')}/s" for run in runs],
         "memory": [f"{memory} {'✓' if fit else '✗'}" for memory, fit in zip(memories, fits, strict=True)],
         "step": [format_duration(run.step_seconds, language()) for run in runs],

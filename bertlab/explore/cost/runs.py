@@ -1,9 +1,9 @@
 """Estimate the time and the price of a whole training run on several devices."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bertlab.explore.cost.estimate import Cost
+from bertlab.explore.cost.estimate import Cost, estimate
 from bertlab.explore.cost.hardware import GIB, Gpu, estimate_seconds
 
 
@@ -60,12 +60,13 @@ def estimate_runs(
     """Estimate a training run on each of several GPUs, by their published peaks.
 
     Args:
-        cost: the cost of a step.
+        cost: the cost of a step; if it is that of a CPU, the cost on a GPU replaces it.
         steps: the number of steps.
         gpus: the GPUs.
         share: the share of the peak that training reaches.
         price: US dollars per hour; None for the assumed price of each GPU.
     """
+    cost = estimate(replace(cost.workload, device="gpu"))
     return [
         estimate_run(
             cost, steps, gpu.name, peak_flops=gpu.peak_flops(cost.workload.precision), share=share,
