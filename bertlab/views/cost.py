@@ -120,7 +120,11 @@ def format_duration(seconds: float, lang: str = DEFAULT) -> str:
     for unit, (longest, length) in DURATIONS.items():
         if seconds < longest:
             number = seconds / length
-            return render(f"figure-cost-{unit}", lang, number=f"{number:.0f}" if unit == "ms" else f"{number:.1f}")
+            return render(
+                f"figure-cost-{unit}",
+                lang,
+                number=f"{number:.0f}" if unit == "ms" and number >= 10 else f"{number:.1f}",
+            )
     unit, length = ("years", YEAR) if seconds >= 2 * YEAR else ("days", DAY)
     return render(f"figure-cost-{unit}", lang, number=f"{seconds / length:,.1f}")
 
