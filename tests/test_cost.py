@@ -293,7 +293,9 @@ def test_the_benchmark_records_its_errors(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("bertlab.bench.harness.append_results", recorded.extend)
     assert cli.main(["bench", "cost", "--presets", "tiny", "--precision", "float32", "--record", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["presets"]["tiny"]["time_error_percent"] == 25.0
-    assert [(row.value, row.unit, row.target) for row in recorded] == [(10.0, "%", 15.0), (25.0, "%", 25.0)]
+    assert [(row.value, row.spread, row.target) for row in recorded] == [
+        (10.0, (-10.0, -10.0), 15.0), (25.0, (25.0, 25.0), 25.0)
+    ]  # fmt: skip
 
 
 # -- the command

@@ -182,16 +182,7 @@ def run(config: CostBenchConfig) -> None:
     """Measure, print a table, and record the errors if `--record` is given."""
     measurements = measure(config)
     rows = measurements["presets"]
-    setting = f"{measurements['batch']} tokens, {measurements['precision']}"
-    results = [
-        Result(
-            f"Cost estimates: error of the {quantity} of a training step, {name}, {setting}",
-            abs(row[f"{key}_error_percent"]), unit="%", n=config.rounds, peer="measured step", target=target,
-            hardware=measurements["hardware"],
-        )
-        for name, row in rows.items()
-        for quantity, key, target in (("memory", "memory", MEMORY_TARGET), ("time", "time", TIME_TARGET))
-    ]  # fmt: skip
+    results = make_results(measurements)
     if not config.json:
         measurements = {name: value for name, value in measurements.items() if name != "presets"} | {
             name: f"{row['estimated_mb']} MB for {row['measured_mb']} MB ({row['memory_error_percent']:+} %), "
@@ -199,3 +190,21 @@ def run(config: CostBenchConfig) -> None:
             for name, row in rows.items()
         }
     report(measurements, results, config)
+
+
+def make_results(measurements: dict) -> list[Result]:
+    """Return the largest error of the memory and of the time over all presets, each with the range of the errors."""
+    rows = measurements["presets"]
+    setting = f"{', '.join(rows)}, {measurements['batch']} tokens, {measurements['precision']}"
+    results = []
+    for quantity, target in (("memory", MEMORY_TARGET), ("time", TIME_TARGET)):
+        errors = [row[f"{quantity}_error_percent"] for row in rows.values()]
+        claim = f"Training step: largest error of its estimated {quantity}, {setting}"
+        spread = (min(errors), max(errors))
+        results.append(
+            Result(
+                claim, max(map(abs, errors)), unit="%", spread=spread, n=len(rows), peer="measured step",
+                target=target, hardware=measurements["hardware"],
+            )
+        )  # fmt: skip
+    return results
