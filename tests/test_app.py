@@ -1,5 +1,6 @@
 """The pages of the app without a browser: results of a tiny random checkpoint, and error messages."""
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +13,11 @@ from support.texts import text
 import bertlab
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
+from bertlab.explore.attention_summary import find_telling_attention
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.span.answer import Answer, Answers
-from bertlab.views.numbers import SignedNumber
+from bertlab.views.numbers import SignedNumber, percent
+from bertlab.views.passage import escape_html
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -138,7 +141,47 @@ def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, l
     assert name in chosen
     assert f"open-{name}" not in [button.key for button in app.button], "there is nothing left to open"
     links = [link.proto.page for link in app.get("page_link")]
-    assert links.count(page) == 2, "one in the list of all pages, and one on the card"
+    expected = 3 if page == "fill-mask" else 2  # in the list of all pages, on the card, and below the prediction
+    assert links.count(page) == expected
+
+
+def test_start_page_masks_a_word_of_the_text_and_predicts_it(shipped):
+    app = open_page("start", text="She asked for tea.", mask="3")
+    assert not app.exception
+    assert not errors(app)
+    session = bertlab.load("strongest")
+    (fill,) = session.fill_mask("She asked for [MASK].", originals=["tea"])
+    line = text("fill-mask-word-probability", word="tea", probability=percent(fill.original.probability),
+                rank=fill.original.rank, loss=fill.original.loss)  # fmt: skip
+    assert any(escape_html(line) in body for body in bodies(app))
+    attention = session.attention("She asked for [MASK].")
+    telling = find_telling_attention(attention)
+    query, key = (attention.tokens[position].token for position in (telling.query, telling.key))
+    line = text("start-arcs", layer=telling.layer, head=telling.head, query=query, key=key,
+                share=percent(telling.share))  # fmt: skip
+    assert any(escape_html(line) in body for body in bodies(app))
+    app.text_input(key="text").set_value("She asked for bread.").run()
+    assert app.query_params["text"] == "She asked for bread."
+
+
+def test_start_page_reports_a_text_too_long_for_the_picture(shipped):
+    app = open_page("start", text="tea and bread " * 12, mask="1")
+    assert not app.exception
+    assert any(text("start-too-long", limit=32, count=38) in body for body in bodies(app))
+
+
+def test_fill_mask_uses_the_second_sentence(shipped):
+    app = open_page("fill_mask", text="She asked for tea.", text2="He brought a [MASK].", mask="3")
+    assert not errors(app)
+    assert len(app.get("plotly_chart")) == 2
+    with_pair = bertlab.load("strongest").fill_mask("She asked for [MASK].", 8, "He brought a [MASK].", ["tea"])
+    shown = json.loads(app.get("plotly_chart")[1].proto.spec)["data"][0]["x"]
+    assert sorted(shown) == pytest.approx(sorted(row.probability for row in with_pair[1].candidates), abs=1e-6)
+
+
+def test_a_masked_word_of_several_tokens_has_no_probability(shipped):
+    app = open_page("fill_mask", text="She asked for teapots.", mask="3")
+    assert any(text("fill-mask-word-not-one-token", word="teapots") in body for body in bodies(app))
 
 
 def test_link_restores_masked_words(shipped):
@@ -234,9 +277,9 @@ def test_missing_checkpoints_are_reported(monkeypatch, tmp_path):
     for screen in SCREENS:
         app = open_page(screen)
         assert not app.exception
-        # these pages need no checkpoint, only runs
+        # these pages need no checkpoint
         reports = errors(app) or [body for body in bodies(app) if any(line in body for line in missing)]
-        assert reports or screen in ("training", "time_machine")
+        assert reports or screen in ("cost", "training", "time_machine")
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ Shape legend: B batch, T tokens, H hidden, P predicted positions, R [CLS] of eve
 M masks, V vocabulary.
 """
 
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -142,6 +144,11 @@ class Original:
     """The probability, in 0..1."""
     rank: int
     """The rank of the token by probability; 1 is the most probable."""
+
+    @property
+    def loss(self) -> float:
+        """The negative log-probability in nats, which is what this token adds to the pre-training loss."""
+        return -math.log(max(self.probability, sys.float_info.min))
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,24 @@
-"""Start: the attention of a short sentence, links to all pages, and the shipped checkpoints to choose from."""
+"""Start: one sentence with its attention and a masked word, links to all pages, and the shipped checkpoints."""
 
 import streamlit as st
 
 import bertlab
-from bertlab.app import components, display, frame, selection
+from bertlab.app import components, display, frame, plots, selection
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
-from bertlab.app.pages import find_page, menu
+from bertlab.app.i18n import language, t
+from bertlab.app.pages import PAGES, find_page, menu
 from bertlab.app.parts import preview
+from bertlab.app.parts.masked_text import MaskedText, describe_original, draw_masked_text
 from bertlab.config.languages import message_ids
+from bertlab.explore.attention_summary import find_telling_attention
+from bertlab.text.word_spans import MASK
+from bertlab.views import figures
+from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 CARDS_PER_ROW = 3
+TOP_K = 5  # predictions shown
+MAX_ARC_TOKENS = 32  # in a longer text, the arcs would be too small to see
 METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
@@ -53,13 +60,46 @@ def draw_card(name: str) -> None:
         )
 
 
-frame.heading("start")
-with frame.show_errors():
-    attention = sessions.compute_attention(selection.open_checkpoint("attend"), selection.examples_for("attend").short)
-    layer = len(attention.probs_LNTT) // 2
-    components.draw_arcs(preview.make_arcs(attention, layer))
-    st.caption(t("start-arcs", layer=layer))
+def show_predictions(checkpoint: sessions.Checkpoint, masked: MaskedText) -> None:
+    """Show the most probable tokens of the first mask, and a link to the page Fill mask."""
+    if MASK not in masked.masked_text:
+        frame.note(t("fill-mask-no-mask" if masked.text.strip() else "fill-mask-empty"))
+        return
+    filled = masked.predict(checkpoint, TOP_K)
+    word, fill = masked.originals[0], filled.result[0]
+    line = describe_original(word, fill.original) if word else t("fill-mask-mask-number", number=1)
+    st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
+    data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
+    plots.draw("mask-0", figures.mask_bars, filled[0], data=data, lang=language())
+    page = PAGES["fill-mask"]
+    st.page_link(page.script, label=t("start-open-fill-mask"), icon=page.icon)
 
+
+def show_attention(checkpoint: sessions.Checkpoint, text: str) -> None:
+    """Draw the layer with the most telling attention weight as arcs, and say what this weight is."""
+    attention = sessions.compute_attention(checkpoint, text)
+    if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
+        frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
+        return
+    telling = find_telling_attention(attention)
+    components.draw_arcs(preview.make_arcs(attention, telling.layer))
+    query, key = (attention.tokens[position].token for position in (telling.query, telling.key))
+    values = {"query": query, "key": key, "share": percent(telling.share)}
+    line = t("start-arcs", layer=telling.layer, head=telling.head, **values)
+    st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
+
+
+frame.heading("start")
+masked = draw_masked_text(selection.examples_for("fill-mask"))
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint("fill-mask", masked.text)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        show_attention(checkpoint, masked.masked_text)
+    with right:
+        show_predictions(checkpoint, masked)
+
+st.subheader(t("start-pages"), anchor=False)
 for section, pages in menu().items():
     if not section:
         continue
@@ -71,13 +111,13 @@ for section, pages in menu().items():
                 st.page_link(page.script, label=t(page.name), icon=page.icon)
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
 
-st.subheader(t("start-choose-checkpoint"), anchor=False)
-shipped = list(bertlab.shipped())
-if not shipped:
-    frame.note(t("checkpoint-none-installed"))
-for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):
-    for name, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
-        with cell.container(border=True, height="stretch"), frame.show_errors():
-            draw_card(name)
-display.explain(*EXPLAINED)
-st.caption(t("start-own-checkpoint"))
+with st.expander(t("start-choose-checkpoint"), icon=":material/inventory_2:"):
+    shipped = list(bertlab.shipped())
+    if not shipped:
+        frame.note(t("checkpoint-none-installed"))
+    for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):
+        for name, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
+            with cell.container(border=True, height="stretch"), frame.show_errors():
+                draw_card(name)
+    display.explain(*EXPLAINED)
+    st.caption(t("start-own-checkpoint"))

@@ -1,0 +1,99 @@
+"""A text whose words are masked by clicking them, on the pages Start and Fill mask.
+
+Both pages store the text and the masked words under the same names, so a text can be taken from one to the other.
+"""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from bertlab.app import calls, components, fields, url
+from bertlab.app.data import sessions
+from bertlab.app.examples import Examples
+from bertlab.app.i18n import t
+from bertlab.tasks.masked_lm import Original
+from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_numbers
+from bertlab.views.numbers import percent
+
+
+@dataclass(frozen=True)
+class MaskedText:
+    """A text, and which of its words are masked."""
+
+    text: str
+    """The text as typed. It may contain [MASK]."""
+    default: str
+    """The masked words of the example, as in the address; "" for any other text."""
+    masked_indices: frozenset[int]
+    """The indices of the words masked by clicking, counted from 0."""
+
+    @property
+    def masked_text(self) -> str:
+        """The text with [MASK] in place of every masked word."""
+        spans = find_words(self.text)
+        return mask_spans(self.text, [spans[index] for index in self.masked_indices])
+
+    @property
+    def originals(self) -> list[str]:
+        """For each [MASK], in the order of the text, the word that it replaced; "" for a [MASK] that was typed."""
+        words = (self.text[start:end] for start, end in find_words(self.text))
+        return [
+            "" if word == MASK else word
+            for index, word in enumerate(words)
+            if index in self.masked_indices or word == MASK
+        ]
+
+    def store(self, indices: frozenset[int]) -> None:
+        """Store which words are masked. If the text is too long for the address, the address omits them too."""
+        written = ".".join(map(str, sorted(indices)))
+        url.store("mask", written, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
+
+    def predict(self, checkpoint: sessions.Checkpoint, top_k: int, second: str | None = None) -> calls.Expression:
+        """Predict the masked words with `Session.fill_mask`.
+
+        Args:
+            checkpoint: the checkpoint.
+            top_k: the number of candidates for each mask.
+            second: the second sentence; None if there is none.
+        """
+        options = {"top_k": top_k, "originals": self.originals} | ({"pair": second} if second else {})
+        return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
+
+
+def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -> MaskedText:
+    """Draw a text field and, below it, its words as buttons that mask them.
+
+    Args:
+        examples: the texts of the language; the field starts with their `sentence`, one word of which is masked.
+        place: where to draw the text field; its words are always drawn in the page.
+        help: the help text of the field.
+    """
+    text = fields.text_line(place, t("fill-mask-text"), examples.sentence, key="text", help=help)
+    default = examples.masked_word if text == examples.sentence else ""
+    # compared as strings, because `int` fails on a very long number, which a link may contain
+    stored = set(url.recall("mask", default).split("."))
+    words = [text[start:end] for start, end in find_words(text)]
+    previous_words = url.swap_previous("mask", words)
+    if previous_words != words:  # the text was edited: a masked word stays masked at its new place
+        masked_before = {index for index in range(len(previous_words)) if str(index) in stored}
+        masked_now = update_word_numbers(masked_before, previous_words, words)
+        # if the user typed the example sentence again, its default word is masked again
+        stored = set(default.split(".")) if default else set(map(str, masked_now))
+    masked = frozenset(index for index, word in enumerate(words) if str(index) in stored and word != MASK)
+    masked_text = MaskedText(text, default, masked)
+    masked_text.store(masked)
+    components.draw_words(text, set(masked), on_click=lambda index: masked_text.store(masked ^ {index}))
+    return masked_text
+
+
+def describe_original(word: str, original: Original | None) -> str:
+    """Say how probable the word was that a mask replaced: its probability, rank and -ln p.
+
+    Args:
+        word: the word.
+        original: `MaskFill.original`; None if the word is more than one token, so it has no probability.
+    """
+    if original is None:
+        return t("fill-mask-word-not-one-token", word=word)
+    values = {"word": word, "probability": percent(original.probability), "rank": original.rank, "loss": original.loss}
+    return t("fill-mask-word-probability", **values)
