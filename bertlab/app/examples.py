@@ -18,6 +18,8 @@ class Examples:
     """Two sentences for the pages Input and Attention."""
     changed_second_sentence: str
     """A variant of the second sentence of `pair`, for the comparison of two texts."""
+    long_words: str
+    """A short text with long words, for the page WordPiece."""
     sentence: str
     """A sentence for the page Fill mask."""
     masked_word: str

@@ -98,6 +98,21 @@ NUMBERS = {
         "Devlin et al. 2019, BERT, appendix A.2; SOP: Lan et al. 2020, ALBERT, §3.1",
         _ARXIV + "1810.04805",
     ),
+    "tokens_per_word": Number(
+        r"\frac{\text{tokens}}{\text{words}}",
+        "Rust et al. 2021, How Good is Your Tokenizer?, §4 (fertility)",
+        _ARXIV + "2012.15613",
+    ),
+    "position_similarity": Number(
+        r"\cos(p_i,p_j)=\frac{p_i\cdot p_j}{\lVert p_i\rVert\,\lVert p_j\rVert}",
+        "Wang and Chen 2020, What Do Position Embeddings Learn?, §4",
+        _ARXIV + "2010.04903",
+    ),
+    "sinusoid": Number(
+        r"p_{i,2k}=\sin\frac{i}{10000^{2k/H}},\quad p_{i,2k+1}=\cos\frac{i}{10000^{2k/H}}",
+        "Vaswani et al. 2017, Attention Is All You Need, §3.5",
+        _ARXIV + "1706.03762",
+    ),
     "nsp_probability": Number(
         r"p(\text{IsNext})=\mathrm{softmax}\left(W\tanh(W_p h_{[\mathrm{CLS}]}+b_p)+b\right)_0",
         "Devlin et al. 2019, BERT, §3.1, task 2",

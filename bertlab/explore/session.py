@@ -36,12 +36,14 @@ from bertlab.explore.facts import (
     WordEffects,
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
+from bertlab.explore.position_similarity import PositionSimilarity, compute_position_similarity
 from bertlab.explore.predictor import Predictor
 from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.registry import TASK_TYPES, probe_types, types_of_command
+from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 
 
 def load(source: str | Path, device: str = "cpu") -> "Session":
@@ -203,6 +205,33 @@ class Session(Predictor):
             end,
             **self._window_settings(stride, max_tokens),
         )
+
+    def search_tokens(self, text: str) -> list[WordSearch]:
+        """Split every word of a text into tokens by the longest-match search of WordPiece, and return its steps.
+
+        Raises:
+            TextError: the text has no words.
+        """
+        if not (searches := self.tokenizer.search(text)):
+            raise TextError("text-empty")
+        return searches
+
+    def merges(self, text: str) -> list[MergeHistory] | None:
+        """Reconstruct the merges that built the tokens of a text in training, each token once.
+
+        Returns:
+            None if the numbers of the vocabulary do not tell the order of its merges.
+        """
+        tokens = (token for search in self.search_tokens(text) for token in search.tokens)
+        return self.tokenizer.merges(dict.fromkeys(tokens))
+
+    def position_similarity(self, size: int = 64) -> PositionSimilarity:
+        """Compare the learned position vectors with each other, and beside them the sinusoidal ones of the Transformer.
+
+        Args:
+            size: the number of positions in the matrices; with fewer than the model has, positions at equal distances.
+        """
+        return compute_position_similarity(self.model, size)
 
     # -- changes to the model --------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ those of `transformers.BertTokenizer`.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,14 @@ from bertlab.text.tokenizers.files import (
     read_settings,
     read_vocab,
     translate_failures,
+)
+from bertlab.text.tokenizers.search import (
+    CONTINUATION,
+    MergeHistory,
+    WordSearch,
+    find_merges,
+    lists_merges,
+    search_word,
 )
 from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogates
 
@@ -241,6 +250,55 @@ class Tokenizer:
         texts = [_clean_text(text) for text in texts]
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.encode_batch(texts, add_special_tokens=False)
+
+    def split_words(self, text: str) -> list[str]:
+        """Normalise a text and split it at spaces and punctuation, as before the search for tokens.
+
+        A special token in the text, such as "[MASK]", is a word of its own.
+        """
+        parts = re.split(f"({'|'.join(map(re.escape, self.special_tokens))})", _clean_text(text))
+        words = []
+        for part in parts:
+            if part in self.special_tokens:
+                words.append(part)
+            elif part:
+                normalised = self._normalise(part)
+                splitter = self._backend.pre_tokenizer
+                words += [word for word, _ in splitter.pre_tokenize_str(normalised)] if splitter else [normalised]
+        return words
+
+    def search(self, text: str) -> list[WordSearch]:
+        """Split every word of a text by the longest-match search, and return the steps; see `search_word`."""
+        return [
+            WordSearch(word, (), (word,))
+            if word in self.special_tokens
+            else search_word(word, self.vocab, self.max_word_chars, self._tokens[self.unk_id])
+            for word in self.split_words(text)
+        ]
+
+    def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
+        """Reconstruct the merges that built tokens in training; None if the vocabulary does not tell their order."""
+        if not self._lists_merges:
+            return None
+        first_id = min((id for token, id in self.vocab.items() if self._is_merged(token)), default=len(self.vocab))
+        return [find_merges(token, self.vocab, first_id) for token in tokens if token not in self.special_tokens]
+
+    def _is_merged(self, token: str) -> bool:
+        return token not in self.special_tokens and len(token.removeprefix(CONTINUATION)) > 1
+
+    @cached_property
+    def _lists_merges(self) -> bool:
+        return lists_merges(self.vocab, self.special_tokens)
+
+    @cached_property
+    def vocab(self) -> Mapping[str, int]:
+        """The number of every token."""
+        return {token: id for id, token in enumerate(self._tokens)}
+
+    @cached_property
+    def special_tokens(self) -> frozenset[str]:
+        """The tokens that stand for no text, such as "[CLS]"."""
+        return frozenset(self._tokens[id] for id in self.special_ids)
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return only the ids of many texts, without [CLS], [SEP] and offsets, which is fastest."""

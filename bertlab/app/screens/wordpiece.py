@@ -1,0 +1,94 @@
+"""WordPiece: the search for tokens step by step, the merges that made them, two vocabularies, and position vectors."""
+
+import os
+
+import streamlit as st
+
+import bertlab
+from bertlab.app import calls, components, display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.config.languages import languages
+from bertlab.views import positions, wordpiece
+
+MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
+
+
+def show_search(checkpoint: sessions.Checkpoint, text: str) -> None:
+    """Draw the search for the tokens of every word."""
+    search = calls.call_session(checkpoint, "search_tokens", text)
+    shown = search.result[:MAX_WORDS]
+    if len(shown) < len(search.result):
+        frame.note(t("wordpiece-words-shown", shown=len(shown), total=len(search.result)))
+    page = calls.call_function(wordpiece.search_html, search)
+    with components.save_menu("search", data=wordpiece.search_columns(search.result), code=page.script(page.code)):
+        st.html(wordpiece.search_html(shown, language()))
+
+
+def show_merges(checkpoint: sessions.Checkpoint, text: str) -> None:
+    """Draw the merges that built the tokens, or say that their order is unknown."""
+    merges = calls.call_session(checkpoint, "merges", text)
+    if merges.result is None:
+        frame.note(t("wordpiece-order-unknown"))
+        return
+    page = calls.call_function(wordpiece.merges_html, merges)
+    with components.save_menu("merges", data=wordpiece.merge_columns(merges.result), code=page.script(page.code)):
+        st.html(wordpiece.merges_html(merges.result, language()))
+
+
+def show_comparison(checkpoint: sessions.Checkpoint, text: str) -> None:
+    """Compare the tokens of two vocabularies for the same text."""
+    own = os.path.basename(checkpoint.source)
+    others = [name for name in bertlab.shipped() if name != own]
+    if not others:
+        frame.note(t("checkpoint-none-installed"))
+        return
+    # a vocabulary of another language shows most
+    foreign = {
+        name
+        for code in languages()
+        if code != language()
+        for name in languages()[code].checkpoints.get("pretrained", ())
+    }
+    others.sort(key=lambda name: name not in foreign)
+    picked = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
+    rates = {}
+    for one in (checkpoint, sessions.find_checkpoint(picked)):
+        searches = sessions.compute(one, "search_tokens", text)
+        name = os.path.basename(one.source)
+        rates[name] = wordpiece.count_tokens(searches)
+        size = sessions.open_session(one).tokenizer.vocab_size
+        tokens = [token for search in searches for token in search.tokens]
+        st.html(f'<p class="small">{t("wordpiece-vocabulary", name=name, size=size, count=len(tokens))}</p>')
+        st.html(wordpiece.token_row_html(tokens))
+    data = {"vocabulary": list(rates), "tokens_per_word": [rate for rate, _ in rates.values()],
+            "unknown_share": [share for _, share in rates.values()]}  # fmt: skip
+    plots.draw("vocabularies", wordpiece.vocabulary_bars, rates, data=data, lang=language())
+    display.explain("tokens_per_word")
+
+
+def show_positions(checkpoint: sessions.Checkpoint) -> None:
+    """Draw the similarity of the position vectors."""
+    similarity = calls.call_session(checkpoint, "position_similarity")
+    plots.draw("position-maps", positions.position_maps, similarity, lang=language())
+    plots.draw("position-distance", positions.similarity_by_distance, similarity, lang=language())
+    display.explain("position_similarity", "sinusoid")
+
+
+frame.heading("wordpiece")
+text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("embed").long_words, key="words")
+view = url.choice(
+    st.segmented_control, t("view"), ["search", "merges", "compare", "positions"], key="part", required=True,
+    format_func=lambda name: t(f"wordpiece-{name}"), label_visibility="collapsed",
+)  # fmt: skip
+st.caption(t(f"wordpiece-{view}-lead"))
+with st.container(key="wordpiece"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("embed", text)
+    if view == "search":
+        show_search(checkpoint, text)
+    elif view == "merges":
+        show_merges(checkpoint, text)
+    elif view == "compare":
+        show_comparison(checkpoint, text)
+    else:
+        show_positions(checkpoint)

@@ -1,0 +1,71 @@
+"""How similar the learned position vectors are, beside the sinusoidal ones of the Transformer.
+
+Shape legend: P positions of the model, S positions in the matrices, H hidden.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.nn.bert import Bert
+
+
+@dataclass(frozen=True)
+class PositionSimilarity:
+    """The cosine similarity of position vectors, for each pair of positions and as a mean by distance."""
+
+    positions_S: np.ndarray
+    """The positions in the matrices, from 0."""
+    learned_SS: np.ndarray
+    """The similarity of the position vectors that the model learned, -1..1."""
+    sinusoidal_SS: np.ndarray
+    """The similarity of sinusoidal position vectors of the same size, -1..1."""
+    learned_P: np.ndarray
+    """Index d: the mean similarity of two learned vectors that are d positions apart, over all positions."""
+    sinusoidal_P: np.ndarray
+    """The same for sinusoidal vectors."""
+
+
+def compute_position_similarity(model: Bert, size: int = 64) -> PositionSimilarity:
+    """Compare the position vectors of a model with each other.
+
+    Args:
+        model: the model.
+        size: the number of positions in the matrices; with fewer than the model has, positions at equal distances.
+
+    Source: Wang and Chen 2020 (arXiv 2010.04903); Vaswani et al. 2017, section 3.5.
+    """
+    embeddings = model.embeddings
+    learned_PH = embeddings.position.weight[embeddings.first_position :].detach().float().cpu().numpy()
+    count, hidden = learned_PH.shape
+    positions_S = np.unique(np.linspace(0, count - 1, min(size, count)).round().astype(int))
+    learned_PP = _cosine(learned_PH)
+    sinusoidal_PP = _cosine(make_sinusoids(count, hidden))
+    chosen = np.ix_(positions_S, positions_S)
+    return PositionSimilarity(
+        positions_S, learned_PP[chosen], sinusoidal_PP[chosen], _mean_by_distance(learned_PP),
+        _mean_by_distance(sinusoidal_PP),
+    )  # fmt: skip
+
+
+def make_sinusoids(count: int, hidden: int) -> np.ndarray:
+    """Make the position vectors of the Transformer, [count, hidden]: sines and cosines of increasing wavelength.
+
+    >>> make_sinusoids(2, 4).round(2).tolist()
+    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+    frequency_F = 10_000.0 ** (-np.arange(0, hidden, 2) / hidden)
+    angle_PF = np.arange(count)[:, None] * frequency_F
+    return np.stack([np.sin(angle_PF), np.cos(angle_PF)], axis=-1).reshape(count, -1)[:, :hidden]
+
+
+def _cosine(vectors_PH: np.ndarray) -> np.ndarray:
+    lengths_P1 = np.linalg.norm(vectors_PH, axis=1, keepdims=True)
+    unit_PH = vectors_PH / np.maximum(lengths_P1, np.finfo(np.float32).tiny)
+    return unit_PH @ unit_PH.T
+
+
+def _mean_by_distance(similarity_PP: np.ndarray) -> np.ndarray:
+    return np.array([np.diagonal(similarity_PP, distance).mean() for distance in range(len(similarity_PP))])

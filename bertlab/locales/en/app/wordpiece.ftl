@@ -1,0 +1,20 @@
+wordpiece = WordPiece
+wordpiece-title = WordPiece, step by step
+wordpiece-lead = BERT reads tokens, not words. Type a word and see how it is split.
+start-wordpiece = See how a word is split into tokens.
+wordpiece-text = Word or short text
+wordpiece-search = Search
+wordpiece-merges = Merges
+wordpiece-compare = Two vocabularies
+wordpiece-positions = Positions
+wordpiece-search-lead = From left to right, BERT takes the longest beginning of the rest that is in its vocabulary. Crossed-out candidates are not in it. Tokens that continue a word begin with ##.
+wordpiece-merges-lead = Training started with single characters and joined the most frequent pair again and again. These are the merges that built the tokens of this text, in their order; number 1 was the first merge of the training.
+wordpiece-compare-lead = The same text with two vocabularies. The fewer tokens per word, the more a vocabulary knows about the text.
+wordpiece-positions-lead = BERT adds a learned vector for each position. Two vectors are similar (blue) if the positions are close: BERT learned this from text, while the original Transformer computes its vectors from sines and cosines.
+wordpiece-order-unknown = The order of the merges is unknown: this vocabulary was not trained by bertlab, and its numbers do not tell the order. Choose the checkpoint *scratch* or *korean* to see merges.
+wordpiece-words-shown = The first { $shown } of { $total } words are shown.
+wordpiece-other = Second vocabulary
+wordpiece-vocabulary = { $name } ({ $size } tokens in the vocabulary): { $count ->
+        [one] 1 token
+       *[other] { $count } tokens
+    }

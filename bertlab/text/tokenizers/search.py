@@ -1,0 +1,158 @@
+"""How WordPiece splits a word: the longest-match search, and the merges that made each token in training.
+
+Source: Devlin et al. 2019, section 3; the search is `WordpieceTokenizer` in google-research/bert/tokenization.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+CONTINUATION = "##"  # begins a token that continues a word
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """One step of the search: the longest token of the vocabulary with which the rest of a word begins."""
+
+    start: int
+    """The index in the word of the character at which the step starts."""
+    rejected: tuple[str, ...]
+    """The candidates that are not in the vocabulary, in the order in which they were tried, longest first."""
+    token: str
+    """The token found; "" if no candidate is in the vocabulary."""
+    id: int | None
+    """The number of the token in the vocabulary; None without a token."""
+
+
+@dataclass(frozen=True)
+class WordSearch:
+    """How one word was split."""
+
+    word: str
+    """The word after normalisation, for example in lower case."""
+    steps: tuple[SearchStep, ...]
+    """The steps of the search, in order; () for a special token and for a word that is too long."""
+    tokens: tuple[str, ...]
+    """The tokens of the word: ("[UNK]",) if a step found none or the word is too long."""
+    is_too_long: bool = False
+    """Whether the word has more characters than the tokenizer allows."""
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Two neighbouring tokens that training joined to a new one."""
+
+    left: str
+    """The first token."""
+    right: str
+    """The second token, with "##"."""
+    token: str
+    """The new token."""
+    rank: int
+    """How many merges training made before this one, plus 1."""
+
+
+@dataclass(frozen=True)
+class MergeHistory:
+    """The merges that build one token from its characters, in the order in which training made them."""
+
+    token: str
+    """The token."""
+    merges: tuple[Merge, ...]
+    """The merges; () for a single character."""
+    is_unique: bool
+    """Whether the vocabulary allows only this way to build the token. Otherwise it is the one in which the oldest token
+    is built first."""
+
+
+def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, unknown: str = "[UNK]") -> WordSearch:
+    """Split a word by taking the longest token of the vocabulary again and again.
+
+    Args:
+        word: a word after normalisation, without spaces.
+        vocab: the number of every token.
+        max_characters: a longer word becomes `unknown`.
+        unknown: the token of a word that cannot be split.
+
+    >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
+    ('tea', '##pot')
+    >>> search_word("teas", {"tea": 5, "te": 6}).steps[-1]
+    SearchStep(start=3, rejected=('##s',), token='', id=None)
+    """
+    if len(word) > max_characters:
+        return WordSearch(word, (), (unknown,), is_too_long=True)
+    steps, start = [], 0
+    while start < len(word):
+        prefix, rejected, token = CONTINUATION if start else "", [], ""
+        for end in range(len(word), start, -1):
+            candidate = prefix + word[start:end]
+            if candidate in vocab:
+                token = candidate
+                break
+            rejected.append(candidate)
+        steps.append(SearchStep(start, tuple(rejected), token, vocab.get(token)))
+        if not token:
+            return WordSearch(word, tuple(steps), (unknown,))
+        start += len(token) - len(prefix)
+    return WordSearch(word, tuple(steps), tuple(step.token for step in steps))
+
+
+def lists_merges(vocab: Mapping[str, int], special: frozenset[str]) -> bool:
+    """Whether the numbers of a vocabulary tell the order of its merges.
+
+    This holds for vocabularies that `bertlab prepare` trained: single characters come first, and every longer token can
+    be split into two tokens with smaller numbers.
+
+    >>> lists_merges({"a": 0, "b": 1, "##b": 2, "ab": 3}, frozenset()), lists_merges({"ab": 0, "a": 1}, frozenset())
+    (True, False)
+    """
+    return all(
+        token in special or len(_text(token)) == 1 or next(_splits(token, vocab), None) is not None for token in vocab
+    )
+
+
+def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHistory:
+    """Reconstruct how training built a token from its characters.
+
+    Training joins the most frequent pair of neighbouring tokens, adds it to the vocabulary and repeats, so an older
+    token has a smaller number. The reconstruction repeats this: it joins the two neighbours that give the oldest token.
+
+    Args:
+        token: a token of the vocabulary.
+        vocab: the number of every token, of a vocabulary for which `lists_merges` holds.
+        first_id: the smallest number of a token that was made by a merge.
+
+    >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}
+    >>> [(merge.left, merge.right, merge.rank) for merge in find_merges("abc", vocab, 3).merges]
+    [('##b', '##c', 1), ('a', '##bc', 2)]
+    """
+    text = _text(token)
+    is_continuation = token.startswith(CONTINUATION) and len(token) > len(CONTINUATION)
+    parts = [character if index == 0 and not is_continuation else CONTINUATION + character
+             for index, character in enumerate(text)]  # fmt: skip
+    merges = []
+    while len(parts) > 1:
+        joined = [left + _text(right) for left, right in pairwise(parts)]
+        index = min(range(len(joined)), key=lambda number: vocab.get(joined[number], len(vocab)))
+        if joined[index] not in vocab:
+            break
+        merges.append(Merge(parts[index], parts[index + 1], joined[index], vocab[joined[index]] - first_id + 1))
+        parts[index : index + 2] = [joined[index]]
+    built = (token, *(merge.token for merge in merges))
+    is_unique = all(len(list(_splits(each, vocab))) <= 1 for each in built if len(_text(each)) > 1)
+    return MergeHistory(token, tuple(merges), is_unique and parts == [token])
+
+
+def _splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of older tokens that give a token."""
+    prefix = CONTINUATION if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION) else ""
+    text, limit = _text(token), vocab[token]
+    for cut in range(1, len(text)):
+        left, right = prefix + text[:cut], CONTINUATION + text[cut:]
+        if vocab.get(left, limit) < limit and vocab.get(right, limit) < limit:
+            yield left, right
+
+
+def _text(token: str) -> str:
+    """The characters of a token without "##"; the token "##" itself stays as it is."""
+    return token.removeprefix(CONTINUATION) or token

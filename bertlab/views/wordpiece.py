@@ -1,0 +1,148 @@
+"""Views of WordPiece: the search for tokens, the merges that made them, and the comparison of two vocabularies."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from bertlab.config.languages import DEFAULT, render
+from bertlab.text.tokenizers.search import MergeHistory, SearchStep, WordSearch
+from bertlab.views.export import Columns
+from bertlab.views.figures import BLUE, ORANGE, empty_figure, escape_markup
+from bertlab.views.palette import PALETTE, transparent
+from bertlab.views.passage import escape_html
+
+MAX_REJECTED = 8  # rejected candidates shown for each step; a long word has many
+_TOKEN = "display: inline-block; margin: 0 4px 4px 0; padding: 0 7px; border-radius: 6px; line-height: 1.6;"
+
+
+def search_html(searches: Sequence[WordSearch], lang: str = DEFAULT) -> str:
+    """The search of every word: rejected candidates are crossed out, the token found has its id beside it.
+
+    Args:
+        searches: from `Session.search_tokens`.
+        lang: the language of the notes.
+    """
+    words = []
+    for search in searches:
+        steps = "".join(_step_html(step, lang) for step in search.steps)
+        if search.is_too_long:
+            steps = f"<p>{escape_html(render('wordpiece-too-long', lang, count=len(search.word)))}</p>"
+        result = "".join(_token_html(token) for token in search.tokens)
+        shown = search.word if len(search.word) <= 60 else f"{search.word[:60]}…"
+        words.append(
+            f'<section style="margin: 0 0 1rem"><p dir="auto" style="margin: 0"><b>{escape_html(shown)}</b> → {result}'
+            f'</p><ol style="margin: 0.2rem 0 0">{steps}</ol></section>'
+        )
+    return f'<div class="bl-wordpiece" style="overflow-wrap: anywhere">{"".join(words)}</div>'
+
+
+def merges_html(histories: Sequence[MergeHistory], lang: str = DEFAULT) -> str:
+    """The merges of every token in the order of training, each with its rank."""
+    parts = []
+    for history in histories:
+        if not history.merges:
+            line = escape_html(render("wordpiece-single-character", lang))
+        else:
+            line = " · ".join(
+                f'<span style="white-space: nowrap">{_plain(merge.left)} + {_plain(merge.right)} → '
+                f"{_token_html(merge.token)}<small>{escape_html(render('wordpiece-rank', lang, rank=merge.rank))}"
+                f"</small></span>"
+                for merge in history.merges
+            )
+        note = "" if history.is_unique else f" <small>{escape_html(render('wordpiece-not-unique', lang))}</small>"
+        parts.append(f'<p dir="auto" style="margin: 0 0 0.6rem">{_token_html(history.token)} {line}{note}</p>')
+    return f'<div class="bl-wordpiece" style="overflow-wrap: anywhere">{"".join(parts)}</div>'
+
+
+def token_row_html(tokens: Sequence[str]) -> str:
+    """Tokens in a line that wraps; [UNK] is orange and dashed."""
+    return f'<div class="bl-wordpiece" style="overflow-wrap: anywhere">{"".join(map(_token_html, tokens))}</div>'
+
+
+def vocabulary_bars(rates: Mapping[str, tuple[float, float]], *, lang: str = DEFAULT) -> go.Figure:
+    """Tokens per word and the share of unknown words, one pair of bars for each vocabulary.
+
+    Args:
+        rates: {name of a vocabulary: (tokens per word, share of words that became [UNK], 0..1)}.
+        lang: the language of the labels.
+    """
+    names = list(rates)[::-1]
+    figure = empty_figure(height=70 + 60 * len(names))
+    for label, index, colour, form in (
+        ("figure-tokens-per-word", 0, BLUE, "{:.2f}"), ("figure-unknown-words", 1, ORANGE, "{:.0%}"),
+    ):  # fmt: skip
+        values = [rates[name][index] for name in names]
+        figure.add_bar(
+            x=values, y=[escape_markup(name) for name in names], orientation="h", name=render(label, lang),
+            marker={"color": colour, "cornerradius": 4}, text=[form.format(value) for value in values],
+            textposition="outside", cliponaxis=False, hovertemplate="%{y}: %{text}<extra></extra>",
+        )  # fmt: skip
+    largest = max(rate for rate, _ in rates.values())
+    figure.update_xaxes(range=[0, 1.18 * max(largest, 1.0)], visible=False)
+    figure.update_layout(
+        barmode="group", showlegend=True, legend={"orientation": "h", "y": -0.1, "traceorder": "normal"}
+    )
+    return figure
+
+
+def count_tokens(searches: Sequence[WordSearch], unknown: str = "[UNK]") -> tuple[float, float]:
+    """Return the tokens per word and the share of words that became [UNK].
+
+    >>> count_tokens([WordSearch("teapot", (), ("tea", "##pot")), WordSearch("§", (), ("[UNK]",))])
+    (1.5, 0.5)
+    """
+    tokens = sum(len(search.tokens) for search in searches)
+    return tokens / len(searches), sum(search.tokens == (unknown,) for search in searches) / len(searches)
+
+
+def search_columns(searches: Sequence[WordSearch]) -> Columns:
+    """One row for each step of the search."""
+    rows = [(search.word, step) for search in searches for step in search.steps]
+    return {
+        "word": [word for word, _ in rows],
+        "start": [step.start for _, step in rows],
+        "candidates_rejected": [len(step.rejected) for _, step in rows],
+        "token": [step.token for _, step in rows],
+        "id": [-1 if step.id is None else step.id for _, step in rows],
+    }
+
+
+def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
+    """One row for each merge."""
+    rows = [(history.token, merge) for history in histories for merge in history.merges]
+    columns: Columns = {"token": [token for token, _ in rows]}
+    return columns | {
+        name: [getattr(merge, field) for _, merge in rows]
+        for name, field in (("left", "left"), ("right", "right"), ("merged", "token"), ("rank", "rank"))
+    }
+
+
+def _step_html(step: SearchStep, lang: str) -> str:
+    rejected = step.rejected
+    if len(rejected) > MAX_REJECTED:  # the first and the last ones say what happens
+        half = MAX_REJECTED // 2
+        more = escape_html(render("wordpiece-more", lang, count=len(rejected) - MAX_REJECTED))
+        shown = [*map(_crossed_out, rejected[:half]), f"<small>{more}</small>", *map(_crossed_out, rejected[-half:])]
+    else:
+        shown = [*map(_crossed_out, rejected)]
+    end = f"{_token_html(step.token)}<small>id {step.id}</small>" if step.token else _token_html("[UNK]")
+    return f'<li dir="auto">{" ".join([*shown, end])}</li>'
+
+
+def _crossed_out(candidate: str) -> str:
+    return f'<s style="{_TOKEN} opacity: 0.6; background: {transparent(PALETTE["grey"], 0.12)}">{_short(candidate)}</s>'
+
+
+def _token_html(token: str) -> str:
+    colour = PALETTE["orange"] if token == "[UNK]" else PALETTE["blue"]
+    line = "dashed" if token == "[UNK]" else "solid"
+    style = f"{_TOKEN} background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}"
+    return f'<bdi style="{style}">{_short(token)}</bdi>'
+
+
+def _plain(token: str) -> str:
+    return f'<bdi style="{_TOKEN} background: {transparent(PALETTE["grey"], 0.16)}">{_short(token)}</bdi>'
+
+
+def _short(token: str) -> str:
+    return escape_html(token if len(token) <= 24 else f"{token[:20]}…")
