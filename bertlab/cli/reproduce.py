@@ -5,8 +5,10 @@ import json
 from tqdm import tqdm
 
 from bertlab.config.files import write_atomically
-from bertlab.training.paper.reproduce import ReproduceConfig, read_table, reproduce
-from bertlab.views import ablation
+from bertlab.training.paper.benchmarks import BENCHMARK_TABLES
+from bertlab.training.paper.config import ReproduceConfig
+from bertlab.training.paper.reproduce import read_benchmark, read_table, reproduce
+from bertlab.views import ablation, benchmarks
 
 __all__ = ["ReproduceConfig", "run"]
 
@@ -26,9 +28,10 @@ def run(config: ReproduceConfig) -> None:
     finally:
         if bar is not None:
             bar.close()
-    table = read_table(config)
-    lines = ablation.markdown(table)
-    page = ablation.figure(table).to_html(include_plotlyjs=True)
+    is_benchmark = config.table in BENCHMARK_TABLES
+    table, view = (read_benchmark(config), benchmarks) if is_benchmark else (read_table(config), ablation)
+    lines = view.markdown(table)
+    page = view.figure(table).to_html(include_plotlyjs=True)
     files = {".json": json.dumps(table, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
     for ending, text in files.items():
         write_atomically(config.out / f"{config.table}{ending}", text + "\n")

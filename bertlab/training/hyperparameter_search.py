@@ -92,19 +92,41 @@ def run(config) -> list[dict]:
 
 
 def _run_all(config, data: TrainingData) -> list[dict]:
-    from bertlab.training.finetune import print_evaluations, run_with_evaluations
+    from bertlab.training.finetune import print_evaluations
+
+    metric, results = data.spec.metrics[0], []
+    for number, total, run_config, reports in search(config, data, results):
+        print(f"run {number} of {total}: {run_config.out.name}", flush=True)
+        show_progress(print_evaluations(reports), *data.task_type.progress_metric)
+    print("\n".join(format_table(results, metric)))
+    print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
+    return results
+
+
+def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[int, int, object, Iterator]]:
+    """Do the runs that are not finished yet, one after the other. The caller holds the lock of the directory.
+
+    Args:
+        config: the settings of the search.
+        data: the data of all runs.
+        results: an empty list, which receives the results of all finished runs in the form that `run` returns.
+
+    Yields:
+        Number of the run (from 1), number of runs, configuration of the run, and its step reports and evaluations. The
+        caller must read all reports before it continues.
+    """
+    from bertlab.training.finetune import run_with_evaluations
 
     metric = data.spec.metrics[0]
     claim_run(config, resolve_device(config.device), data.fingerprint)
-    results = _read_results(config.out)
+    results += _read_results(config.out)
     if any(metric not in result["figures"] for result in results):
         raise BertlabError("search-other-metric", directory=config.out, metric=metric)
     all_runs = list(list_runs(config))
     for number, (setting, run_config) in enumerate(all_runs, 1):
         if any(result["setting"] == setting for result in results):
             continue
-        print(f"run {number} of {len(all_runs)}: {_make_run_name(setting)}", flush=True)
-        show_progress(print_evaluations(run_with_evaluations(run_config, data)), *data.task_type.progress_metric)
+        yield number, len(all_runs), run_config, run_with_evaluations(run_config, data)
         checkpoint = run_config.out / "checkpoint"
         record = json.loads((checkpoint / "bertlab.json").read_text())
         result = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
@@ -114,9 +136,6 @@ def _run_all(config, data: TrainingData) -> list[dict]:
         write_atomically(config.out / RESULTS, "".join(json.dumps(result) + "\n" for result in results))
         (run_config.out / "state.safetensors").unlink(missing_ok=True)
         shutil.rmtree(checkpoint, ignore_errors=True)
-    print("\n".join(format_table(results, metric)))
-    print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
-    return results
 
 
 def format_table(results: list[dict], metric: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reproduce the paper's ablations: compute the cells of `ablations.TABLES` with `pretrain` and `finetune`.
+"""Reproduce tables of the paper: compute the cells of `config.ALL_TABLES` with `pretrain` and `finetune`.
 
 A cell is the result of one row, column and seed. Each finished cell is stored in a JSON file and not computed again. An
 interrupted training run is resumed.
@@ -8,101 +8,40 @@ import json
 import math
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
-
-import tyro
 
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
+from bertlab.config.paper import STAND_INS
 from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
-from bertlab.config.tasks import TASKS, task
+from bertlab.config.tasks import task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, add_task_head
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.splits import find_split
+from bertlab.training import hyperparameter_search
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
 from bertlab.training.optimizers import OptimConfig
-from bertlab.training.paper.ablations import TABLES, Column, Row
+from bertlab.training.paper.ablations import Column, Row
+from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
 from bertlab.training.paper.comparison import compare_directions, summarise_directions
-from bertlab.training.pretraining.config import Preset, PretrainConfig
+from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
+from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
 
 # Settings that may differ between two commands with the same --out.
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
-FAST_OPTIM = fast(Path(), Path()).optim
 # The optimiser of tables that were begun before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
-FINETUNING_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-3
-EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReproduceConfig:
-    """Reproduce an ablation of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
-
-    table5: pre-training without next-sentence prediction, left to right, and with a BiLSTM on top. table6: model sizes.
-    table7: features of a frozen encoder. table8: percentages of
-    the masked tokens that become [MASK] (m), stay the same (s) or become a random token (r).
-
-    Examples:
-      bertlab reproduce table5 --corpus runs/corpus --data tasks --out runs/table5 --minutes 10
-      bertlab reproduce table7 --data tasks --out runs/table7 --from strongest --ner wnut17 --epochs 3
-      bertlab reproduce table8 --corpus runs/corpus --data tasks --out runs/table8 --steps 3000 --seeds 3
-    """
-
-    table: tyro.conf.Positional[Literal[tuple(TABLES)]]
-    """Which table of the paper."""
-    out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Directory of the runs and results."""
-    corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A corpus made by `bertlab prepare`, to pre-train on."""
-    validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """For table6: a prepared corpus of held-out text, on which perplexity is measured. Without it, that column is left
-    out."""
-    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. Default: the
-    tasks' data on the hub."""
-    from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
-    """For table7: the checkpoint of the encoder."""
-    preset: Preset = "tiny"
-    """Size of the pre-trained models; table6 has its own sizes."""
-    minutes: Annotated[float, tyro.conf.arg(metavar="NUMBER")] = 10.0
-    """Maximum time of each pre-training or fine-tuning run."""
-    steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
-    epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs of each fine-tuning run; by default 3, or 2 for question answering."""
-    max_tokens: int = 128
-    """Maximum number of tokens in an input or a pair; question answering has its own limit."""
-    batch_size: int = 16
-    """Pairs or inputs per step."""
-    optim: OptimConfig = FAST_OPTIM
-    """Optimiser of the pre-training."""
-    lstm_width: int = 128
-    """Width of the BiLSTMs in each direction; 384 in the paper."""
-    ner: EntityTask = "wikiann_en"
-    """The entity task to use instead of the paper's CoNLL-2003."""
-    seeds: int = 1
-    """Number of seeds; the table shows mean and standard deviation."""
-    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these columns (table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner
-    ner-frozen; table8: sst2 ner ner-frozen)."""
-    rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these rows (table5: bert no-nsp left-to-right bilstm; table6: l1 l2-a1 l2 l4 l4-h192 l8-h192; table7:
-    finetuned embeddings second last sum-4 concat-4 sum-all; table8: m80-s10-r10 m100-s0-r0 m80-s0-r20 m80-s20-r0
-    m0-s20-r80 m0-s0-r100)."""
-    device: str = "auto"
-    """cpu or cuda; auto uses a GPU if one is available."""
-    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads; all of them if not given."""
-    json: bool = False
-    """Print the result as one JSON object."""
+# The learning rates of full fine-tuning of the small models of tables 5 to 8, of checkpoints in tables 1 to 4, and of
+# BiLSTMs.
+FINETUNING_LEARNING_RATE, BENCHMARK_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -153,7 +92,7 @@ def _compute_cell(
     config: ReproduceConfig, cell: Cell, sources: dict[str, str | None], training_data: dict[str, TrainingData]
 ) -> Iterator[tuple[str, float]]:
     """Train and evaluate the model of a cell, and write the result; yield (activity, finished share of the cell)."""
-    table = TABLES[config.table]
+    table = ALL_TABLES[config.table]
     row, column = table.rows[cell.row], table.columns[cell.column]
     encoder, pretraining_share = config.from_, 0.0
     if table.pretrainings:
@@ -174,23 +113,43 @@ def _compute_cell(
             yield f"reading {task_name}", pretraining_share
             training_data[task_name] = read_data(run)
         data = _replace_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
-        evaluation = None
-        for report in run_with_evaluations(run, data):
-            if isinstance(report, Evaluation):
-                evaluation = report
-            else:
-                yield "fine-tuning", pretraining_share + (1 - pretraining_share) * report.progress
         metric = column.metric or data.spec.metrics[0]
-        result = {
-            "value": evaluation.metrics[metric],
-            "metric": metric,
-            "figures": evaluation.metrics,
-            "steps": evaluation.step,
-            "minutes": round(evaluation.seconds / 60, 2),
-        }
+        train = _search_grid if config.grid else _finetune
+        result = {"metric": metric}
+        for share, outcome in train(run, data):
+            yield "fine-tuning", pretraining_share + (1 - pretraining_share) * share
+            result |= outcome
+        result = {"value": result["figures"][metric]} | result
         (run.out / "state.safetensors").unlink(missing_ok=True)
     _write_json(_find_cell_file(config, cell), asdict(cell) | {"task": _find_task_name(config, column)} | result)
     yield "done", 1.0
+
+
+def _finetune(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
+    """Fine-tune once; yield (finished share, {}), and with the last share the results."""
+    for report in run_with_evaluations(run, data):
+        if isinstance(report, Evaluation):
+            evaluation = report
+        else:
+            yield report.progress, {}
+    minutes = round(evaluation.seconds / 60, 2)
+    yield 1.0, {"figures": evaluation.metrics, "steps": evaluation.step, "minutes": minutes}
+
+
+def _search_grid(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
+    """Fine-tune with every setting of the paper's grid; yield (finished share, {}), and last the results of the best.
+
+    The setting is selected by the first metric of the task.
+    """
+    search_config, results = replace(run, grid=True), []
+    with hyperparameter_search.lock_run(search_config):
+        for number, total, _, reports in hyperparameter_search.search(search_config, data, results):
+            for report in reports:
+                if not isinstance(report, Evaluation):
+                    yield (number - 1 + report.progress) / total, {}
+    best = max(results, key=lambda result: result["figures"][data.spec.metrics[0]])
+    minutes = round(sum(result["minutes"] for result in results), 2)
+    yield 1.0, {"figures": best["figures"], "setting": best["setting"], "runs": len(results), "minutes": minutes}
 
 
 def list_cells(config: ReproduceConfig) -> list[Cell]:
@@ -199,7 +158,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
     Raises:
         BertlabError: a row or column does not exist, or a setting is out of its range.
     """
-    table = TABLES[config.table]
+    table = ALL_TABLES[config.table]
     for error_id, names, known in (
         ("reproduce-row-unknown", config.rows, table.rows),
         ("reproduce-column-unknown", config.columns, table.columns),
@@ -207,10 +166,20 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
         if unknown := [name for name in names if name not in known]:
             raise BertlabError(error_id, table=config.table, name=unknown[0], names=list(known))
     check_limits(config)
-    columns = config.columns or tuple(
-        name
-        for name, column in table.columns.items()
-        if not column.optional and (column.method != "pretrain" or config.validation)
+    is_benchmark = config.table in BENCHMARK_TABLES
+    for flag, is_set in (("--grid", config.grid), ("--quick", config.quick)):
+        if is_set and not is_benchmark:
+            raise BertlabError("reproduce-flag-for-benchmarks", flag=flag)
+    if config.grid and config.quick:
+        raise BertlabError("reproduce-quick-with-grid")
+    columns = (
+        config.columns
+        or (_list_tasks_at_hand(config) if is_benchmark else ())
+        or tuple(
+            name
+            for name, column in table.columns.items()
+            if not column.optional and (column.method != "pretrain" or config.validation)
+        )
     )
     return [
         Cell(name, column, seed)
@@ -221,6 +190,22 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
     ]
 
 
+def read_benchmark(config: ReproduceConfig) -> dict:
+    """Read the finished cells of one of tables 1 to 4, and combine them with the published results.
+
+    Returns:
+        The result of `summarise_benchmark`, with the settings of the table.
+    """
+    cells: dict[str, list[dict]] = {}
+    for seed in range(config.seeds):
+        for column in config.columns or BENCHMARK_TABLES[config.table].columns:
+            path = _find_cell_file(config, Cell(OURS, column, seed))
+            if path.is_file():
+                cells.setdefault(column, []).append(json.loads(path.read_text()))
+    summary = summarise_benchmark(config.table, f"{config.from_}, ours", cells)
+    return summary | {"settings": _select_fixed_settings(config), "seeds": config.seeds}
+
+
 def read_table(config: ReproduceConfig) -> dict:
     """Read the finished cells of a table.
 
@@ -229,7 +214,7 @@ def read_table(config: ReproduceConfig) -> dict:
         (standard deviation), and the paper's result; the comparisons of `compare_directions`, which show whether
         differences from the reference row have the same sign as in the paper; and a sentence that summarises them.
     """
-    table = TABLES[config.table]
+    table = ALL_TABLES[config.table]
     rows: dict[str, dict] = {}
     for cell in list_cells(config):
         row = rows.setdefault(cell.row, {"title": table.rows[cell.row].title, "cells": {}})
@@ -272,7 +257,7 @@ def read_table(config: ReproduceConfig) -> dict:
 
 
 def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
-    changes = TABLES[config.table].pretrainings[row.pretrained]
+    changes = ALL_TABLES[config.table].pretrainings[row.pretrained]
     run = fast(
         config.corpus,
         config.out / f"pretrained-seed{seed}" / row.pretrained,
@@ -280,18 +265,20 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
         validation=config.validation, evaluate_every=10**9, snapshots=False, sample_predictions=False,
         device=config.device, threads=config.threads, optim=config.optim, **changes,
     )  # fmt: skip
-    return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes)
+    return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes_per_run)
 
 
 def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
-    table = TABLES[config.table]
+    table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
-    learning_rate = LSTM_LEARNING_RATE if column.method == "features" else FINETUNING_LEARNING_RATE
+    finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
+    learning_rate = LSTM_LEARNING_RATE if column.method == "features" else finetuning_rate
     name = _find_task_name(config, column)
     return FinetuneConfig(
-        task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""), epochs=config.epochs,
-        minutes=config.minutes, batch_size=config.batch_size, seed=cell.seed, device=config.device,
-        threads=config.threads, max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
+        task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""),
+        epochs=config.epochs_per_run, minutes=config.minutes_per_run, batch_size=config.batch_size, seed=cell.seed,
+        device=config.device, threads=config.threads,
+        max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
         optim=OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999),
         # LSTMs are slow in bfloat16 on a CPU.
         precision="float32" if column.method == "features" or row.lstm else "auto",
@@ -342,7 +329,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
     Returns:
         Name of the task -> its directory; None if the data on the hub is used.
     """
-    table = TABLES[config.table]
+    table = ALL_TABLES[config.table]
     if table.pretrainings:
         if config.corpus is None:
             raise BertlabError("reproduce-needs-corpus", table=config.table)
@@ -354,6 +341,20 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
         raise BertlabError("reproduce-perplexity-needs-validation")
     names = dict.fromkeys(_find_task_name(config, table.columns[cell.column]) for cell in all_cells)
     return {name: _find_source(config.data, name) for name in names if name}
+
+
+def _list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
+    """List the tasks of one of tables 1 to 4 whose rows are in --data, or on the hub without --data.
+
+    A task that stands in for another one is listed only if the rows of the other one are not at hand.
+    """
+    names = []
+    for name in ALL_TABLES[config.table].columns:
+        with suppress(BertlabError):
+            if _find_source(config.data, name) or task(name).hub_id:
+                names.append(name)
+    unneeded = {stand_in for name, stand_in in STAND_INS.items() if name in names}
+    return tuple(name for name in names if name not in unneeded)
 
 
 def _find_source(data: Path | None, task_name: str) -> str | None:
@@ -373,6 +374,8 @@ def _find_source(data: Path | None, task_name: str) -> str | None:
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
+    # The resolved limits, so that tables that were begun with another default can be continued.
+    settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 
 
@@ -387,7 +390,8 @@ def _claim_directory(config: ReproduceConfig) -> None:
     if not has_results:
         _write_json(path, settings)
         return
-    recorded = json.loads(path.read_text())
+    # Tables that were begun before tables 1 to 4 existed have no flags for them.
+    recorded = {"grid": False, "quick": False} | json.loads(path.read_text())
     recorded["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(recorded.get("optim", {}), OPTIMIZER_KEYS)
     if changed := sorted(name for name in settings | recorded if settings.get(name) != recorded.get(name)):
         raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed)

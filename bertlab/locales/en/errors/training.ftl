@@ -85,3 +85,5 @@ reproduce-perplexity-needs-validation = perplexity is measured on held-out text:
 reproduce-data-not-found = there is no directory { $directory }: --data must contain a directory for each task
 reproduce-task-not-found = { $directory } has no directory { $task }, which should contain the rows of that task
 reproduce-other-settings = { $directory } contains a table made with different settings ({ $changed }): choose another --out, or use the same settings
+reproduce-flag-for-benchmarks = { $flag } is for tables 1 to 4: leave it out
+reproduce-quick-with-grid = --quick and --grid contradict each other: choose one of them

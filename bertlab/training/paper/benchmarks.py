@@ -1,0 +1,93 @@
+"""Tables 1 to 4 of the paper: GLUE, SQuAD v1.1, SQuAD v2.0 and SWAG, with the published results beside ours.
+
+A table has one row of ours: a checkpoint that was fine-tuned on each task separately. A cell is a task; a task fills
+all of its columns, as MNLI does with two.
+
+Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from bertlab.config.paper import COLUMNS, PUBLISHED, TITLES, glue_average, glue_task_scores, paper_average
+from bertlab.training.paper.ablations import Column, Row, Table
+
+OURS = "ours"
+SECTIONS = {"table1": "4.1", "table2": "4.2", "table3": "4.3", "table4": "4.4"}
+
+BENCHMARK_TABLES = {
+    name: Table(
+        TITLES[name],
+        f"table {name[-1]}, section {SECTIONS[name]}",
+        {column.task: Column(column.title, "finetune", column.task) for column in columns},
+        {OURS: Row("our checkpoint", "", {})},
+    )
+    for name, columns in COLUMNS.items()
+}
+
+
+def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Mapping]]) -> dict:
+    """Combine our finished cells with the published results.
+
+    Args:
+        table: one of `BENCHMARK_TABLES`.
+        title: the title of our row.
+        cells: {task: its finished cells, one for each seed}; "figures" of a cell contains all metrics in percent.
+
+    Returns:
+        The columns; the published rows and ours, each with its values, its split and its averages; the tasks whose
+        results are missing; and a sentence about what can be compared.
+    """
+    ours, spreads = {}, {}
+    for name, results in cells.items():
+        for metric in results[0]["figures"] if results else ():
+            values = [result["figures"].get(metric) for result in results]
+            if all(isinstance(value, int | float) for value in values):
+                ours[f"{name}.{metric}"] = statistics.mean(values)
+                if len(values) > 1:
+                    spreads[f"{name}.{metric}"] = statistics.stdev(values)
+    columns = [
+        {"name": column.name, "title": column.title, "task": column.task}
+        for column in COLUMNS[table]
+        if column.name in ours or any(column.name in row.values for row in PUBLISHED[table])
+    ]
+    rows = [
+        {"title": row.title, "split": row.split, "source": row.source, "values": row.values}
+        | ({"published_average": row.average} | _averages(row.values) if table == "table1" else {})
+        for row in PUBLISHED[table]
+    ]
+    own = {"title": title, "split": "validation", "source": "here", "values": ours, "spreads": spreads}
+    rows.append(own | (_averages(ours) if table == "table1" else {}))
+    missing = [column["title"] for column in columns if column["name"] not in ours]
+    result = {
+        "table": table,
+        "title": TITLES[table],
+        "source": f"Devlin et al. 2019, {BENCHMARK_TABLES[table].source}",
+        "columns": columns,
+        "rows": rows,
+        "missing": missing,
+    }
+    return result | {"sentence": _summarise(result)}
+
+
+def _averages(values: Mapping[str, float]) -> dict:
+    return {"paper_average": paper_average(values), "glue_average": glue_average(values)}
+
+
+def _summarise(table: dict) -> str:
+    """Say what is missing, and compare the means over the columns that are there."""
+    ours, sentences = table["rows"][-1]["values"], []
+    if table["missing"]:
+        sentences.append(f"Missing: {', '.join(table['missing'])}.")
+    present = [column["name"] for column in table["columns"] if column["name"] in ours]
+    if table["table"] == "table1" and present and table["missing"]:
+        means = [
+            f"{row['title']} {statistics.mean(row['values'][name] for name in present):.1f}"
+            for row in (table["rows"][-1], *table["rows"][:-1])
+        ]
+        count = len(glue_task_scores(ours))
+        columns = "1 column" if len(present) == 1 else f"{len(present)} columns"
+        sentences.append(f"No average, because only {count} of 8 tasks are there. Mean of the {columns} that we have:")
+        sentences[-1] += f" {', '.join(means)}."
+    sentences.append("Ours are on the validation rows at hand, so compare them with test results with care.")
+    return " ".join(sentences)
