@@ -61,7 +61,9 @@ def examples_for(prediction: str) -> Examples:
 
 
 def needs_pair(checkpoint: sessions.Checkpoint, prediction: str) -> bool:
-    """Whether a prediction needs two texts, because the checkpoint was trained only on text pairs."""
+    """Whether a prediction needs two texts: always, or because the checkpoint was trained only on text pairs."""
+    if any(task_type.reads_only_pairs for task_type in types_of_command(prediction)):
+        return True
     return prediction == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
 

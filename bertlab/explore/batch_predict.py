@@ -34,7 +34,7 @@ def predict_texts(
 
     Args:
         session: the session of the checkpoint.
-        command: "classify" or "tag".
+        command: "classify", "next-sentence" or "tag".
         texts: (text, second text) of each row. The second text is None for a single text; an empty string is an error.
         progress: a function that wraps the iterable of texts to show progress, such as `tqdm`.
 
@@ -44,11 +44,13 @@ def predict_texts(
     task_types = types_of_command(command)
     task_type = next((candidate for candidate in task_types if candidate.head in session.heads), task_types[0])
     reads_pairs = "pair_column" in task_type.column_flags
-    predict = getattr(session, command)
+    predict = getattr(session, command.replace("-", "_"))
     rows = []
     for text, pair in progress(texts):
         row: dict[str, object] = {"text": text} | ({"pair": pair or ""} if reads_pairs else {})
         try:
+            if task_type.reads_only_pairs:
+                pair = pair or ""
             prediction = predict(text, pair) if reads_pairs else predict(text)
             rows.append(row | task_type.table_row(prediction) | {"error": None})
         except MissingHead:

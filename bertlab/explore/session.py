@@ -36,6 +36,14 @@ from bertlab.explore.facts import (
     WordEffects,
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
+from bertlab.explore.pair_laboratory import (
+    PairAttention,
+    ProbeResult,
+    RankedSentence,
+    compute_pair_attention,
+    rank_candidates,
+    run_probes,
+)
 from bertlab.explore.position_similarity import PositionSimilarity, compute_position_similarity
 from bertlab.explore.predictor import Predictor
 from bertlab.explore.rollout import Rollout, compute_rollout
@@ -205,6 +213,27 @@ class Session(Predictor):
             end,
             **self._window_settings(stride, max_tokens),
         )
+
+    @torch.inference_mode()
+    def pair_attention(self, first: str, second: str) -> PairAttention:
+        """Compute how much attention goes from the second sentence to the first, for every head."""
+        return compute_pair_attention(self.attention(first, second))
+
+    def rank_next_sentences(self, first: str, candidates: Sequence[str]) -> list[RankedSentence]:
+        """Rank candidates for the sentence after `first`, the most probable one first.
+
+        Raises:
+            TextError: there is no candidate.
+        """
+        return rank_candidates(self.next_sentence, first, candidates)
+
+    def next_sentence_probes(self, progress: Callable = iter) -> list[ProbeResult]:
+        """Predict fixed sentence pairs in the checkpoint's language, which tell topic from coherence.
+
+        Args:
+            progress: wraps the iterable of groups of pairs, as `tqdm` does.
+        """
+        return run_probes(self.next_sentence, self.language, progress)
 
     def search_tokens(self, text: str) -> list[WordSearch]:
         """Split every word of a text into tokens by the longest-match search of WordPiece, and return its steps.

@@ -4,6 +4,7 @@ Source: Devlin et al. 2019, section 3.1; Lan et al. 2020 (arXiv 1909.11942), sec
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of
@@ -101,8 +102,15 @@ class SentencePairTask(TaskType):
     head = "nsp"
     command = "next-sentence"
     page = "next-sentence"
+    reads_only_pairs = True
+    column_flags: ClassVar[tuple[str, ...]] = ("text_column", "pair_column")
     can_probe = True
     probe_reads_pair = True
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
         return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES["next"].labels)
+
+    def table_row(self, prediction: NextSentence) -> dict[str, str | float]:
+        """The columns of a prediction in a table of many."""
+        probability = max(prediction.probability, 1 - prediction.probability)  # of the predicted label
+        return {"label": prediction.label, "probability": probability}

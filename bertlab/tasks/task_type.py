@@ -39,6 +39,8 @@ class TaskType(ABC):
     """The name of the command that predicts and, with underscores, of the method of `Session`; "" if there is none."""
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" if there is none."""
+    reads_only_pairs: ClassVar[bool] = False
+    """Whether every input of the command is a pair of texts."""
     can_probe: ClassVar[bool] = False
     """Whether the type implements `probe`, so that its prediction can be recomputed under interventions."""
     probe_reads_pair: ClassVar[bool] = False

@@ -31,14 +31,15 @@ PREDICTION_COLUMNS = {
 TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
 
 
-def draw_panel(checkpoint: sessions.Checkpoint, command: str) -> None:
+def draw_panel(checkpoint: sessions.Checkpoint, command: str, *, is_open: bool = False) -> None:
     """Draw the panel, which stands at the bottom of a page.
 
     Args:
         checkpoint: the checkpoint that predicts.
-        command: "classify" or "tag".
+        command: "classify", "next-sentence" or "tag".
+        is_open: whether the panel is open at first.
     """
-    with st.expander(t("batch"), icon=":material/table_rows:"), frame.show_errors():
+    with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = st.columns(2)
         pasted = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
@@ -104,7 +105,8 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.Checkpoint) ->
     text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{command}")
     pair = ""
     if "pair_column" in types_of_command(command)[0].column_flags:
-        num_texts = sessions.open_session(checkpoint).num_texts
+        needs_pair = selection.needs_pair(checkpoint, command)
+        num_texts = 2 if needs_pair else sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default

@@ -1,11 +1,15 @@
-"""Next sentence: the probability that the second sentence follows the first."""
+"""Next sentence: whether sentence B follows A and what decides it, candidates for B, probes, and lists of pairs."""
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection
+from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.views import figures
+from bertlab.app.parts import batch, pair_laboratory
+from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
+
+VIEWS = ["pair", "candidates", "probes", "list"]
 
 
 def fill_fields(first: str, second: str) -> None:
@@ -13,17 +17,8 @@ def fill_fields(first: str, second: str) -> None:
     st.session_state["first"], st.session_state["second"] = first, second
 
 
-frame.heading("next-sentence")
-examples = selection.examples_for("next-sentence").next_sentence_pairs
-first = fields.text_line(st, t("next-sentence-first"), examples["follow"][0], key="first")
-second = fields.text_line(st, t("next-sentence-second"), examples["follow"][1], key="second")
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(t("next-sentence-swap"), on_click=fill_fields, args=(second, first), icon=":material/swap_vert:")
-    for name, pair in examples.items():
-        st.button(t(f"next-sentence-{name}"), on_click=fill_fields, args=pair, type="tertiary")
-
-with st.container(key="verdict"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("next-sentence", first, second)
+def show_verdict(checkpoint: sessions.Checkpoint, first: str, second: str) -> None:
+    """Show the probability that B follows A."""
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result
     labels = (t(f"next-sentence-yes-{answer.objective}"), t(f"next-sentence-no-{answer.objective}"))
@@ -37,3 +32,39 @@ with st.container(key="verdict"), frame.show_errors():
     if answer.objective == "order":
         frame.note(t("next-sentence-order-note"))
     display.explain("nsp_probability")
+
+
+frame.heading("next-sentence")
+view = url.choice(
+    st.segmented_control, t("view"), VIEWS, key="nsp", required=True,
+    format_func=lambda name: t(f"next-sentence-view-{name}"), label_visibility="collapsed",
+)  # fmt: skip
+examples = selection.examples_for("next-sentence")
+pairs = examples.next_sentence_pairs
+first = second = ""
+if view in ("pair", "candidates"):
+    first = fields.text_line(st, t("next-sentence-first"), pairs["follow"][0], key="first")
+if view == "pair":
+    second = fields.text_line(st, t("next-sentence-second"), pairs["follow"][1], key="second")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(t("next-sentence-swap"), on_click=fill_fields, args=(second, first), icon=":material/swap_vert:")
+        shuffled = pair_laboratory.shuffle_words(second)
+        st.button(t("next-sentence-shuffle"), on_click=fill_fields, args=(first, shuffled), icon=":material/shuffle:")
+        for name, pair in pairs.items():
+            st.button(t(f"next-sentence-{name}"), on_click=fill_fields, args=pair, type="tertiary")
+
+with st.container(key="verdict"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("next-sentence", first, second)
+    if view == "pair":
+        show_verdict(checkpoint, first, second)
+        tokens = sessions.compute(checkpoint, "encode", first, second)
+        st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
+        pair_laboratory.draw_attention(checkpoint, first, second)
+    elif view == "candidates":
+        pair_laboratory.draw_candidates(checkpoint, first, examples)
+    elif view == "probes":
+        st.caption(t("next-sentence-probes-lead"))
+        pair_laboratory.draw_probes(checkpoint)
+    else:
+        st.caption(t("next-sentence-list-lead"))
+        batch.draw_panel(checkpoint, "next-sentence", is_open=True)

@@ -32,3 +32,4 @@ embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나�
 
 text-too-short-for-pair = 텍스트에 토큰이 하나뿐이에요. 문장 쌍을 만들려면 두 개 이상 필요하니 단어를 더 입력해 주세요.
 pair-objective-unknown = { $objective }은(는) 여기서 뽑을 수 있는 문장 쌍 목표가 아니에요. 다음 중에서 골라 주세요: { $objectives }
+no-candidates = 두 번째 문장의 후보를 하나 이상 입력해 주세요.

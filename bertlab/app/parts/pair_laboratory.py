@@ -1,0 +1,104 @@
+"""Parts of the page Next sentence: the attention between the sentences, candidates for B, and fixed probes."""
+
+import random
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, plots, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.examples import Examples
+from bertlab.app.i18n import language, t
+from bertlab.explore.pair_laboratory import PROBE_KINDS
+from bertlab.views import columns, pair_laboratory, xray
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+
+
+def shuffle_words(text: str) -> str:
+    """Shuffle the words of a text. The result depends only on the text and, with two different words, differs from it.
+
+    >>> sorted(shuffle_words("a b c").split()), shuffle_words("a b") == shuffle_words("a b")
+    (['a', 'b', 'c'], True)
+    """
+    words = text.split()
+    shuffled, rng = list(words), random.Random(text)
+    while len(set(words)) > 1 and shuffled == words:
+        rng.shuffle(shuffled)
+    return " ".join(shuffled)
+
+
+def draw_attention(checkpoint: sessions.Checkpoint, first: str, second: str) -> None:
+    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention."""
+    st.subheader(t("next-sentence-attention"), anchor=False)
+    pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
+    attention = pair_attention.result
+    share_LN = attention.share_LN
+    strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
+    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
+
+    def choose(customdata: list) -> None:
+        for part, value in zip(("layer", "head"), customdata[:2], strict=True):
+            st.session_state[f"neuron.between.{part}"] = int(value)
+
+    data = columns.heads({"share": share_LN, "times_uniform": share_LN / attention.uniform})
+    share, uniform = pair_attention.field("share_LN"), pair_attention.field("uniform")
+    plots.draw("pair-heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, lang=language())
+    values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / attention.uniform}
+    st.html(f'<p class="small">{t("next-sentence-head-share", layer=layer, head=head, **values)}</p>')
+    display.explain("attention_mass")
+    if st.button(t("open-in-attention"), icon=":material/hub:"):
+        selection.open_attention_page(
+            checkpoint, first, second, layer=layer, heads=[head], head=head, tokens=list(attention.queries)
+        )
+
+
+def draw_candidates(checkpoint: sessions.Checkpoint, first: str, examples: Examples) -> None:
+    """Draw fields for several candidates of sentence B, and rank them."""
+    pairs = examples.next_sentence_pairs
+    defaults = [pairs[name][1] for name in ("follow", "near", "other")]
+    defaults += [shuffle_words(defaults[0]), ""]
+    left, right = st.columns(2, gap="large")
+    texts = [
+        fields.text_line(left, t("next-sentence-candidate", number=number + 1), default, key=f"b{number + 1}")
+        for number, default in enumerate(defaults)
+    ]
+    candidates = [text for text in texts if text.strip()]
+    with right:
+        ranking = calls.call_session(checkpoint, "rank_next_sentences", first, candidates)
+        data = {name: [getattr(row, name) for row in ranking.result] for name in ("text", "index", "probability")}
+        zoom = fields.zoom_switch(st)
+        plots.draw("candidates", pair_laboratory.candidate_bars, ranking, data=data, zoom=zoom)
+        display.explain("nsp_probability")
+
+
+def draw_probes(checkpoint: sessions.Checkpoint) -> None:
+    """Predict the probes, and show the score of each kind and all predictions."""
+    with st.spinner(t("next-sentence-probes-progress")):
+        probes = calls.call_session(checkpoint, "next_sentence_probes")
+    results = probes.result
+    correct = sum(result.is_correct for result in results)
+    st.html(f'<p class="say">{t("next-sentence-probes-score", correct=correct, total=len(results))}</p>')
+    names = ("first", "second", "kind", "probability", "is_correct")
+    data = {name: [getattr(result, name) for result in results] for name in names}
+    plots.draw("probes", pair_laboratory.probe_bars, probes, data=data, lang=language())
+    display.explain("nsp_accuracy")
+    kind = url.choice(
+        st.segmented_control, t("next-sentence-probes-kind"), list(PROBE_KINDS), key="kind", required=True,
+        format_func=lambda kind: t(f"figure-probe-{kind.replace('_', '-')}"),
+    )  # fmt: skip
+    for number, result in enumerate(result for result in results if result.kind == kind):
+        left, right = st.columns([5, 1], vertical_alignment="center")
+        mark = "✓" if result.is_correct else "✗"
+        left.html(
+            f'<p class="small" dir="auto">{mark} {percent(result.probability)} · {escape_html(result.first)} '
+            f"<b>{escape_html(result.second)}</b></p>"
+        )
+        values = {"first": result.first, "second": result.second, "nsp": "pair"}
+        right.button(t("next-sentence-probe-open"), key=f"probe-{number}", on_click=_open, args=(values,))
+
+
+def _open(values: dict[str, str]) -> None:
+    """Show a pair in the first view of the page."""
+    for name, value in values.items():
+        st.session_state[name] = value
+        url.store(name, value)
