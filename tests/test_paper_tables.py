@@ -1,14 +1,19 @@
 """Tables 1 to 4 of the paper: published results, averages, and the command that puts ours beside them."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 from support.errors import command_error, raises_error
+from support.pages import bodies, errors, open_example_page
 from support.task_rows import directory_of
+from support.texts import text
 
+from bertlab.app.data.paper_results import find_results
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError
+from bertlab.config.languages import render
 from bertlab.config.paper import (
     COLUMNS,
     GLUE_METRICS,
@@ -203,3 +208,98 @@ def test_help_lists_the_tables_and_their_flags(capsys):
     printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
     for part in ("{table1,table2,table3,table4,table5", "--quick", "--grid", "table1: GLUE", "appendix A.3"):
         assert part in printed
+
+
+# -- the page ----------------------------------------------------------------------------------------------------
+
+RECORDS = {
+    "sst2": ("sst2", {"accuracy": 88.76, "examples": 872}),
+    "squad": ("squad_v2", {"exact_match": 61.6, "f1": 63.9, "total": 6307}),
+    "comve": ("comve", {"accuracy": 72.1, "examples": 997}),
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory, checkpoints):
+    """A copy of `checkpoints` whose records contain results on the tasks of the paper."""
+    directory = shutil.copytree(checkpoints, tmp_path_factory.mktemp("recorded") / "checkpoints")
+    for name, (objective, metrics) in RECORDS.items():
+        path = directory / name / "bertlab.json"
+        changes = {"objectives": [objective], "validation": metrics}
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def results(recorded, monkeypatch):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(recorded))
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("name", ["mnli", "sst2", "squad_v2", "swag"])
+def test_page_shows_an_example_and_the_published_results(name, language):
+    app = open_example_page("paper", lang=language, **{"paper-task": name})
+    assert not app.exception
+    assert not errors(app)
+    example = next(each for each in TASKS if each.name == name)
+    assert any(example.text_example[0] in body and example.answer in body for body in bodies(app))
+    assert any(metric.value == f"{example.training_rows:,}" for metric in app.metric)
+    (chart,) = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    systems = " ".join(chart["data"][0]["customdata"])
+    assert "BERT large" in systems
+    assert render("figure-split-validation", language) in systems or name in ("mnli", "swag")
+    overview = next(body for body in bodies(app) if "rows-frame" in body)
+    assert overview.count("<tr>") == 1 + len(TASKS)
+
+
+def test_page_names_the_command_where_a_checkpoint_is_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = open_example_page("paper", **{"paper-task": "rte"})
+    assert any(text("paper-no-checkpoint", task="RTE") in body for body in bodies(app))
+    assert any("bertlab finetune rte --from strongest" in code.value for code in app.code)
+    assert len(app.button) == 1, "only the button Undo of the sidebar"
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "checkpoint"),
+    [
+        ("sst2", "judged", 0, "sst2"),
+        ("squad", "question", 1, "squad"),
+        ("squad_v2", "passage", 0, "squad"),
+        ("swag", "ending3", 4, "comve"),
+    ],
+)
+def test_button_opens_the_example_in_the_page_that_answers_it(name, field, value, checkpoint):
+    app = open_example_page("paper", **{"paper-task": name})
+    app.button[0].click().run()
+    assert not app.exception
+    example = next(each for each in TASKS if each.name == name)
+    values = app.session_state["url.values"]
+    assert values[field] == example.text_example[value]
+    assert values["checkpoint"] == checkpoint
+
+
+def test_overview_shows_our_best_result_and_the_published_ones():
+    rows = {row.title: row for row in PUBLISHED["table1"]}
+    app = open_example_page("paper")
+    overview = next(body for body in bodies(app) if "rows-frame" in body)
+    sst2 = next(row for row in overview.split("<tr>") if ">SST-2<" in row)
+    assert "88.8" in sst2
+    assert f"{rows['BERT base'].values['sst2.accuracy']}" in sst2
+    mnli = next(row for row in overview.split("<tr>") if ">MNLI<" in row)
+    assert mnli.endswith("–</td></tr>")
+
+
+def test_results_of_a_reproduced_table_are_on_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = tmp_path / "runs" / "t1" / "ours-seed0"
+    cells.mkdir(parents=True)
+    (cells.parent / "reproduce.json").write_text(json.dumps({"table": "table1", "from_": "scratch"}))
+    (cells / "rte.json").write_text(json.dumps({"figures": {"accuracy": 56.7, "examples": 277}}))
+    (cells / "mrpc.json").write_text("{")
+    (result,) = [result for result in find_results() if result.system == "t1: scratch"]
+    assert (result.task, result.values["rte.accuracy"], result.num_rows, result.source) == ("rte", 56.7, 277, "")
+    app = open_example_page("paper", **{"paper-task": "rte"})
+    (chart,) = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert any("t1: scratch" in label for label in chart["data"][0]["customdata"])
+    assert any("277" in caption.value for caption in app.caption)

@@ -69,6 +69,7 @@ def list_pages(section: str) -> list[Page]:
 register("start", ":material/home:", "")
 register("pretraining", ":material/casino:", "learn")
 register("wordpiece", ":material/extension:", "learn")
+register("paper", ":material/article:", "learn", uses_checkpoint=False)
 register("cost", ":material/payments:", "learn", uses_checkpoint=False)
 register("input", ":material/text_fields:", "inspect")
 register("attention", ":material/hub:", "inspect")

@@ -135,9 +135,9 @@ TASKS = (
               ("The lighthouse was built in 1874, and its last keeper left in 1987.",
                "Who painted the lighthouse?"), "no answer"),
     PaperTask("swag", "SWAG", "table4", 73_546, ("accuracy",),
-              ("She fills the kettle and puts it on the stove. She", "waits until the water boils.",
-               "folds the stove into her pocket.", "swims across the kettle.", "paints the water red."),
-              "waits until the water boils."),
+              ("She fills the kettle and puts it on the stove.", "She waits until the water boils.",
+               "She folds the stove into her pocket.", "She swims across the kettle.", "She paints the water red."),
+              "She waits until the water boils."),
 )  # fmt: skip
 
 

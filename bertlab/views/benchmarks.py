@@ -3,13 +3,15 @@
 `markdown` and `figure` take the dictionary that `training.paper.benchmarks.summarise_benchmark` returns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
 from bertlab.views.export import Columns
-from bertlab.views.figures import BLUE, COLOURS, GREY, TEMPLATE, escape_markup
+from bertlab.views.figures import BLUE, GREY, TEMPLATE, empty_figure, escape_markup
+
+TaskResult = tuple[str, str, float]  # system, split ("test", "dev" or "validation") and result in percent
 
 MISSING = "–"
 AVERAGES = {"paper_average": "average of the columns", "glue_average": "GLUE average"}
@@ -63,32 +65,30 @@ def figure(table: dict) -> go.Figure:
     return chart.update_layout(title=title, margin={"t": 84, "l": 8}, yaxis={"title": "%"})
 
 
-def task_bars(results: Mapping[str, float], split: Mapping[str, str], *, lang: str = DEFAULT) -> go.Figure:
+def task_bars(results: Sequence[TaskResult], *, lang: str = DEFAULT) -> go.Figure:
     """Draw the results of several systems on one metric as horizontal bars; ours stand out.
 
     Args:
-        results: {name of a system: its result in percent}, the last one at the bottom.
-        split: {name of a system: "test", "dev" or "validation"}; the systems with "validation" are ours.
+        results: the results from top to bottom; those with the split "validation" are ours.
         lang: the language.
     """
-    names = list(results)[::-1]
-    figure = go.Figure(layout={"template": TEMPLATE, "height": 50 + 32 * max(1, len(names))})
-    labels = [escape_markup(f"{name} · {render(f'figure-split-{split[name]}', lang)}") for name in names]
-    figure.add_bar(
-        x=[results[name] for name in names], y=list(range(len(names))), orientation="h",
-        marker={
-            "color": [COLOURS[0] if split[name] == "validation" else GREY for name in names], "cornerradius": 4,
-        },
-        text=[f"{results[name]:.1f}" for name in names], textposition="outside", cliponaxis=False,
+    rows = list(results)[::-1]
+    chart = empty_figure(height=50 + 32 * max(1, len(rows)))
+    labels = [escape_markup(f"{name} · {render(f'figure-split-{split}', lang)}") for name, split, _ in rows]
+    chart.add_bar(
+        x=[value for _, _, value in rows], y=list(range(len(rows))), orientation="h",
+        marker={"color": [BLUE if split == "validation" else GREY for _, split, _ in rows], "cornerradius": 4},
+        text=[f"{value:.1f}" for _, _, value in rows], textposition="outside", cliponaxis=False,
         customdata=labels, hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
-    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=labels, ticklabelstandoff=6, automargin=True)
-    return figure.update_xaxes(range=[0, 112], visible=False)
+    chart.update_yaxes(tickvals=list(range(len(rows))), ticktext=labels, ticklabelstandoff=6, automargin=True)
+    return chart.update_xaxes(range=[min(0, *(value for _, _, value in rows), 0), 112], visible=False)
 
 
-def result_columns(results: Mapping[str, float], split: Mapping[str, str]) -> Columns:
+def result_columns(results: Sequence[TaskResult]) -> Columns:
     """Return the numbers of `task_bars` as columns."""
-    return {"system": list(results), "rows": [split[name] for name in results], "result": list(results.values())}
+    names, splits, values = zip(*results, strict=True)
+    return {"system": list(names), "split": list(splits), "result": list(values)}
 
 
 def _format_value(row: dict, name: str) -> str:

@@ -6,8 +6,11 @@ all of its columns, as MNLI does with two.
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
 """
 
+import json
+import math
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bertlab.config.paper import COLUMNS, PUBLISHED, TITLES, glue_average, glue_task_scores, paper_average
 from bertlab.training.paper.ablations import Column, Row, Table
@@ -91,3 +94,38 @@ def _summarise(table: dict) -> str:
         sentences[-1] += f" {', '.join(means)}."
     sentences.append("Ours are on the validation rows at hand, so compare them with test results with care.")
     return " ".join(sentences)
+
+
+def read_cells(directory: Path) -> tuple[str, dict[str, list[dict]]]:
+    """Read the results that `bertlab reproduce` wrote to a directory for one of tables 1 to 4.
+
+    Args:
+        directory: any directory. Files that are missing or damaged are treated as missing.
+
+    Returns:
+        The checkpoint of --from, and for each task the metrics of every seed; ("", {}) if there is no such table.
+    """
+    settings = _read_json(directory / "reproduce.json")
+    if settings.get("table") not in BENCHMARK_TABLES:
+        return "", {}
+    cells: dict[str, list[dict]] = {}
+    for name in BENCHMARK_TABLES[settings["table"]].columns:
+        for path in sorted(directory.glob(f"{OURS}-seed*/{name}.json")):
+            if metrics := select_metrics(_read_json(path).get("figures")):
+                cells.setdefault(name, []).append(metrics)
+    return str(settings.get("from_", "")), cells
+
+
+def select_metrics(metrics: object) -> dict[str, float]:
+    """Select the numbers of a dictionary that was read from a file; {} for anything but a dictionary."""
+    items = metrics.items() if isinstance(metrics, dict) else ()
+    return {name: value for name, value in items if type(value) in (int, float) and math.isfinite(value)}
+
+
+def _read_json(path: Path) -> dict:
+    """Read a JSON object; {} if it is missing or damaged."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

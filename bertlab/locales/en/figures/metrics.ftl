@@ -1,4 +1,5 @@
 metric-accuracy = accuracy
+metric-mismatched_accuracy = accuracy, other genres (MNLI-mm)
 metric-f1 = F1
 metric-f1_from_3 = F1 (labels of 3 or more count as positive)
 metric-matthews = Matthews correlation × 100

@@ -1,4 +1,5 @@
 metric-accuracy = 정확도
+metric-mismatched_accuracy = 정확도, 다른 장르(MNLI-mm)
 metric-f1 = F1
 metric-f1_from_3 = F1(3점 이상을 양성으로 계산)
 metric-matthews = 매슈스 상관 계수 × 100

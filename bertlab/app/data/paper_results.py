@@ -1,0 +1,79 @@
+"""Our own results on the tasks of the paper: of shipped checkpoints, fine-tuning runs and reproduced tables."""
+
+import statistics
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import bertlab
+from bertlab.app import access
+from bertlab.app.data import sessions, training_runs
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.training.paper.benchmarks import OURS, read_cells, select_metrics
+
+
+@dataclass(frozen=True)
+class OwnResult:
+    """The result of one of our checkpoints on a task."""
+
+    system: str
+    """What was evaluated: the name of the checkpoint or run."""
+    task: str
+    """The task, a name of `config.tasks.TASKS`."""
+    values: dict[str, float]
+    """The metrics in percent, by `Measure.name`."""
+    num_rows: int | None
+    """The number of validation rows; None if unknown."""
+    source: str
+    """The checkpoint, as the sidebar names it; "" if it is not stored."""
+
+
+def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
+    """Find our results: those of the shipped checkpoints first, then those in a directory of runs.
+
+    Args:
+        directory: the directory. If a visitor may not open it, it is treated like one that does not exist.
+    """
+    return [*_find_shipped(), *_find_runs(directory), *_find_tables(directory)]
+
+
+def _find_shipped() -> Iterator[OwnResult]:
+    for name in bertlab.shipped():
+        with suppress(BertlabError):
+            _, record = sessions.read_description(name)
+            yield from _make_result(name, record, name)
+
+
+def _find_runs(directory: str) -> Iterator[OwnResult]:
+    shipped = training_runs.find_runs("")
+    for name, path in training_runs.find_runs(directory).items():
+        if name not in shipped and (path / "checkpoint" / "config.json").is_file():
+            with suppress(BertlabError):
+                yield from _make_result(name, checkpoint.read_record(path / "checkpoint"), str(path))
+
+
+def _find_tables(directory: str) -> Iterator[OwnResult]:
+    root = Path(directory)
+    if not access.is_allowed(root) or not root.is_dir():
+        return
+    # checked again for each table, because a symbolic link may point to another directory
+    for path in sorted(file.parent for file in root.glob("*/reproduce.json") if access.is_allowed(file)):
+        start, cells = read_cells(path)
+        for task, seeds in cells.items():
+            shared = set.intersection(*(set(metrics) for metrics in seeds))
+            means = {name: statistics.mean(metrics[name] for metrics in seeds) for name in shared}
+            stored = path / f"{OURS}-seed0" / task
+            source = str(stored) if (stored / "checkpoint" / "config.json").is_file() else ""
+            yield from _make_result(f"{path.name}: {start}", {"objectives": [task], "validation": means}, source)
+
+
+def _make_result(system: str, record: Mapping, source: str) -> Iterator[OwnResult]:
+    """Make the result of a record with one objective and metrics; otherwise yield nothing."""
+    objectives, metrics = record.get("objectives"), select_metrics(record.get("validation"))
+    if isinstance(objectives, list) and len(objectives) == 1 and metrics:
+        task = str(objectives[0])
+        num_rows = metrics.get("examples", metrics.get("total"))
+        values = {f"{task}.{name}": value for name, value in metrics.items()}
+        yield OwnResult(system, task, values, None if num_rows is None else round(num_rows), source)

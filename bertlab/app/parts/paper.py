@@ -1,0 +1,180 @@
+"""The example, the choices and the tables of the page The paper."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertlab.app import display, fields, frame, url
+from bertlab.app.data.paper_results import OwnResult
+from bertlab.app.i18n import t
+from bertlab.app.pages import Page
+from bertlab.config.paper import (
+    COLUMNS,
+    PUBLISHED,
+    SMALL_MODELS,
+    STAND_INS,
+    TASKS,
+    Measure,
+    PaperTask,
+    PublishedRow,
+)
+from bertlab.config.tasks import task as find_task
+from bertlab.views.benchmarks import MISSING, TaskResult
+from bertlab.views.passage import escape_html
+
+# task -> the task whose checkpoints also answer its example
+ANSWERED_BY = {"squad": "squad_v2"} | STAND_INS
+TABLE_COMMAND = "bertlab reproduce table1 --data tasks --from strongest --quick --out runs/table1"
+SOURCES = {
+    "Devlin et al. 2019": "https://arxiv.org/abs/1810.04805",
+    "google-research/bert": "https://github.com/google-research/bert",
+}
+
+
+def list_measures(task: PaperTask) -> list[Measure]:
+    """List the measures of a task that have published results: those of the paper, then the other ones of GLUE."""
+    columns = [column for column in COLUMNS[task.table] if column.task == task.name]
+    names = {column.metric for column in columns}
+    others = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in names]
+    return columns + others
+
+
+def name_measure(measure: Measure) -> str:
+    """Return the name of a measure in the language of the interface."""
+    return t(f"metric-{measure.metric}")
+
+
+def choose_measure(task: PaperTask) -> Measure:
+    """Draw the choice of the measure that the figure shows, if the task has several."""
+    measures = {measure.name: measure for measure in list_measures(task)}
+    if len(measures) == 1:
+        return next(iter(measures.values()))
+    names = {name: name_measure(measure) for name, measure in measures.items()}
+    return measures[fields.choice(st.segmented_control, t("paper-shown"), names, "paper-measure", required=True)]
+
+
+def find_explanation(measure: Measure) -> str:
+    """Find the key of `numbers.NUMBERS` that explains a measure."""
+    metric = measure.metric.removeprefix("mismatched_")
+    if metric == "f1" and find_task(measure.task).kind != "span":
+        return "f1_class"
+    return {"matthews": "mcc"}.get(metric, metric)
+
+
+def list_results(measure: Measure, own: Sequence[OwnResult]) -> list[TaskResult]:
+    """List the published results on a measure, then ours, as (system, split, result in percent)."""
+    table = next(task.table for task in TASKS if task.name == measure.task)
+    published = [
+        (row.title, row.split, row.values[measure.name]) for row in PUBLISHED[table] if measure.name in row.values
+    ]
+    ours = [(result.system, "validation", result.values[measure.name]) for result in own
+            if measure.name in result.values]  # fmt: skip
+    return published + ours
+
+
+def show_example(task: PaperTask) -> None:
+    """Show an example of a task: its texts with the names of their columns, and the correct answer."""
+    spec = find_task(task.name)
+    rows = "".join(
+        f'<p class="small">{escape_html(column)}</p><p dir="auto" lang="en">{escape_html(text)}</p>'
+        for column, text in zip(spec.text, task.text_example, strict=True)
+    )
+    answer = f'<p class="small">{t("paper-answer")}</p><p dir="auto" lang="en"><b>{escape_html(task.answer)}</b></p>'
+    with st.container(border=True):
+        st.html(rows + answer)
+
+
+def show_open_button(task: PaperTask, own: Sequence[OwnResult], page: Page) -> None:
+    """Draw the button that opens the example in the page that answers it.
+
+    If there is no checkpoint for the task, a line with the command that trains one takes its place.
+    """
+    exact = [result for result in own if result.task == task.name and result.source]
+    similar = [result for result in own if result.task == ANSWERED_BY.get(task.name) and result.source]
+    if not exact + similar:
+        frame.note_with_command(
+            t("paper-no-checkpoint", task=task.title),
+            f"bertlab finetune {task.name} --from strongest --out runs/{task.name}",
+        )
+        return
+    result = (exact + similar)[0]
+    if st.button(t("paper-open", page=t(page.name)), icon=page.icon):
+        for name, value in _make_page_values(task, page).items():
+            url.store(name, value)
+        url.store("checkpoint", result.source)
+        st.switch_page(page.script)
+    if not exact:
+        st.caption(t("paper-similar-checkpoint", checkpoint=result.system, task=t(f"paper-trained-on-{result.task}")))
+
+
+def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
+    """Make the values with which a page opens the example of a task."""
+    first, *others = task.text_example
+    if page.name == "question":
+        return {"passage": first, "question": others[0], "refuse": str(int(find_task(task.name).unanswerable))}
+    if page.name == "choose":
+        endings = {f"ending{number}": ending for number, ending in enumerate(others)}
+        return {"context": first, "endings": str(len(others))} | endings
+    return {"judged": first, "judged2": others[0] if others else ""}
+
+
+def describe_own_results(name: str, own: Sequence[OwnResult]) -> None:
+    """Say on how many rows our results on a task were measured, or that there are none."""
+    results = [result for result in own if result.task == name]
+    for result in results:
+        if result.num_rows is not None:
+            st.caption(t("paper-own-rows", system=result.system, rows=result.num_rows))
+    if not results:
+        st.caption(t("paper-no-own-result"))
+
+
+def show_overview(own: Sequence[OwnResult]) -> None:
+    """Show the table of all tasks: training rows, measure, published results and our best one."""
+    rows = []
+    for task in TASKS:
+        measure = list_measures(task)[-1 if task.table in ("table2", "table3") else 0]
+        ours = [result.values[measure.name] for result in own if measure.name in result.values]
+        rows.append(
+            {
+                "paper-task": task.title,
+                "paper-training-rows": f"{task.training_rows:,}",
+                "paper-measure": name_measure(measure),
+                "paper-large": _find_published(task.table, measure, "BERT large"),
+                "paper-base": _find_published(task.table, measure, "BERT base"),
+                "paper-small": _find_small(task.table, measure),
+                "paper-ours": f"{max(ours):.1f}" if ours else MISSING,
+            }
+        )
+    display.table({t(id): [row[id] for row in rows] for id in rows[0]})
+    st.caption(t("paper-splits"))
+    listed = " · ".join(f"[{name}]({link})" for name, link in SOURCES.items())
+    st.caption(f"{t('number-source')}: {listed}")
+
+
+def show_averages() -> None:
+    """Show the published averages of GLUE, and how each is computed."""
+    averages = {row.title: f"{row.average:.1f}" for row in PUBLISHED["table1"]}
+    display.table({t("paper-system"): list(averages), t("paper-average"): list(averages.values())})
+    st.caption(t("paper-averages"))
+    st.code(TABLE_COMMAND, language="bash", wrap_lines=True)
+
+
+def _find_published(table: str, measure: Measure, title: str) -> str:
+    """Find the published result of a model, the one on a test set first, with its split."""
+    rows = [row for row in PUBLISHED[table] if row.title.startswith(title) and measure.name in row.values]
+    rows.sort(key=lambda row: row.split != "test")
+    return _format(rows[0], measure) if rows else MISSING
+
+
+def _find_small(table: str, measure: Measure) -> str:
+    """Find the range of the published results of Google's small models."""
+    values = [
+        row.values[measure.name]
+        for row in PUBLISHED[table]
+        if row.source == SMALL_MODELS and measure.name in row.values
+    ]
+    return f"{min(values):.1f}–{max(values):.1f}\N{NO-BREAK SPACE}{t('paper-split-test')}" if values else MISSING
+
+
+def _format(row: PublishedRow, measure: Measure) -> str:
+    return f"{row.values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{row.split}')}"

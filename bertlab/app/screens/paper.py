@@ -1,0 +1,43 @@
+"""The paper: its eleven tasks, each with an example, its published results and ours."""
+
+import streamlit as st
+
+from bertlab.app import display, fields, frame, plots, url
+from bertlab.app.data import paper_results
+from bertlab.app.i18n import language, t
+from bertlab.app.pages import PAGES
+from bertlab.app.parts import paper as parts
+from bertlab.config.paper import TASKS
+from bertlab.config.tasks import task as find_task
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.views import benchmarks
+from bertlab.views.passage import escape_html
+
+frame.heading("paper")
+with frame.show_errors():
+    names = {each.name: each.title for each in TASKS}
+    name = fields.choice(st.pills, t("paper-task"), names, "paper-task", required=True)
+    task = next(each for each in TASKS if each.name == name)
+    kind = TASK_TYPES[find_task(name).kind]
+    own = paper_results.find_results()
+
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.html(f"<p>{escape_html(t(f'paper-about-{name}'))}</p>")
+        parts.show_example(task)
+        parts.show_open_button(task, own, PAGES[kind.page])
+    with right:
+        with st.container(horizontal=True):
+            st.metric(t("paper-training-rows"), f"{task.training_rows:,}")
+            st.metric(t("paper-measure"), parts.name_measure(parts.list_measures(task)[0]))
+        measure = parts.choose_measure(task)
+        results = parts.list_results(measure, own)
+        data = benchmarks.result_columns(results)
+        plots.draw("results", benchmarks.task_bars, results, data=data, extra_columns={}, lang=language())
+        parts.describe_own_results(name, own)
+        display.explain(parts.find_explanation(measure))
+
+    st.subheader(t("paper-overview"), anchor=False)
+    parts.show_overview(own)
+    parts.show_averages()
+url.write_address()

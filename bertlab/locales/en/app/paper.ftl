@@ -1,0 +1,41 @@
+paper = The paper
+paper-title = The paper and its tasks
+paper-lead = BERT was tested on eleven tasks. Choose one to see an example, what the paper reported, and what our checkpoints reach.
+start-paper = The eleven tasks of the BERT paper, with its results and ours.
+paper-task = Task
+paper-about-mnli = Does the second sentence follow from the first, contradict it, or neither?
+paper-about-qqp = Do two questions ask the same thing?
+paper-about-qnli = Does the sentence contain the answer to the question?
+paper-about-sst2 = Is the sentence from a film review positive or negative?
+paper-about-cola = Is the sentence grammatical?
+paper-about-stsb = How similar are two sentences, from 0 to 5?
+paper-about-mrpc = Do two sentences say the same thing?
+paper-about-rte = Does the second sentence follow from the first?
+paper-about-squad = Which part of the passage answers the question?
+paper-about-squad_v2 = Which part of the passage answers the question, or is there no answer?
+paper-about-swag = Which ending continues the story?
+paper-answer = correct answer
+paper-training-rows = Training rows
+paper-measure = Metric
+paper-shown = Metric in the figure
+paper-open = Open this example in { $page }
+paper-no-checkpoint = No checkpoint for { $task } is installed. This command trains one; this page then finds it in runs/.
+paper-similar-checkpoint = The checkpoint “{ $checkpoint }” answers it, although it was fine-tuned on { $task }.
+paper-trained-on-squad_v2 = SQuAD v2.0, where some questions have no answer
+paper-trained-on-comve = ComVE, where it chooses why a statement makes no sense
+paper-own-rows = { $system }: measured on { FORMAT($rows, spec: ",") } { $rows ->
+    [one] validation row
+   *[other] validation rows
+}, not on the test set.
+paper-no-own-result = We have no result of our own on this task yet.
+paper-overview = All eleven tasks
+paper-large = BERT large
+paper-base = BERT base
+paper-small = Google's small models
+paper-ours = Best of ours
+paper-split-test = test
+paper-split-dev = dev
+paper-splits = Results in percent. “test” and “dev” say whether a published result was measured on the test set or the development set. Ours are on the validation rows at hand. SQuAD shows F1.
+paper-system = Model
+paper-average = GLUE average, test set
+paper-averages = For large and base, this is the mean of the nine columns of the paper's table 1, without WNLI. For the small models it is GLUE's own score: the mean over the tasks, where a task with two metrics counts as their mean; it includes WNLI. This command fills the table with your results:
