@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import url
+from bertlab.app import url, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import menu
@@ -40,16 +40,16 @@ def draw_canvas(view: str, payload: bytes) -> None:
     def store_state() -> None:
         state = st.session_state[view].get("state")
         if isinstance(state, dict):
-            url.store_view_state(url.view_state() | state)
+            view_state.store(view_state.read() | state)
 
-    url.store_view_state(url.view_state())
+    view_state.store(view_state.read())
     _view(view)(key=view, data=payload, on_state_change=store_state)
     url.write_address()
 
 
 def canvas_options() -> dict:
     """Collect the options of every canvas view: the interface language and the initial state."""
-    return {"lang": language(), "state": url.initial_view_state()}
+    return {"lang": language(), "state": view_state.initial()}
 
 
 def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int], None]) -> None:

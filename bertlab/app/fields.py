@@ -135,6 +135,12 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
     return layer, head
 
 
+def forget_layer_and_head() -> None:
+    """Make the fields of `layer_and_head` start with their stored values again, which were changed without them."""
+    for part in ("layer", "head"):
+        st.session_state.pop(f"neuron.{part}", None)
+
+
 def threshold(place, checkpoint: sessions.Checkpoint) -> float:
     """Draw the slider of the threshold τ. Its default is the threshold of the checkpoint, or 0 if there is none."""
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0

@@ -43,6 +43,21 @@ NUMBERS = {
         "Vaswani et al. 2017, Attention Is All You Need, §3.2.1",
         _ARXIV + "1706.03762",
     ),
+    "head_output": Number(
+        r"o^{(n)}_i=\sum_j\alpha_{ij}v_j\qquad a_i=W_O\,[o^{(1)}_i;\dots;o^{(N)}_i]+b_O",
+        "Vaswani et al. 2017, Attention Is All You Need, §3.2.2",
+        _ARXIV + "1706.03762",
+    ),
+    "residual": Number(
+        r"\mathrm{LayerNorm}(x+f(x)),\quad\mathrm{LayerNorm}(z)=\gamma\odot\frac{z-\mu_z}{\sigma_z}+\beta",
+        "Vaswani et al. 2017, Attention Is All You Need, §3.1; Ba et al. 2016, Layer Normalization, §3",
+        _ARXIV + "1607.06450",
+    ),
+    "feed_forward": Number(
+        r"\mathrm{FFN}(x)=W_2\,\mathrm{GELU}(W_1x+b_1)+b_2",
+        "Vaswani et al. 2017, Attention Is All You Need, §3.3; Devlin et al. 2019, appendix A.2 (GELU)",
+        _ARXIV + "1706.03762",
+    ),
     "attention_mass": Number(
         r"m(A\to B)=\frac{1}{|A|}\sum_{i\in A}\sum_{j\in B}\alpha_{ij}\qquad\text{uniform: }\frac{|B|}{T}",
         "Clark et al. 2019, What Does BERT Look At? §3.2",

@@ -7,7 +7,7 @@ from contextlib import suppress
 import streamlit as st
 
 import bertlab
-from bertlab.app import frame, url
+from bertlab.app import frame, url, view_state
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples, read_examples
 from bertlab.app.frame import NoSuitableCheckpoint
@@ -72,19 +72,20 @@ def describe_size(config: ModelConfig) -> str:
     return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
-def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str = "", **view_state) -> None:
+def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str = "", **settings) -> None:
     """Go to the attention page with a checkpoint and texts.
 
     Args:
         checkpoint: the checkpoint.
         first: the text.
         second: the second text; "" for none.
-        view_state: settings of the view that differ from `url.DEFAULT_VIEW_STATE`.
+        settings: settings of the view that differ from `view_state.DEFAULTS`.
     """
     values = {"a": first, "b": second, "checkpoint": sessions.short_name(checkpoint), "look": "heads"}
     for name, value in values.items():
         url.store(name, value)
-    url.store_view_state(url.DEFAULT_VIEW_STATE | view_state)
+    view_state.store(view_state.DEFAULTS | settings)
+    st.session_state["view.chosen"] = True
     st.switch_page(PAGES["attention"].script)
 
 

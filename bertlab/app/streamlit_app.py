@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from bertlab.app import components, frame, server, sidebar, url  # noqa: E402
+from bertlab.app import components, frame, server, sidebar, url, view_state  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
 from bertlab.app.pages import PAGES, menu  # noqa: E402
 
@@ -32,6 +32,7 @@ sections = {
 }
 page = st.navigation(sections, expanded=True)
 url.enter_page(page.url_path)
+view_state.enter_page()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 with frame.show_errors():

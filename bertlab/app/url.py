@@ -12,7 +12,7 @@ when the next page has a field of the same name, and it cannot leave out a text 
 import inspect
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -24,13 +24,6 @@ MAX_TEXT_LENGTH = 4_000
 SESSION_WIDE = ("lang", "checkpoint")
 # Changes to a field within this time of each other, such as typed letters, are undone together.
 SAME_CHANGE_SECONDS = 1.0
-
-# The settings of the canvas views and their defaults, under the names that `views/static` uses.
-DEFAULT_VIEW_STATE = {
-    "view": "auto", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False, "fit": False,
-    "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
-    "at": None, "against": None,
-}  # fmt: skip
 
 
 # -- the steps of a script run -----------------------------------------------------------------------------------
@@ -64,18 +57,9 @@ def enter_page(page: str) -> None:
     after_undo = state.pop("url.after_undo", False)
     state["url.page"], state["url.address"] = page, {}
     state["url.fresh"] = page_changed or went_back or after_undo
-    state["url.page_values"] = set()
+    state["url.went_back"], state["url.page_values"] = went_back, set()
     state.pop("figures.query", None)  # of the previous run
     state["url.skip_undo"] = page_changed or went_back  # such changes were not made on this page, so not undone on it
-    if state["url.fresh"]:
-        state["url.initial_view_state"] = view_state()
-
-
-def enter_view(view: str) -> None:
-    """Record which view of a page is drawn. When the view changes, the new one starts with the current state."""
-    state = st.session_state
-    if state.get("url.view") != view:
-        state["url.view"], state["url.initial_view_state"] = view, view_state()
 
 
 def _went_back() -> bool:
@@ -180,9 +164,16 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
     is_untouched = key not in state or str(state[key]) == old
     if old != default and state["url.values"].get(name) == old and is_untouched:
         state["url.values"][name] = default
-        # the user did not make this change, so it cannot be undone
-        state.get("url.page_snapshots", {}).get(state["url.page"], {}).pop(name, None)
+        forget_previous([name])
         state.pop(key, None)
+
+
+def forget_previous(names: Iterable[str]) -> None:
+    """Forget the previous values of names, so that a change that the user did not make cannot be undone."""
+    state = st.session_state
+    snapshot = state.get("url.page_snapshots", {}).get(state["url.page"], {})
+    for name in names:
+        snapshot.pop(name, None)
 
 
 def _initialise(key: str, value) -> None:
@@ -266,7 +257,7 @@ def integer_choice(widget: Callable, label: str, numbers: range, default: int, *
 def _initialise_number(low: float, high: float, default: float, key: str, name: str) -> None:
     """Set the value of a number widget as `_initialise` does, and limit it to the bounds of the widget."""
     _replace_old_default(name, str(default), key)
-    _initialise(key, _parse(recall(name, str(default)), default))
+    _initialise(key, parse_value(recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
@@ -298,16 +289,16 @@ def multiple_choice(
         source: where the options come from, such as a directory. When it changes, the defaults are selected again.
         settings: further arguments of `widget`.
     """
-    default_text = _format(default)
+    default_text = write_value(default)
     if swap_previous(f"{key}.source", source) != source:
         st.session_state["url.values"].pop(key, None)
         st.session_state.pop(key, None)
-    stored = _parse(recall(key, default_text), default)
+    stored = parse_value(recall(key, default_text), default)
     stored = [option for option in stored if option in options] if isinstance(stored, list) else default
     _initialise(key, stored)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
     value = _draw(widget, label, key=key, options=options, **settings)
-    store(key, _format(value), default_text)
+    store(key, write_value(value), default_text)
     return value
 
 
@@ -327,31 +318,12 @@ def swap_previous(name: str, value):
     return previous
 
 
-# -- the state of the canvas views -------------------------------------------------------------------------------
-
-
-def view_state() -> dict:
-    """Return the state of the canvas views: the defaults, overridden by the values from the link and the user."""
-    return {name: _parse(recall(name, _format(default)), default) for name, default in DEFAULT_VIEW_STATE.items()}
-
-
-def initial_view_state() -> dict:
-    """Return the state that the current view opened with. The view reads it once, and reports changes afterwards."""
-    return st.session_state["url.initial_view_state"]
-
-
-def store_view_state(state: dict) -> None:
-    """Store the state of a canvas view."""
-    for name, default in DEFAULT_VIEW_STATE.items():
-        store(name, _format(state.get(name, default)), _format(default))
-
-
-def _format(value) -> str:
+def write_value(value) -> str:
     """Format a value for the address: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _parse(text: str, default):
+def parse_value(text: str, default):
     """Parse a value from the address. Return the default for invalid JSON, and if a number is expected but not found.
 
     Other values are checked where they are used: booleans, lists, and values whose default is None.

@@ -19,6 +19,12 @@ class Rollout:
     shares_LTT: np.ndarray
     """[l, i, j]: the share of position i after layer l that comes from input token j; rows sum to 1."""
 
+    def find_largest_source(self, position: int) -> int:
+        """Find the other position that the last layer's state of a position comes from most."""
+        shares_T = self.shares_LTT[-1, position].copy()
+        shares_T[position] = -1
+        return int(shares_T.argmax())
+
 
 def compute_rollout(attention: AttentionMap) -> Rollout:
     """Multiply the attention of all layers; each is averaged over its heads, then with the identity.

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bertlab.explore.block import BlockMap
 from bertlab.explore.compare import Comparison
 from bertlab.explore.facts import HeadEffects, Lens, PredictionChange, SpanXray
+from bertlab.explore.rollout import Rollout
 from bertlab.views.export import Columns
 from bertlab.views.token_labels import token_labels
 
@@ -71,6 +73,47 @@ def lens_at(lens_result: Lens, position: int) -> Columns:
     columns = lens(lens_result)
     rows = [row for row, at in enumerate(columns["position"]) if at == position]
     return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
+def block_steps(block: BlockMap) -> Columns:
+    """Every number of a layer's steps: step, token (of the values), index in the vector and value."""
+    labels = token_labels(block.tokens)
+    parts = [
+        (name, label, vector_D)
+        for name, matrix_TD in (("value", block.value_TD), ("weighted_value", block.weighted_TD))
+        for label, vector_D in zip(labels, matrix_TD, strict=True)
+    ]
+    parts += [
+        ("head_output", "", block.head_output_D), ("heads", "", block.heads_H), ("input", "", block.input_H),
+        ("attention", "", block.attention_H), ("attention_sum", "", block.attention_sum_H),
+        ("attention_norm", "", block.attended_H), ("neurons", "", block.neurons_I),
+        ("feed_forward", "", block.feed_forward_H), ("feed_forward_sum", "", block.feed_forward_sum_H),
+        ("output", "", block.output_H),
+    ]  # fmt: skip
+    return {
+        "step": [name for name, _, vector in parts for _ in vector],
+        "token": [label for _, label, vector in parts for _ in vector],
+        "index": [index for _, _, vector in parts for index in range(len(vector))],
+        "value": np.concatenate([vector for _, _, vector in parts]).astype(float).tolist(),
+    }
+
+
+def layer_norms(block: BlockMap) -> Columns:
+    """What every layer adds at one position, and the prediction after it."""
+    names = ("attention_norm", "feed_forward_norm", "output_norm", "prediction", "probability")
+    columns = {"layer": [_layer_name(index) for index in range(len(block.layers))]}
+    return columns | {name: [getattr(summary, name) for summary in block.layers] for name in names}
+
+
+def rollout(result: Rollout, position: int) -> Columns:
+    """For one position, every layer and every input token: the share that comes from the token."""
+    labels, shares_LT = token_labels(result.tokens), result.shares_LTT[:, position]
+    return {
+        "layer": [layer for layer, _ in np.ndindex(*shares_LT.shape)],
+        "source_position": [source for _, source in np.ndindex(*shares_LT.shape)],
+        "source": [labels[source] for _, source in np.ndindex(*shares_LT.shape)],
+        "share": shares_LT.astype(float).ravel().tolist(),
+    }
 
 
 def head_differences(comparison: Comparison) -> Columns:

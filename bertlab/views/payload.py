@@ -72,6 +72,11 @@ class AttentionPack:
         if self.is_unsplit:
             self._layer_blocks = [_compress(codes) for codes in self._layer_blocks]
 
+    @property
+    def has_overview(self) -> bool:
+        """Whether the payloads have an overview of all heads, with which the view of a long input opens."""
+        return bool(self._thumbnails)
+
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
         """Return the payload that the view needs to show `state`.
 

@@ -20,7 +20,8 @@ from bertlab.checkpoints.files import read_config
 from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.config import ModelConfig
 from bertlab.config.languages import DEFAULT
-from bertlab.explore import interventions
+from bertlab.explore import attention_summary, interventions
+from bertlab.explore.attention_summary import AttentionSummary
 from bertlab.explore.compare import Comparison, compare
 from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
@@ -186,6 +187,12 @@ def compute_attention(checkpoint: Checkpoint, first: str, second: str | None = N
     """Compute the attention of every head over one input."""
     # a result takes up to 150 MB for 512 tokens, so only two of them are cached, and they are not copied
     return open_session(checkpoint).attention(first, second or None)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def find_telling_attention(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionSummary:
+    """Find the attention weight that says most about a text."""
+    return attention_summary.find_telling_attention(compute_attention(checkpoint, first, second))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

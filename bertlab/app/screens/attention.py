@@ -1,29 +1,35 @@
-"""Attention: all heads for one input, the computation inside one head, and bertviz for short inputs."""
+"""Attention: all heads for one input, one head and its layer step by step, rollout, and bertviz for short inputs."""
 
 from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, selection, url
+from bertlab.app import calls, components, display, fields, frame, selection, url, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.app.parts import attention as parts
 from bertlab.views import bertviz_view, figures, html, payload
 
-frame.heading("attention")
-a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
+EXPLAINED = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
+
+with st.container(key="attention-top"):
+    left, right = st.columns([11, 9], vertical_alignment="bottom")
+    with left:
+        frame.heading("attention")
+    view = url.choice(
+        right.segmented_control, t("view"), ["heads", "neuron", "rollout", "bertviz"], key="look", required=True,
+        format_func=lambda name: t(f"view-{name}"), label_visibility="collapsed",
+    )  # fmt: skip
+    a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
 texts = (a, b or None)
-view = url.choice(
-    st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
-    format_func=lambda name: t(f"view-{name}"), label_visibility="collapsed",
-)  # fmt: skip
-url.enter_view(view)
+view_state.enter_view(view)
 
 
 @st.fragment
 @frame.show_errors()
 def draw_heads(checkpoint: sessions.Checkpoint) -> None:
     """Draw all heads on the attention canvas."""
-    state = url.view_state()
+    state = view_state.read()
     attention = calls.call_session(checkpoint, "attention", *texts)
     code = calls.write_canvas_code(
         attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
@@ -32,6 +38,7 @@ def draw_heads(checkpoint: sessions.Checkpoint) -> None:
     subject = sessions.describe_query(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("attention", pack.bytes(state, options))
+    parts.show_sentence(attention.result, state, opens_as_grid=pack.has_overview)
     page = partial(sessions.render_attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
     components.draw_html_button(page, "attention.html")
 
@@ -39,32 +46,51 @@ def draw_heads(checkpoint: sessions.Checkpoint) -> None:
 @st.fragment
 @frame.show_errors()
 def draw_head_computation(checkpoint: sessions.Checkpoint) -> None:
-    """Draw the computation inside one head, with fields to choose the head."""
-    st.caption(t("view-neuron-lead"))
-    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config)
+    """Draw the computation inside one head and the rest of its layer, with fields to choose the head."""
+    state = view_state.read()
+    config = sessions.open_session(checkpoint).config
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    with left:
+        layer, head = fields.layer_and_head(config, (state["layer"], state["head"]))
+    right.caption(t("view-neuron-lead"))
     neuron_map = calls.call_session(checkpoint, "neuron", *texts, layer=layer, head=head)
     code = calls.write_canvas_code(neuron_map, html.neuron_html, "head.html", figures.query_token_figure, "token")
     subject = sessions.describe_query(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
-    page_options = components.canvas_options() | {"state": url.view_state()}
+    position = parts.choose_position(neuron_map.result.tokens)
+    parts.show_row_sentence(sessions.compute_attention(checkpoint, *texts), layer, head, position)
+    page_options = components.canvas_options() | {"state": view_state.read()}
     page = partial(sessions.render_neuron_page, checkpoint, *texts, layer, head, page_options)
     components.draw_html_button(page, "head.html")
+    parts.draw_block(checkpoint, texts, layer, head, position)
+
+
+@frame.show_errors()
+def draw_rollout(checkpoint: sessions.Checkpoint) -> None:
+    """Draw the attention rollout of one token."""
+    view_state.store(view_state.read())
+    parts.draw_rollout(checkpoint, texts)
 
 
 @frame.show_errors()
 def draw_bertviz(checkpoint: sessions.Checkpoint) -> None:
     """Draw bertviz in an iframe if the input is short enough."""
+    view_state.store(view_state.read())
     count = len(sessions.compute(checkpoint, "encode", *texts))
     if count > bertviz_view.MAX_TOKENS:
         frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view-bertviz-lead"))
-        page = sessions.render_bertviz(checkpoint, *texts, url.view_state()["layer"], language())
+        page = sessions.render_bertviz(checkpoint, *texts, view_state.read()["layer"], language())
         st.iframe(page, height=104 + 23 * count)
 
 
 with st.container(key="picture"), frame.show_errors():
-    draw_view = {"heads": draw_heads, "neuron": draw_head_computation, "bertviz": draw_bertviz}[view]
-    draw_view(selection.open_checkpoint("attend", a, b))
-    display.explain(*(["attention", "attention_score"] if view == "neuron" else ["attention"]))
+    draw_view = {
+        "heads": draw_heads, "neuron": draw_head_computation, "rollout": draw_rollout, "bertviz": draw_bertviz,
+    }[view]  # fmt: skip
+    opened = selection.open_checkpoint("attend", a, b)
+    parts.open_with_telling_head(opened, texts)
+    draw_view(opened)
+    display.explain(*EXPLAINED.get(view, ["attention", "entropy"]))

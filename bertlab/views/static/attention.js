@@ -283,12 +283,11 @@ class AttentionView {
     this.bar = element("div", { class: "bl-bar", role: "toolbar", "aria-label": text.view },
       element("div", { class: "bl-segmented", role: "group", "aria-label": text.view }, ...this.viewButtons),
       stepper, this.filterGroup, this.hide.label, this.renorm.label, this.merge.label, this.fit.label);
-    this.headBar = element("div", { class: "bl-bar" }, this.heads);
-    this.tools = this.buildTools(button);
+    this.tools = element("div", { class: "bl-bar bl-tools" }, this.heads, ...this.buildTools(button));
     this.stage = element("div", { class: "bl-stage" });
     this.readout = element("div", { class: "bl-readout", role: "status" });
     this.legend = element("div", { class: "bl-legend" });
-    this.root.replaceChildren(this.bar, this.headBar, this.tools, this.stage, element("div", { class: "bl-status" }, this.readout, this.legend));
+    this.root.replaceChildren(this.bar, this.tools, this.stage, element("div", { class: "bl-status" }, this.readout, this.legend));
   }
 
   /** Search, zoom, undo and save. */
@@ -309,15 +308,18 @@ class AttentionView {
     this.undo = step("↶", text.undo, () => this.applyHistory("undo"));
     this.redo = step("↷", text.redo, () => this.applyHistory("redo"));
     const save = saveMenu(text, { name: "attention", code: this.code && (() => this.python()), svg: () => this.svg(), data: () => this.columns(), subject: this.subject });
-    return element("div", { class: "bl-bar bl-tools" },
+    return [
       element("span", { class: "bl-group" }, this.search, this.matchCount, this.pinMatchesButton),
       element("span", { class: "bl-group", role: "group", "aria-label": text.zoom }, this.zoomOut, this.zoomValue, this.zoomIn),
-      element("span", { class: "bl-group" }, this.undo, this.redo), save);
+      element("span", { class: "bl-group" }, this.undo, this.redo), save,
+    ];
   }
 
   showMatchCount() {
     const { length } = this.matches;
-    this.matchCount.textContent = this.state.find.trim() ? `${length ? this.match + 1 : 0} / ${length}` : "";
+    const isSearching = Boolean(this.state.find.trim());
+    this.matchCount.textContent = isSearching ? `${length ? this.match + 1 : 0} / ${length}` : "";
+    for (const node of [this.matchCount, this.pinMatchesButton]) node.style.display = isSearching ? "" : "none";
     this.pinMatchesButton.disabled = !length;
   }
 
@@ -400,7 +402,7 @@ class AttentionView {
       node.setAttribute("aria-pressed", String(on.has(head)));
       node.title = lines ? text.headTip : text.squareTip;
     });
-    this.headBar.style.display = this.pictureName === "grid" ? "none" : "";
+    this.heads.style.display = this.pictureName === "grid" ? "none" : "";
     this.allHeadsButton.style.display = lines ? "" : "none";
     this.allHeadsButton.disabled = !state.heads;
     this.legend.replaceChildren(...this.legendParts(this.pictureName));

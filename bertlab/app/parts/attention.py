@@ -1,0 +1,127 @@
+"""Components of the Attention page: the opening, the sentence below a figure, the steps of a layer, the rollout."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, plots, view_state
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.explore.attention_summary import AttentionSummary, summarise_attention
+from bertlab.explore.facts import AttentionMap, TokenRow
+from bertlab.views import block, columns
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+from bertlab.views.token_labels import token_labels
+
+SENTENCES = {"a": 0, "b": 1}  # the letters of the filter of the canvas -> segments
+
+
+def open_with_telling_head(checkpoint: sessions.Checkpoint, texts: tuple[str, str | None]) -> None:
+    """Open the page at the head and token that say most about the text, unless the link or the user chose others."""
+    found = sessions.find_telling_attention(checkpoint, *texts)
+    heads = [found.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
+    selection = {"layer": found.layer, "head": found.head, "heads": heads}
+    if view_state.open_with(selection | {"tokens": [found.query], "side": "query", "token": found.query}):
+        fields.forget_layer_and_head()
+
+
+def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) -> None:
+    """Show the largest attention weight that the heads view shows, as a sentence.
+
+    Args:
+        attention: the attention of every head.
+        state: the state of the canvas; invalid values are replaced as the canvas does.
+        opens_as_grid: whether the view "auto" shows all heads, as it does for a long input.
+    """
+    layers, heads = attention.probs_LNTT.shape[:2]
+    layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
+    is_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
+    chosen = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
+    shown = [head] if is_one_head else chosen
+    first, second = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
+    rows, cols = (_visible(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second))
+    pinned = [token for token in _as_list(state["tokens"]) if token in range(len(attention.tokens))]
+    if pinned and state["side"] == "key":
+        cols = [token for token in cols if token in pinned]
+    else:
+        rows = [row for row in rows if (row in pinned if pinned else not attention.tokens[row].special)]
+    if rows and cols:
+        _write_sentence(attention.tokens, summarise_attention(attention, layer, shown, rows, cols))
+
+
+def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:
+    """Show where one token attends to in one head, as a sentence."""
+    _write_sentence(attention.tokens, summarise_attention(attention, layer, [head], [position]))
+
+
+def choose_position(tokens: tuple[TokenRow, ...]) -> int:
+    """Return the position that the view of one head shows: the chosen one or the first that is not special."""
+    first = next((row.position for row in tokens if not row.special), 0)
+    chosen = view_state.read()["token"]
+    return chosen if type(chosen) is int and 0 <= chosen < len(tokens) else first
+
+
+def draw_block(
+    checkpoint: sessions.Checkpoint, texts: tuple[str, str | None], layer: int, head: int, position: int
+) -> None:
+    """Draw the steps of a layer after the softmax, and what every layer adds up to the prediction."""
+    block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
+    token = escape_html(token_labels(block_map.result.tokens)[position])
+    st.subheader(t("attention-block", layer=layer), anchor=False)
+    st.html(f'<p class="small" dir="auto">{t("attention-block-lead", token=f"<b>{token}</b>", head=head)}</p>')
+    plots.draw("block", block.block_steps, block_map, data=columns.block_steps(block_map.result), lang=language())
+    display.explain("head_output", "residual", "feed_forward")
+    st.subheader(t("attention-layers"), anchor=False)
+    has_predictions = block_map.result.layers[0].prediction is not None
+    st.caption(t("attention-layers-lead" if has_predictions else "attention-layers-lead-without-lens"))
+    plots.draw("layers", block.layer_norms, block_map, data=columns.layer_norms(block_map.result), lang=language())
+    display.explain(*(["residual", "layer_probability"] if has_predictions else ["residual"]))
+
+
+def draw_rollout(checkpoint: sessions.Checkpoint, texts: tuple[str, str | None]) -> None:
+    """Draw where the state of one token comes from by attention rollout, with a sentence about it."""
+    rollout = calls.call_session(checkpoint, "rollout", *texts)
+    tokens = token_labels(rollout.result.tokens)
+    opening = min(sessions.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    position = fields.position(left, t("attention-rollout-position"), tokens, opening, key="flow")
+    right.caption(t("attention-rollout-lead"))
+    data = columns.rollout(rollout.result, position)
+    plots.draw("rollout", block.rollout_map, rollout, position, data=data, lang=language())
+    source, shares_T = rollout.result.find_largest_source(position), rollout.result.shares_LTT[-1, position]
+    names = {name: f"<b>{escape_html(tokens[at])}</b>" for name, at in (("token", position), ("source", source))}
+    shares = {"itself": percent(float(shares_T[position])), "share": percent(float(shares_T[source]))}
+    layer = len(rollout.result.shares_LTT) - 1
+    st.html(f'<p class="say" dir="auto">{t("attention-rollout-sentence", layer=layer, **names, **shares)}</p>')
+
+
+def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> None:
+    """Write a summary as one sentence, followed by the role of the head and the entropy of the row."""
+    names = token_labels(tokens)
+    query, key = (f"<b>{escape_html(names[position])}</b>" for position in (summary.query, summary.key))
+    places = {"layer": summary.layer, "head": summary.head}
+    sentence = t("attention-sentence", query=query, key=key, share=percent(summary.share), **places)
+    role = summary.role if summary.role.startswith("[") else t(f"heads-role-{summary.role}")
+    details = [
+        t("attention-sentence-role", role=role, share=percent(summary.role_share), **places),
+        t("attention-sentence-entropy", query=query, bits=summary.entropy, most=summary.max_entropy),
+    ]
+    st.html(f'<p class="say" dir="auto">{sentence}</p><p class="small" dir="auto">{" ".join(details)}</p>')
+
+
+def _visible(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list[int]:
+    """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("")."""
+    has_pair = any(row.segment for row in tokens)
+    return [
+        row.position
+        for row in tokens
+        if (not sentence or not has_pair or row.segment == SENTENCES[sentence]) and not (hide is True and row.special)
+    ]
+
+
+def _as_list(value) -> list:
+    """Return a list of a link, or [] for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def _clamp(value, count: int) -> int:
+    return min(max(value, 0), count - 1) if type(value) is int else 0
