@@ -7,6 +7,7 @@ import pytest
 import torch
 from support import view_facts
 from support.errors import raises_error
+from support.pages import bodies, errors, open_page
 
 import bertlab
 from bertlab.config.errors import InterventionError
@@ -17,6 +18,7 @@ from bertlab.explore.roles import find_head_roles
 from bertlab.explore.rollout import compute_rollout
 from bertlab.nn.bert import make_additive_mask
 from bertlab.nn.trace import Trace
+from bertlab.views.numbers import percent
 
 A, B = "The potter set the green bowl on the shelf.", "Rain fell on the harbour all night."
 CLOSE = {"rtol": 0, "atol": 1e-5}
@@ -176,3 +178,36 @@ def test_rollout_of_heads_that_attend_to_themselves_changes_nothing():
     itself = np.broadcast_to(np.eye(len(attention.tokens), dtype=np.float32), attention.probs_LNTT.shape)
     rollout = compute_rollout(replace(attention, probs_LNTT=itself))
     np.testing.assert_array_equal(rollout.shares_LTT[-1], np.eye(len(attention.tokens)))
+
+
+# the page
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_page_opens_on_the_telling_head_and_says_what_it_does(shipped, language):
+    app = open_page("attention", a="She asked for tea.", b="He brought a kettle.", lang=language)
+    assert not app.exception
+    assert not errors(app)
+    found = find_telling_attention(bertlab.load("strongest").attention("She asked for tea.", "He brought a kettle."))
+    assert any(percent(found.share) in body for body in bodies(app))
+    assert "layer" not in app.query_params, "the opening is computed, so the link does not need it"
+
+
+def test_a_link_decides_which_layer_the_page_opens(shipped):
+    app = open_page("attention", layer="1", heads="[0]")
+    assert app.query_params["layer"] == "1"
+    assert app.query_params["heads"] == "[0]"
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_page_shows_the_steps_of_the_layer_and_all_layers(shipped, language):
+    app = open_page("attention", look="neuron", lang=language)
+    assert not errors(app)
+    assert len(app.get("plotly_chart")) == 2
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_page_shows_the_rollout(shipped, language):
+    app = open_page("attention", look="rollout", lang=language)
+    assert not errors(app)
+    assert app.get("plotly_chart")
