@@ -234,7 +234,19 @@ def test_every_view_of_attention_opens(shipped, look):
 def test_bertviz_reports_too_long_input(shipped):
     app = open_page("attention", look="bertviz", a="q x z " * 11, b="q x z " * 8)
     assert not app.exception
-    assert not errors(app), "it fits the model"
+    assert not errors(app), "it fits the model and the head view"
+    app = open_page("attention", look="bertviz", bertviz="neuron", a="q x z " * 11, b="q x z " * 8)
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "32" in errors(app)[0]
+
+
+@pytest.mark.parametrize("view", ["head", "model", "neuron"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_every_view_of_bertviz_opens(shipped, view, language):
+    app = open_page("attention", look="bertviz", bertviz=view, lang=language)
+    assert not app.exception
+    assert not errors(app)
 
 
 def test_long_passage_is_answered_and_omitted_from_the_link(shipped):

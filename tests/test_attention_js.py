@@ -17,6 +17,7 @@ from support.colours import SIGHTS, oklab
 from support.texts import text
 from support.view_facts import attention, long_attention, neuron, rows
 
+import bertlab
 from bertlab.views import assets, bertviz_view, figures, html, payload
 
 pytestmark = pytest.mark.browser
@@ -718,6 +719,22 @@ def test_bertviz_works_from_disk_without_a_network(visit):
     assert page.locator("svg #attention line").count() == 4 * 9 * 7
     assert page.get_by_text(HOSTILE[0]).count() >= 1
     assert page.evaluate("window.hacked") is None
+
+
+def test_bertviz_draws_all_heads_and_the_neurons_of_one(visit, tiny_checkpoint):
+    session = bertlab.load(tiny_checkpoint)
+    vectors = session.head_vectors("Green tea.", "A bowl.")
+    layers, heads, size, dims = vectors.queries_LNTD.shape
+    scores = vectors.queries_LNTD @ vectors.keys_LNTD.swapaxes(-1, -2) / dims**0.5
+    assert np.exp(scores) / np.exp(scores).sum(-1, keepdims=True) == pytest.approx(vectors.probs_LNTT, abs=1e-5)
+    fact = session.attention("Green tea.", "A bowl.")
+    page = visit(bertviz_view.model_view_html(fact), ready="document.querySelector('svg line')")
+    assert page.locator("svg line").count() >= layers * heads * size
+    page = visit(bertviz_view.neuron_view_html(vectors, layer=1, head=1), ready="document.querySelector('svg line')")
+    assert (page.locator("#layer").input_value(), page.locator("#att_head").input_value()) == ("1", "1")
+    page.locator("#filter").select_option(label="A -> B")
+    frame = bertviz_view.NotebookFrame(bertviz_view.head_view_html(fact))._repr_html_()
+    assert frame.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
 def adapter_page(host):

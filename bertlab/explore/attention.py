@@ -6,7 +6,7 @@ Shape legend: B batch, T tokens, H hidden, N heads, L layers.
 import torch
 
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
-from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
+from bertlab.explore.facts import AttentionMap, HeadVectors, InputMap, NeuronMap
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions, check_head, check_layer
 from bertlab.nn.trace import Trace
@@ -38,6 +38,14 @@ def compute_neuron_map(model: Bert, encoding: Encoding, layer: int, head: int) -
     model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     arrays = [trace[kind][layer][0, head].float().cpu().numpy() for kind in trace.records]
     return NeuronMap(make_token_rows(encoding), layer, head, *arrays)
+
+
+def compute_head_vectors(model: Bert, encoding: Encoding) -> HeadVectors:
+    """Compute the queries, keys and attention of every head over one input."""
+    trace = Trace.of("query", "key", "probs")
+    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    arrays = [torch.cat(trace[kind]).float().cpu().numpy() for kind in trace.records]
+    return HeadVectors(make_token_rows(encoding), *arrays)
 
 
 def compute_input_map(model: Bert, encoding: Encoding) -> InputMap:

@@ -134,6 +134,20 @@ class AttentionMap:
 
 
 @dataclass(frozen=True)
+class HeadVectors:
+    """The queries and keys of every head, and the attention that they give."""
+
+    tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
+    queries_LNTD: np.ndarray
+    """The query of every token in every head."""
+    keys_LNTD: np.ndarray
+    """The key of every token in every head."""
+    probs_LNTT: np.ndarray
+    """The attention of every head; each row sums to 1."""
+
+
+@dataclass(frozen=True)
 class NeuronMap:
     """The parts of one attention head."""
 

@@ -27,6 +27,7 @@ from bertlab.explore.facts import (
     AttentionMap,
     HeadEffects,
     HeadRoles,
+    HeadVectors,
     InputMap,
     Lens,
     NeuronMap,
@@ -119,6 +120,11 @@ class Session(Predictor):
             BertlabError: there is no such layer or head.
         """
         return attention.compute_neuron_map(self.model, self._encode(text, pair), layer, head)
+
+    @torch.inference_mode()
+    def head_vectors(self, text: str, pair: str | None = None) -> HeadVectors:
+        """Compute the queries, keys and attention of every head."""
+        return attention.compute_head_vectors(self.model, self._encode(text, pair))
 
     @torch.inference_mode()
     def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:

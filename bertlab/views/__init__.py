@@ -23,7 +23,7 @@ terminal        lines for the command line: mask_lines, next_sentence_lines, ans
 terminal_pretraining
                 lines for an example of pre-training: example_lines
 terminal_change lines for interventions and the logit lens: effect_lines, prediction_change_lines, lens_lines
-bertviz_view    bertviz's head view, offline, for short inputs: head_view_html
+bertviz_view    bertviz's head, model and neuron view, offline, for short inputs: head_view_html, NotebookFrame
 static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js with
                 snapshot_panel, loss_curve and numbers; figure.js, the save menu of a figure; shared modules: dom,
                 canvas, texts, payload, svg, save; one adapter for each host; vendor/

@@ -204,9 +204,30 @@ def pack_attention(
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def render_bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int, lang: str) -> str:
-    """Render the HTML page of bertviz for one input."""
-    return bertviz_view.head_view_html(compute_attention(checkpoint, first, second), layer=layer, lang=lang)
+def render_bertviz(
+    checkpoint: Checkpoint, first: str, second: str | None, view: str, layer: int, head: int, lang: str
+) -> str:
+    """Render the HTML page of one of bertviz's views for one input.
+
+    Args:
+        checkpoint: the checkpoint.
+        first: the text.
+        second: the second text; None if there is none.
+        view: "head", "model" or "neuron".
+        layer: the layer that is shown initially.
+        head: the head that is shown initially.
+        lang: language of the page.
+
+    Raises:
+        TextError: the input is too long for this view.
+    """
+    if view == "neuron":
+        vectors = compute(checkpoint, "head_vectors", first, second)
+        return bertviz_view.neuron_view_html(vectors, layer=layer, head=head, lang=lang)
+    attention = compute_attention(checkpoint, first, second)
+    if view == "model":
+        return bertviz_view.model_view_html(attention, lang=lang)
+    return bertviz_view.head_view_html(attention, layer=layer, lang=lang)
 
 
 def render_attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:

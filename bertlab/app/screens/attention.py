@@ -8,7 +8,7 @@ from bertlab.app import calls, components, display, fields, frame, selection, ur
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import attention as parts
-from bertlab.views import bertviz_view, figures, html, payload
+from bertlab.views import figures, html, payload
 
 EXPLAINED = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
 
@@ -75,15 +75,19 @@ def draw_rollout(checkpoint: sessions.Checkpoint) -> None:
 
 @frame.show_errors()
 def draw_bertviz(checkpoint: sessions.Checkpoint) -> None:
-    """Draw bertviz in an iframe if the input is short enough."""
-    view_state.store(view_state.read())
-    count = len(sessions.compute(checkpoint, "encode", *texts))
-    if count > bertviz_view.MAX_TOKENS:
-        frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
-    else:
-        st.caption(t("view-bertviz-lead"))
-        page = sessions.render_bertviz(checkpoint, *texts, view_state.read()["layer"], language())
-        st.iframe(page, height=104 + 23 * count)
+    """Draw one of bertviz's views in an iframe if the input is short enough."""
+    state = view_state.read()
+    view_state.store(state)
+    chosen = url.choice(
+        st.segmented_control, t("view-bertviz"), ["head", "model", "neuron"], key="bertviz", required=True,
+        format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
+    )  # fmt: skip
+    st.caption(t(f"view-bertviz-{chosen}-lead"))
+    count, config = len(sessions.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
+    page = sessions.render_bertviz(checkpoint, *texts, chosen, state["layer"], state["head"], language())
+    # the neuron view grows when a token is opened; the model view has one small picture for each head
+    heights = {"head": 104 + 23 * count, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * count}
+    st.iframe(page, height=heights[chosen])
 
 
 with st.container(key="picture"), frame.show_errors():
