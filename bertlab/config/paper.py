@@ -2,7 +2,7 @@
 
 Every published row says whether it was measured on a development or a test set. Values are in percent.
 
-Sources: Devlin et al. 2019 (arXiv 1810.04805), tables 1 to 4 and 7; README of github.com/google-research/bert for the
+Sources: Devlin et al. 2019 (arXiv 1810.04805), tables 1 to 4; README of github.com/google-research/bert for the
 small models, which Turc et al. 2019 (arXiv 1908.08962) describe.
 """
 
