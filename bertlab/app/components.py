@@ -139,6 +139,11 @@ def scroll_to_answer(key: str) -> None:
         _component("scroll")(key=f"scroll-to-{key}")
 
 
+def draw_link_button() -> None:
+    """Draw a button that copies the address of the page."""
+    _component("link")(key="copy-link", data={"label": t("copy-link"), "copied": t("copy-link-copied")})
+
+
 def draw_html_button(make_html: Callable[[], str], name: str) -> None:
     """Draw a button that saves a view as one offline HTML file.
 

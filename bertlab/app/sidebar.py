@@ -3,11 +3,11 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import frame, url
+from bertlab.app import components, frame, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
-from bertlab.config.languages import languages
+from bertlab.config.languages import languages, message_ids
 
 
 def draw_language_and_undo() -> None:
@@ -44,7 +44,7 @@ def draw_checkpoint(is_used: bool) -> None:
         name = url.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
             options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
-            help=t("checkpoint-help" if is_used else "checkpoint-not-used-here"), disabled=not is_used,
+            help=_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,
         )  # fmt: skip
         if (error := _find_error(name)) is None:
             state["opened"] = name
@@ -52,6 +52,19 @@ def draw_checkpoint(is_used: bool) -> None:
             frame.note(error_text(error), "error")
             # the page draws the name of the open checkpoint below this line
             st.html(f'<p class="small">{t("checkpoint-still-in-use")}</p>')
+
+
+def _help() -> str:
+    """Explain the field, and say what each shipped checkpoint is for."""
+    purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.shipped())]
+    lines = [f"- {name}: {t(id)}" for name, id in purposes if id in message_ids()]
+    return "\n".join([t("checkpoint-help"), "", *lines])
+
+
+def draw_link_button() -> None:
+    """Draw the button that copies the address of the page."""
+    with st.sidebar:
+        components.draw_link_button()
 
 
 def _find_error(name: str) -> BertlabError | None:

@@ -10,6 +10,7 @@ from bertlab.app import calls, components, display, fields, frame, url
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
+from bertlab.checkpoints import history
 from bertlab.explore.timeline import timeline
 from bertlab.views import html
 
@@ -62,6 +63,8 @@ with frame.show_errors():
         b = fields.text_line(
             right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")
         )
+        if history.read_settings(run).get("start") == "neighbours":
+            st.caption(t("time-machine-start-neighbours"))
         with st.container(key="moments"):
             show_timeline(run, a, b)
     else:

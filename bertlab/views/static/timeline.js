@@ -72,7 +72,7 @@ class TimelineView {
     state.layer = clampIndex(state.layer, data.layers);
     state.head = clampIndex(state.head, data.heads);
     for (const name of ["at", "against"]) if (!Number.isInteger(state[name])) state[name] = null;
-    this.at = state.at === null ? data.moments.length - 1 : this.nearest(state.at);
+    this.at = state.at === null ? 0 : this.nearest(state.at);
     this.against = state.against === null ? null : this.nearest(state.against);
   }
 
