@@ -1,0 +1,68 @@
+"""The examples with which the pages open still show something on the checkpoints that ship."""
+
+import numpy as np
+import pytest
+
+import bertlab
+from bertlab.app.examples import read_examples
+from bertlab.text.word_spans import find_words, mask_spans
+
+pytestmark = pytest.mark.skipif("strongest" not in bertlab.shipped(), reason="no shipped checkpoints")
+LANGUAGES = ["en", "ko"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_masked_word_of_the_example_is_among_the_likeliest(language):
+    examples = read_examples(language)
+    start, end = find_words(examples.sentence)[int(examples.masked_word)]
+    session = bertlab.load(bertlab.default_checkpoint("fill-mask", language))
+    masked = mask_spans(examples.sentence, [(start, end)])
+    (fill,) = session.fill_mask(masked, originals=[examples.sentence[start:end]])
+    assert fill.original.rank <= 3
+    assert fill.original.probability > 0.1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_next_sentence_examples_tell_topics_apart(language):
+    session = bertlab.load(bertlab.default_checkpoint("next-sentence", language))
+    pairs = read_examples(language).next_sentence_pairs
+    probabilities = {name: session.next_sentence(*pair).probability for name, pair in pairs.items()}
+    assert probabilities["follow"] > 0.9
+    assert probabilities["other"] < 0.4
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_head_changes_the_prediction_of_head_surgery(language):
+    session = bertlab.load(bertlab.default_checkpoint("fill-mask", language))
+    effects = session.head_effects("masked_lm", read_examples(language).masked_sentence)
+    assert np.abs(effects.effects_LN).max() > 0.6, "a head that nearly halves or doubles the odds"
+
+
+def test_the_example_questions_are_answered_from_the_passage():
+    examples = read_examples("en")
+    session = bertlab.load("squad")
+    answers = [session.answer(question, examples.passage).answers[0].text for question in examples.questions]
+    assert answers[0] == "1987"
+    assert answers[3] == "whale oil"
+    assert "twenty-two miles" in answers[1]
+    assert "three ships had been lost" in answers[2]
+
+
+def test_the_example_names_are_found():
+    entities = bertlab.load("wikiann_en").tag(read_examples("en").text_with_names).entities
+    assert {(entity.text, entity.label) for entity in entities} == {
+        ("University of Vienna", "ORG"), ("Clara Schumann", "PER"), ("Lake Garda", "LOC"),
+    }  # fmt: skip
+
+
+def test_the_right_ending_is_chosen():
+    examples = read_examples("en")
+    choices = bertlab.load("comve").choose(examples.choice_context, list(examples.choices))
+    assert max(choices, key=lambda choice: choice.probability).text == examples.choices[1]
+
+
+@pytest.mark.parametrize(("name", "language"), [("sst2", "en"), ("nsmc", "ko")])
+def test_the_example_review_is_positive(name, language):
+    best = bertlab.load(name).classify(read_examples(language).review).best
+    assert best.label == "positive"
+    assert best.probability > 0.8
