@@ -121,7 +121,7 @@ PAINTED = """() => {
 
 
 def test_a_copied_link_restores_the_layer_and_the_heads(visit):
-    tab = visit("attention")
+    tab = visit("attention", layer="0")
     until(tab, PAINTED)
     box = tab.locator(".bl-attention canvas").last.bounding_box()
     readout = tab.locator(".bl-readout")
@@ -163,7 +163,7 @@ def test_the_heat_map_survives_a_change_of_view_and_is_in_the_download(visit, tm
     tab.wait_for_url(lambda url: "view=matrix" in url and "layer=1" in url)
     tab.get_by_text(text("view-neuron")).click()
     tab.locator(".bl-neuron").wait_for()
-    tab.get_by_text("Heads", exact=True).click()
+    tab.get_by_role("radio", name="Heads").click()
     tab.locator(".bl-attention").wait_for()
     until(tab, PAINTED)
     assert "view=matrix" in tab.url

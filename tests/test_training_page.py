@@ -321,9 +321,10 @@ def test_the_time_machine_opens_the_shipped_run(shipped, shipped_runs):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert app.selectbox(key="run").value == "learner"
-    assert len(app.get("bidi_component")) == 1
+    views = [element for element in app.get("bidi_component") if element.proto.component_name == "bertlab_timeline"]
+    assert len(views) == 1
     assert (app.query_params["at"], app.query_params["against"]) == ("10", "0")
-    subject = payload.unpack(app.get("bidi_component")[0].proto.bytes)[0]["options"]["subject"]
+    subject = payload.unpack(views[0].proto.bytes)[0]["options"]["subject"]
     assert subject["run"] == "learner"
     assert subject["text"] == app.text_input(key="then.en.a").value
 

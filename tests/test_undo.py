@@ -36,7 +36,8 @@ def change_value(app: AppTest, widget) -> bool:
         ids = [[id for id in message_ids() if label in (render(id), render(id, "ko"))] for label in widget.options]
         prefixes = set.intersection(*({id.rpartition("-")[0] for id in of_label} for of_label in ids))
         values = {id.rpartition("-")[2] for id in ids[-1] if id.rpartition("-")[0] in prefixes}
-        others = [value for value in values if value != widget.value]
+        # the names of metrics are the labels of measures, but the options of the page The paper have other values
+        others = [value for value in values if value != widget.value and f"metric-{value}" not in message_ids()]
         if not others or not isinstance(widget.value, str):
             return False
         app.session_state[widget.key] = sorted(others)[0]

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import components, frame, url
+from bertlab.app import frame, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
@@ -59,12 +59,6 @@ def _help() -> str:
     purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.shipped())]
     lines = [f"- {name}: {t(id)}" for name, id in purposes if id in message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])
-
-
-def draw_link_button() -> None:
-    """Draw the button that copies the address of the page."""
-    with st.sidebar:
-        components.draw_link_button()
 
 
 def _find_error(name: str) -> BertlabError | None:

@@ -37,5 +37,5 @@ sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 with frame.show_errors():
     page.run()
-sidebar.draw_link_button()
+components.draw_link_button()
 url.write_address(is_last=True)

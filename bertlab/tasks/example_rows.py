@@ -38,7 +38,7 @@ def generate_rows(
 
     >>> from bertlab.config.tasks import TASKS
     >>> generate_rows(TASKS["sst2"], ("negative", "positive"), count=1)
-    [{'sentence': 'The acting is clumsy and loud, but the script is sharp and very funny.', 'label': 'positive'}]
+    [{'sentence': 'The ending is full of warmth.', 'label': 'positive', 'idx': '0'}]
     """
     task_type = TASK_TYPES[spec.kind].name
     templates = read_data("example_rows", language).get(task_type)
