@@ -46,6 +46,7 @@ class EvaluateConfig(TaskFlags):
         "predictions": ("predictions", "no_answer", "threshold"),
         "machine": ("device", "threads"),
     }
+    """Headings in `--help`, each with the fields listed below it."""
 
     what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
     """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for

@@ -60,6 +60,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
         "repetition": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
     }
+    """Headings in `--help`, each with the fields listed below it."""
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """The task. Classification of one text: sst2, cola, nsmc. Classification of two texts: mnli, qqp, qnli, mrpc, rte,

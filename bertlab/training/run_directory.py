@@ -36,6 +36,7 @@ class RunConfig:
         "machine": ("precision", "device", "threads", "accumulate", "save_minutes"),
         "card": ("attribution", "note"),
     }
+    """Headings in `--help`, each with the fields listed below it."""
 
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run directory."""

@@ -16,10 +16,11 @@ from bertlab.training.paper.benchmarks import OURS, read_cells, select_metrics
 
 @dataclass(frozen=True)
 class OwnResult:
-    """The result of one of our checkpoints on a task."""
+    """Our result on a task: that of one checkpoint or, in a reproduced table, the mean over its seeds."""
 
     system: str
-    """What was evaluated: the name of the checkpoint or run."""
+    """What was evaluated: the name of the checkpoint or run; for a reproduced table, its directory and the checkpoint
+    that was fine-tuned."""
     task: str
     """The task, a name of `config.tasks.TASKS`."""
     values: dict[str, float]

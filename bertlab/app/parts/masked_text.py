@@ -87,11 +87,12 @@ def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -
 
 
 def describe_original(word: str, original: Original | None) -> str:
-    """Say how probable the word was that a mask replaced: its probability, rank and -ln p.
+    """Describe how probable the model finds the word behind a mask: its probability, rank and -ln p.
 
     Args:
         word: the word.
-        original: `MaskFill.original`; None if the word is more than one token, so it has no probability.
+        original: `MaskFill.original`; None if the word is not a single token of the vocabulary, so it has no
+            probability.
     """
     if original is None:
         return t("fill-mask-word-not-one-token", word=word)

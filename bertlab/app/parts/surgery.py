@@ -125,7 +125,7 @@ def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
 
 
 def draw_change_buttons(line: str, config: ModelConfig) -> None:
-    """Draw a button that removes each change, a button that undoes the last change, and one that removes all."""
+    """Draw one button per change that removes it, and two more: undo the last change, and remove all."""
     parsed = parse_changes(line, config)
     heads = range(config.num_heads)
     layers_off = [layer for layer in range(config.num_layers) if all((layer, head) in parsed.heads for head in heads)]
@@ -222,6 +222,7 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
     data = {
         "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts,
         "roles": roles_LN, "colours": GRID_COLOURS,
+        # the last line that the grid sent, so that it can tell whether these data are older than its own state
         "received": st.session_state.get("heads.received"),
         "off": [f"{layer}.{head}" for layer, head in sorted(parse_changes(line, config).heads)],
     }  # fmt: skip
@@ -249,7 +250,7 @@ def prediction_html(change: PredictionChange, names: dict[str, str]) -> str:
 
     Args:
         change: the result of `Session.intervene`.
-        names: names of outcomes whose label is not shown, such as "IsNext".
+        names: names to show instead of labels such as "IsNext" or "" (no answer), by label.
     """
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
     old_name, new_name = (escape_html(names.get(outcome.label, outcome.label)) for outcome in (old, new))

@@ -13,7 +13,9 @@ DEFAULTS = {"before": "strongest", "after": "squad"}  # the same model before an
 
 
 def choose_checkpoint(place, label: str, key: str) -> sessions.Checkpoint:
-    """Let the user choose one of the two checkpoints. This page does not use the checkpoint of the sidebar.
+    """Let the user choose one of the two checkpoints to compare.
+
+    The comparison of two texts uses the checkpoint of the sidebar instead.
 
     Args:
         place: the column of the field.

@@ -27,7 +27,10 @@ with st.container(key="proposals"), frame.show_errors():
     else:
         filled = masked.predict(checkpoint, top_k, second or None)
         bars = {"zoom": fields.zoom_switch(st)}
-        words = [*masked.originals, *[""] * len(filled.result)]  # a [MASK] of the second sentence was typed
+        words = [
+            *masked.originals,
+            *[""] * len(filled.result),
+        ]  # a [MASK] in the second sentence is always typed, so it replaced no word
         cells = st.columns(min(len(filled.result), 2))
         for number, (fill, word) in enumerate(zip(filled.result, words, strict=False)):
             title = t("fill-mask-masked-word", word=word) if word else t("fill-mask-mask-number", number=number + 1)

@@ -15,7 +15,7 @@ MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
 
 
 def show_search(checkpoint: sessions.Checkpoint, text: str) -> None:
-    """Draw the search for the tokens of every word."""
+    """Draw the search for the tokens of the first `MAX_WORDS` words."""
     search = calls.call_session(checkpoint, "search_tokens", text)
     shown = search.result[:MAX_WORDS]
     if len(shown) < len(search.result):
@@ -43,7 +43,7 @@ def show_comparison(checkpoint: sessions.Checkpoint, text: str) -> None:
     if not others:
         frame.note(t("checkpoint-none-installed"))
         return
-    # a vocabulary of another language shows most
+    # vocabularies of other languages come first, because they differ most
     foreign = {
         name
         for code in languages()

@@ -40,6 +40,7 @@ class PretrainConfig(RunConfig):
         "machine": (*RunConfig.SECTIONS["machine"], "loader_workers"),
         "card": RunConfig.SECTIONS["card"],
     }  # fmt: skip
+    """Headings in `--help`, each with the fields listed below it."""
 
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
