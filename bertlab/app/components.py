@@ -95,7 +95,8 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 
     Args:
         data: the contents of the grid, with the keys that `static/heads.js` reads.
-        on_change: called after a click with the new line of changes, as in `bertlab.explore.intervention_syntax`.
+        on_change: called after a click with all changes as one line, in the syntax of
+            `bertlab.explore.intervention_syntax`.
     """
 
     def report_changes() -> None:

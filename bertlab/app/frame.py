@@ -75,7 +75,7 @@ def show_errors() -> Iterator[None]:
 
 
 def _log_unexpected(error: BaseException) -> BertlabError:
-    """Write an unexpected exception to the error log, and return the error to show."""
+    """Write an unexpected exception, unless memory ran out, to the error log, and return the error to show."""
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = log_unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")

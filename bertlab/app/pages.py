@@ -29,7 +29,8 @@ class Page:
     script: Path
     """The Streamlit script that draws it."""
     uses_checkpoint: bool = True
-    """Whether it uses the checkpoint of the sidebar. Other pages have their own choice of checkpoints or runs."""
+    """Whether it uses the checkpoint of the sidebar. Other pages need none, or have fields for
+    checkpoints or runs."""
 
 
 PAGES: dict[str, Page] = {}

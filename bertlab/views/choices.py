@@ -1,4 +1,7 @@
-"""Figures of a multiple-choice prediction: the probability of each choice, and where its score comes from."""
+"""Figures of a multiple-choice prediction: the probability of each choice, and where its score comes from.
+
+Shape legend: C choices, H hidden.
+"""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -43,7 +46,9 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
 def choice_products(
     scores: ChoiceScores, first: int = 0, second: int = 1, *, limit: int = MAX_DIMENSIONS, lang: str = DEFAULT
 ) -> go.Figure:
-    """The difference between two choices in each product of W and the pooled [CLS] vector, largest differences first.
+    """The difference between the scores of two choices, dimension by dimension, largest first.
+
+    In each dimension, the weight W of the output layer is multiplied by the pooled [CLS] vector of the choice.
 
     A blue bar points up and favours the first choice; an orange bar points down and favours the second. All bars,
     including the grey one for the remaining dimensions, add up to the difference between the two scores.

@@ -1,4 +1,4 @@
-"""The speed of this machine, and measured training steps. Only one measurement runs at a time."""
+"""The speed of this machine, and measured training steps. Only one measurement of training steps runs at a time."""
 
 import threading
 import time

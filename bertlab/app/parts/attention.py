@@ -1,4 +1,4 @@
-"""Components of the Attention page: the opening, the sentence below a figure, the steps of a layer, the rollout."""
+"""Components of the Attention page: the selection it opens with, the sentence below a figure, layer steps, rollout."""
 
 import streamlit as st
 
@@ -25,18 +25,18 @@ def open_with_telling_head(checkpoint: sessions.Checkpoint, texts: tuple[str, st
 
 
 def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) -> None:
-    """Show the largest attention weight that the heads view shows, as a sentence.
+    """Show the largest weight among the chosen heads and visible tokens of the attention canvas, as a sentence.
 
     Args:
         attention: the attention of every head.
         state: the state of the canvas; invalid values are replaced as the canvas does.
-        opens_as_grid: whether the view "auto" shows all heads, as it does for a long input.
+        opens_as_grid: whether the view "auto" is the grid, as it is for a long input.
     """
     layers, heads = attention.probs_LNTT.shape[:2]
     layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
-    is_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
+    only_selected_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
     chosen = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
-    shown = [head] if is_one_head else chosen
+    shown = [head] if only_selected_head else chosen
     first, second = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
     rows, cols = (_visible(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second))
     pinned = [token for token in _as_list(state["tokens"]) if token in range(len(attention.tokens))]
@@ -63,7 +63,7 @@ def choose_position(tokens: tuple[TokenRow, ...]) -> int:
 def draw_block(
     checkpoint: sessions.Checkpoint, texts: tuple[str, str | None], layer: int, head: int, position: int
 ) -> None:
-    """Draw the steps of a layer after the softmax, and what every layer adds up to the prediction."""
+    """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token."""
     block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
     token = escape_html(token_labels(block_map.result.tokens)[position])
     st.subheader(t("attention-block", layer=layer), anchor=False)
@@ -119,7 +119,7 @@ def _visible(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list
 
 
 def _as_list(value) -> list:
-    """Return a list of a link, or [] for anything else."""
+    """Return a value that was read from a link if it is a list, otherwise []."""
     return value if isinstance(value, list) else []
 
 

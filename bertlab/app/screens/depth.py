@@ -1,4 +1,4 @@
-"""Logit lens: predictions of every layer at every position, the final prediction by layer, and joint mask filling."""
+"""Logit lens: the prediction of every layer at every position, its rank of the final one, joint mask filling."""
 
 import streamlit as st
 
