@@ -114,6 +114,6 @@ number-sinusoid-explanation = The original Transformer does not learn its positi
 number-head_output = output of a head
 number-head_output-explanation = The output of a head is the sum of the value vectors of all tokens, each multiplied by its attention weight. The outputs of all heads are joined, and a matrix turns them into the attention output.
 number-residual = residual stream and norm
-number-residual-explanation = A layer does not replace a hidden state: it adds the attention output and then the feed-forward output, and LayerNorm scales each sum. The norm is the length of a vector, √(Σ xᵢ²). A long addition changes a state more than a short one, unless the two nearly cancel.
+number-residual-explanation = A layer does not replace a hidden state: it adds the attention output and then the feed-forward output, and LayerNorm scales each sum. The norm is the length of a vector, √(Σ xᵢ²). A long addition changes a state more than a short one, unless the addition and the state nearly cancel.
 number-feed_forward = feed-forward network
 number-feed_forward-explanation = Each token passes alone through a wide layer of neurons and back. The figure shows the neurons with the largest activations, after the GELU. GELU lets positive values pass almost unchanged and makes negative ones nearly 0.

@@ -1,4 +1,4 @@
-cost-batch-invalid = 배치에는 토큰 1개에서 { FORMAT($tokens, spec: ",") }개까지의 시퀀스가 1개에서 { FORMAT($rows, spec: ",") }개까지 있어야 해요.
+cost-batch-invalid = 배치의 시퀀스는 1~{ FORMAT($rows, spec: ",") }개, 시퀀스 하나의 길이는 1~{ FORMAT($tokens, spec: ",") }토큰이어야 해요.
 cost-model-invalid = 레이어, 피드포워드 유닛, 어휘 집합의 토큰이 하나 이상 있어야 해요.
 cost-model-too-large = 이 모델은 파라미터가 { $limit }개를 넘어요. 크기를 줄이세요.
 cost-gpu-unknown = 표에 { $name } GPU가 없어요. { $names } 중에서 고르세요.
