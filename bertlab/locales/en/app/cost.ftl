@@ -51,7 +51,7 @@ cost-price = US dollars per hour
 cost-price-help = The prices at first are rough assumptions, not offers. Enter your own.
 cost-column-device = device
 cost-column-peak = peak
-cost-column-memory = memory, fits
+cost-column-memory = memory (does it fit?)
 cost-column-step = time of a step
 cost-column-run = whole run
 cost-column-money = price
@@ -67,7 +67,7 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = our memory for that batch
 cost-column-float32 = our largest batch, float32
 cost-column-bfloat16 = our largest batch, bfloat16
-cost-assumptions = The first row uses the measured peak of this machine and { $own } of it, a share fitted to our own measurements; the GPUs use their published dense peak and { $share } of it. Prices are assumptions. * multiplies float16 but not bfloat16 quickly, so bertlab trains there in float32.
+cost-assumptions = The first row uses the measured peak of this machine and { $own } of it, a share fitted to our own measurements; the GPUs use their published dense peak and { $share } of it. Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so on them bertlab trains in float32.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step

@@ -39,7 +39,7 @@ no-usable-row = { $count ->
        *[other] none of the { $count } rows of { $name } can be used
     }
 no-usable-row-because = { $error }; the first error: { $first }
-task-without-test-split = { $task } has no test split without labels to make predictions for: evaluate on its validation split
+task-without-test-split = { $task } has no unlabelled test split, so there is nothing to predict: evaluate on its validation split
 rows-without-labels = { $name } has no labels, so it cannot be used for evaluation
 held-out-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: pass labelled rows with --validation
 checkpoint-lacks-labels = the checkpoint was fine-tuned on another task: it predicts { $labels }, but this task also has { $missing }

@@ -8,4 +8,4 @@ figure-loss-total = 합
 figure-running-mean = { $loss }, 누적 평균
 figure-sentence-a = 문장 A
 figure-sentence-b = 문장 B
-figure-true-token = 정답: 확률 · 순위
+figure-true-token = 정답: 확률, 순위
