@@ -272,7 +272,7 @@ def test_truncated_question_is_reported(shipped, count, truncated):
 @pytest.mark.parametrize(("no_answer", "noted"), [(0.9, True), (0.1, False)])
 def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, noted):
     answers = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(sessions, "read_passage", lambda *_, **__: SimpleNamespace(answers=answers))
+    monkeypatch.setattr(sessions, "compute_xray", lambda *_, **__: SimpleNamespace(answers=answers))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
     assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == noted

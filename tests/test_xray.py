@@ -248,11 +248,11 @@ def test_a_long_passage_is_read_in_batches_with_progress_and_only_once(shipped):
             batches.append(row)
             yield row
 
-    seen = sessions.read_passage(chosen, "What fell?", LONG, progress)
+    seen = sessions.compute_xray(chosen, "What fell?", LONG, progress)
     assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
     alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert sessions.read_passage(chosen, "What fell?", LONG, progress) is seen
+    assert sessions.compute_xray(chosen, "What fell?", LONG, progress) is seen
     assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
 
 

@@ -26,7 +26,7 @@ class Expression:
     """The Python expression, such as "result" or "result[0]"."""
     steps: tuple[str, ...] = ()
     """The imports and assignments that the expression needs."""
-    checkpoint: sessions.Checkpoint | None = None
+    checkpoint: sessions.CheckpointKey | None = None
     """The checkpoint that the code opens as `session`; None if the code needs none."""
 
     def __getitem__(self, key: object) -> "Expression":
@@ -38,12 +38,12 @@ class Expression:
 
     def script(self, *further_steps: str) -> str:
         """Write a Python script with the steps of this expression, followed by `further_steps`."""
-        source = sessions.short_name(self.checkpoint) if self.checkpoint else ""
+        source = sessions.loadable_name(self.checkpoint) if self.checkpoint else ""
         return export.python_lines(source, dict.fromkeys((*self.steps, *further_steps)))
 
 
 def call_session(
-    checkpoint: sessions.Checkpoint, method: str, /, *arguments, progress: Callable | None = None, **options
+    checkpoint: sessions.CheckpointKey, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
     """Call a method of `Session`. The generated code assigns its result to the variable `result`.
 
@@ -156,7 +156,7 @@ def _collect_steps(value: object) -> list[str]:
     return [step for expression in _collect_expressions(value) for step in expression.steps]
 
 
-def _find_checkpoint(value: object) -> sessions.Checkpoint | None:
+def _find_checkpoint(value: object) -> sessions.CheckpointKey | None:
     """Find the checkpoint of the first expression in a value that has one."""
     checkpoints = (expression.checkpoint for expression in _collect_expressions(value))
     return next(filter(None, checkpoints), None)

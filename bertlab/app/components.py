@@ -121,7 +121,7 @@ def save_menu(
             checkpoint and the texts of the latest request if there is `code`, otherwise no extra columns.
     """
     if extra_columns is None:
-        extra_columns = sessions.latest_query() if code else {}
+        extra_columns = sessions.latest_request() if code else {}
     with st.container(key=f"figure-{key}", gap="xsmall"):
         yield
         page = st.session_state["url.page"] or "start"

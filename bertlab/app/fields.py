@@ -141,7 +141,7 @@ def forget_layer_and_head() -> None:
         st.session_state.pop(f"neuron.{part}", None)
 
 
-def threshold(place, checkpoint: sessions.Checkpoint) -> float:
+def threshold(place, checkpoint: sessions.CheckpointKey) -> float:
     """Draw the slider of the threshold τ. Its default is the threshold of the checkpoint, or 0 if there is none."""
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)

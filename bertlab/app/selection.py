@@ -22,21 +22,21 @@ from bertlab.text.word_spans import MASK
 from bertlab.views.passage import escape_html
 
 
-def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
+def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     """Open the checkpoint of this page, and show its name and size in the sidebar.
 
     The page shows a note in two cases: if the checkpoint chosen in the sidebar cannot make this prediction and another
     one replaces it, and if the texts are in another language than the checkpoint was trained on.
 
     Args:
-        prediction: the prediction that the page shows, as in `bertlab.default_checkpoint`.
+        command: the prediction that the page shows, as in `bertlab.default_checkpoint`.
         texts: the texts that the user typed. With the choice "auto", their script decides which checkpoint is opened,
             or the language of the interface if they contain no letters.
 
     Raises:
         CheckpointError: the checkpoint cannot be opened, or no checkpoint can make this prediction.
     """
-    checkpoint = _select(prediction, texts)
+    checkpoint = _select(command, texts)
     session = sessions.open_session(checkpoint)
     name = os.path.basename(session.name)
     st.sidebar.html(f'<p class="small"><b>{escape_html(name)}</b><br>{describe_size(session.config)}</p>')
@@ -47,24 +47,24 @@ def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
     return checkpoint
 
 
-def find_session(prediction: str) -> Session | None:
+def find_session(command: str) -> Session | None:
     """Find the session of this page. None if its checkpoint cannot be opened."""
     with suppress(BertlabError):
-        return sessions.open_session(_select(prediction))
+        return sessions.open_session(_select(command))
     return None
 
 
-def examples_for(prediction: str) -> Examples:
+def examples_for(command: str) -> Examples:
     """Read the examples in the language of this page's checkpoint, or the English ones if it cannot be opened."""
-    session = find_session(prediction)
+    session = find_session(command)
     return read_examples(session.language if session else DEFAULT)
 
 
-def needs_pair(checkpoint: sessions.Checkpoint, prediction: str) -> bool:
+def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
     """Whether a prediction needs two texts: always, or because the checkpoint was trained only on text pairs."""
-    if any(task_type.reads_only_pairs for task_type in types_of_command(prediction)):
+    if any(task_type.reads_only_pairs for task_type in types_of_command(command)):
         return True
-    return prediction == "classify" and sessions.open_session(checkpoint).num_texts == 2
+    return command == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
 
 def describe_size(config: ModelConfig) -> str:
@@ -72,7 +72,7 @@ def describe_size(config: ModelConfig) -> str:
     return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
-def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str = "", **settings) -> None:
+def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: str = "", **settings) -> None:
     """Go to the attention page with a checkpoint and texts.
 
     Args:
@@ -81,7 +81,7 @@ def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str
         second: the second text; "" for none.
         settings: settings of the view that differ from `view_state.DEFAULTS`.
     """
-    values = {"a": first, "b": second, "checkpoint": sessions.short_name(checkpoint), "look": "heads"}
+    values = {"a": first, "b": second, "checkpoint": sessions.loadable_name(checkpoint), "look": "heads"}
     for name, value in values.items():
         url.store(name, value)
     view_state.store(view_state.DEFAULTS | settings)
@@ -89,9 +89,9 @@ def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str
     st.switch_page(PAGES["attention"].script)
 
 
-def can_predict(session: Session, prediction: str) -> bool:
+def supports_command(session: Session, command: str) -> bool:
     """Whether a checkpoint has a task head for a prediction."""
-    task_types = types_of_command(prediction)
+    task_types = types_of_command(command)
     return not task_types or any(task_type.head in session.heads for task_type in task_types)
 
 
@@ -101,21 +101,21 @@ def predicts_value(session: Session) -> bool:
     return any(task_type.predicts_value and task_type.head in session.heads for task_type in task_types)
 
 
-def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
+def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
     """Select the checkpoint chosen in the sidebar if it can make the prediction, else the most suitable shipped one."""
     code = _detect_language(texts)
     chosen = st.session_state.get("opened", sessions.AUTO)
     if chosen != sessions.AUTO:
         checkpoint = sessions.find_checkpoint(chosen)
-        if can_predict(sessions.open_session(checkpoint), prediction):
+        if supports_command(sessions.open_session(checkpoint), command):
             return checkpoint
         with suppress(CheckpointError):
-            return sessions.select_checkpoint(prediction, code)
+            return sessions.select_checkpoint(command, code)
         return checkpoint  # its prediction then raises an error that names the missing task head
     try:
-        return sessions.select_checkpoint(prediction, code)
+        return sessions.select_checkpoint(command, code)
     except CheckpointError as error:
-        tasks = (example_task(task_type.name, code) for task_type in types_of_command(prediction))
+        tasks = (example_task(task_type.name, code) for task_type in types_of_command(command))
         task = next(filter(None, tasks), None)
         if task is None:
             raise

@@ -58,7 +58,7 @@ def enter_page(page: str) -> None:
     state["url.page"], state["url.address"] = page, {}
     state["url.fresh"] = page_changed or went_back or after_undo
     state["url.went_back"], state["url.page_values"] = went_back, set()
-    state.pop("figures.query", None)  # of the previous run
+    state.pop("figures.request", None)  # of the previous run
     state["url.skip_undo"] = page_changed or went_back  # such changes were not made on this page, so not undone on it
 
 

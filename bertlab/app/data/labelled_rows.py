@@ -57,7 +57,7 @@ def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
     with _report_unreadable(name):
         path = Path(name).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
-        return tuple(sorted((str(file), sessions.modification_time(file)) for file in files))
+        return tuple(sorted((str(file), sessions.read_modification_time(file)) for file in files))
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def _remove_prefix(value, prefix: str):
 
 
 def analyse(
-    checkpoint: sessions.Checkpoint,
+    checkpoint: sessions.CheckpointKey,
     source: tuple,
     rows: AnalysisRows,
     spec: TaskSpec,
@@ -152,7 +152,7 @@ def analyse(
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _cached_analysis(
-    checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
+    checkpoint: sessions.CheckpointKey, source: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
 ) -> list:
     """Return the list that `analyse` stores its result in. A cached function could not report progress."""
     return []

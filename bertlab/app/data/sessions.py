@@ -35,16 +35,16 @@ WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larg
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointKey:
     """The identity of a checkpoint, which is the key of caches."""
 
     source: str
     """Its directory or hub id."""
-    changed: float
+    modified_at: float
     """The time of the last change of its files, in seconds since 1970."""
 
 
-def find_checkpoint(name: str) -> Checkpoint:
+def find_checkpoint(name: str) -> CheckpointKey:
     """Find a checkpoint without opening it.
 
     Args:
@@ -58,28 +58,30 @@ def find_checkpoint(name: str) -> Checkpoint:
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
     ]
-    return Checkpoint(str(path) if os.path.isdir(path) else name, max(modification_time(file) for file in files))
+    return CheckpointKey(
+        str(path) if os.path.isdir(path) else name, max(read_modification_time(file) for file in files)
+    )
 
 
-def short_name(checkpoint: Checkpoint) -> str:
+def loadable_name(checkpoint: CheckpointKey) -> str:
     """Return the name of a shipped checkpoint, or the directory or hub id of another one, for `bertlab.load`."""
     return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
 
 
-def select_checkpoint(prediction: str, language: str = DEFAULT) -> Checkpoint:
+def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
     """Select the shipped checkpoint that suits a prediction.
 
     Args:
-        prediction: the prediction, as in `bertlab.default_checkpoint`.
+        command: the prediction, as in `bertlab.default_checkpoint`.
         language: the preferred language. If no suitable checkpoint has it, another language is selected.
 
     Raises:
         CheckpointError: no shipped checkpoint is suitable.
     """
-    return find_checkpoint(str(bertlab.default_checkpoint(prediction, language)))
+    return find_checkpoint(str(bertlab.default_checkpoint(command, language)))
 
 
-def modification_time(file: Path) -> float:
+def read_modification_time(file: Path) -> float:
     """Return the time of the last change of a file in seconds since 1970, or 0 if the file cannot be read."""
     try:
         return file.stat().st_mtime
@@ -88,7 +90,7 @@ def modification_time(file: Path) -> float:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def open_session(checkpoint: Checkpoint) -> Session:
+def open_session(checkpoint: CheckpointKey) -> Session:
     """Open a checkpoint. All users share the session.
 
     Raises:
@@ -113,12 +115,14 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
     return read_config(path), record
 
 
-def _record_query(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> None:
+def _record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
     """Record the checkpoints and texts of a query for the files of the figures that are drawn next."""
-    st.session_state["figures.query"] = describe_query(checkpoint, *texts, other=other)
+    st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 
-def describe_query(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
+def describe_request(
+    checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None
+) -> dict[str, str]:
     """Describe a query by its checkpoints and texts.
 
     Args:
@@ -129,18 +133,18 @@ def describe_query(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint
     Returns:
         {name of a column: its value} for the saved files of a figure.
     """
-    names = {"checkpoint": short_name(checkpoint)}
+    names = {"checkpoint": loadable_name(checkpoint)}
     if other is not None and other != checkpoint:
-        names["second_checkpoint"] = short_name(other)
+        names["second_checkpoint"] = loadable_name(other)
     return names | {f"text_{number}" if number > 1 else "text": text for number, text in enumerate(texts, 1) if text}
 
 
-def latest_query() -> dict[str, str]:
+def latest_request() -> dict[str, str]:
     """Return the description of the latest query in this run of the page; empty before the first query."""
-    return st.session_state.get("figures.query", {})
+    return st.session_state.get("figures.request", {})
 
 
-def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | None = None, **options):
+def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable | None = None, **options):
     """Return the cached result of `Session.METHOD(*values, **options)`. `calls.call_session` adds its Python code.
 
     Args:
@@ -156,15 +160,15 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
     """
     # the first argument of these two methods is the task type
     texts = values[1:] if method in ("intervene", "head_effects") else values
-    _record_query(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    _record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
     if method == "attention":
         return compute_attention(checkpoint, *values, **options)
     if method == "neuron":  # not cached, since it takes several MB but only milliseconds
         return open_session(checkpoint).neuron(*values, **options)
     if method == "xray":
-        return read_passage(checkpoint, *values, progress=progress, **options)
+        return compute_xray(checkpoint, *values, progress=progress, **options)
     if method == "head_effects":
-        return compute_head_effects(checkpoint, values, progress=progress, **options)
+        return compute_head_effects(checkpoint, values, on_progress=progress, **options)
     if method == "pretraining_example":
         example = _compute_cached(checkpoint, method, *values, **options)
         _cached_draw_losses(checkpoint, values[0], tuple(sorted(options.items())))[example.draw] = example.losses
@@ -175,7 +179,7 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _compute_cached(checkpoint: Checkpoint, method: str, *values, **options):
+def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
     return getattr(open_session(checkpoint), method)(*values, **options)
 
 
@@ -183,21 +187,21 @@ def _compute_cached(checkpoint: Checkpoint, method: str, *values, **options):
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def compute_attention(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionMap:
+def compute_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionMap:
     """Compute the attention of every head over one input."""
     # a result takes up to 150 MB for 512 tokens, so only two of them are cached, and they are not copied
     return open_session(checkpoint).attention(first, second or None)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def find_telling_attention(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionSummary:
+def find_telling_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
     """Find the attention weight that says most about a text."""
     return attention_summary.find_telling_attention(compute_attention(checkpoint, first, second))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def pack_attention(
-    checkpoint: Checkpoint, first: str, second: str | None, _attention: AttentionMap
+    checkpoint: CheckpointKey, first: str, second: str | None, _attention: AttentionMap
 ) -> payload.AttentionPack:
     """Pack the attention of every head for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
     return payload.AttentionPack(_attention)
@@ -205,7 +209,7 @@ def pack_attention(
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def render_bertviz(
-    checkpoint: Checkpoint, first: str, second: str | None, view: str, layer: int, head: int, lang: str
+    checkpoint: CheckpointKey, first: str, second: str | None, view: str, layer: int, head: int, lang: str
 ) -> str:
     """Render the HTML page of one of bertviz's views for one input.
 
@@ -230,21 +234,21 @@ def render_bertviz(
     return bertviz_view.head_view_html(attention, layer=layer, lang=lang)
 
 
-def render_attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:
+def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | None, options: dict) -> str:
     """Render the attention view as one offline HTML file. Its title contains the checkpoint and the texts."""
     title = _title(checkpoint, first, second)
     return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
 
 
 def render_neuron_page(
-    checkpoint: Checkpoint, first: str, second: str | None, layer: int, head: int, options: dict
+    checkpoint: CheckpointKey, first: str, second: str | None, layer: int, head: int, options: dict
 ) -> str:
     """Render the view inside one head as one offline HTML file. Its title contains the checkpoint and the texts."""
     neuron_map = open_session(checkpoint).neuron(first, second, layer=layer, head=head)
     return html.neuron_html(neuron_map, title=_title(checkpoint, first, second), options=options)
 
 
-def _title(checkpoint: Checkpoint, first: str, second: str | None) -> str:
+def _title(checkpoint: CheckpointKey, first: str, second: str | None) -> str:
     """Return the title of an HTML file: the checkpoint and the texts, in at most 160 characters."""
     name = os.path.basename(open_session(checkpoint).name)
     title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
@@ -256,7 +260,7 @@ def _title(checkpoint: Checkpoint, first: str, second: str | None) -> str:
 
 
 def compute_head_effects(
-    checkpoint: Checkpoint, values: tuple, mask: int = 0, progress: Callable[[float], None] | None = None
+    checkpoint: CheckpointKey, values: tuple, mask: int = 0, on_progress: Callable[[float], None] | None = None
 ) -> HeadEffects:
     """Compute the effect of every head on one prediction, layer by layer.
 
@@ -266,31 +270,31 @@ def compute_head_effects(
         checkpoint: the checkpoint.
         values: the positional arguments of `Session.head_effects`.
         mask: which [MASK] of the text is predicted, counted from 0.
-        progress: called with the share of the layers that are finished.
+        on_progress: called after each layer with the share of the layers that are finished, from 0 to 1.
 
     Raises:
         BertlabError: the session raises it.
     """
-    _record_query(checkpoint, *values[1:])
+    _record_request(checkpoint, *values[1:])
     by_layer = _cached_effects_by_layer(checkpoint, values, mask)
     layers = open_session(checkpoint).config.num_layers
     missing = [layer for layer in range(layers) if layer not in by_layer]
     if missing:
         for part in open_session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
             by_layer[part.layers[0]] = part
-            if progress:
-                progress(len(by_layer) / layers)
+            if on_progress:
+                on_progress(len(by_layer) / layers)
     return interventions.join_effects([by_layer[layer] for layer in range(layers)])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _cached_effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
+def _cached_effects_by_layer(checkpoint: CheckpointKey, values: tuple, mask: int) -> dict:
     """Return the dictionary in which `compute_head_effects` stores the effects of each layer."""
     return {}
 
 
 def compute_pretraining_losses(
-    checkpoint: Checkpoint, text: str, draws: int, progress: Callable | None = None, **settings
+    checkpoint: CheckpointKey, text: str, draws: int, progress: Callable | None = None, **settings
 ) -> tuple[DrawLosses, ...]:
     """Compute the losses of the first draws of pre-training by hand.
 
@@ -306,7 +310,7 @@ def compute_pretraining_losses(
     Raises:
         BertlabError: the session raises it.
     """
-    _record_query(checkpoint, text)
+    _record_request(checkpoint, text)
     cached = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
     missing = [number for number in range(1, draws + 1) if number not in cached]
     groups = [missing[first : first + DRAWS_PER_GROUP] for first in range(0, len(missing), DRAWS_PER_GROUP)]
@@ -317,13 +321,13 @@ def compute_pretraining_losses(
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _cached_draw_losses(checkpoint: Checkpoint, text: str, settings: tuple) -> dict[int, DrawLosses]:
+def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -> dict[int, DrawLosses]:
     """Return the dictionary in which `compute_pretraining_losses` stores the losses of each draw."""
     return {}
 
 
-def read_passage(
-    checkpoint: Checkpoint, question: str, text: str, progress: Callable | None = None, n_best: int = MAX_ANSWERS
+def compute_xray(
+    checkpoint: CheckpointKey, question: str, text: str, progress: Callable | None = None, n_best: int = MAX_ANSWERS
 ) -> SpanXray:
     """Find the answers to a question in a passage. Two pages share the cached result.
 
@@ -340,7 +344,7 @@ def read_passage(
     Raises:
         BertlabError: the session raises it.
     """
-    _record_query(checkpoint, question, text)
+    _record_request(checkpoint, question, text)
     cached = _cached_answers(checkpoint, question, text, n_best)
     if not cached:
         options = {"batch_size": WINDOWS_PER_BATCH, "progress": progress or iter}
@@ -349,19 +353,19 @@ def read_passage(
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _cached_answers(checkpoint: Checkpoint, question: str, text: str, n_best: int) -> list:
-    """Return the list that `read_passage` stores its result in. A cached function could not report progress."""
+def _cached_answers(checkpoint: CheckpointKey, question: str, text: str, n_best: int) -> list:
+    """Return the list that `compute_xray` stores its result in. A cached function could not report progress."""
     return []
 
 
-def count_tokens(checkpoint: Checkpoint, text: str) -> int:
+def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
     """Count the tokens of a text of any length."""
     return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
 def compare_checkpoints(
-    first: Checkpoint,
-    second: Checkpoint,
+    first: CheckpointKey,
+    second: CheckpointKey,
     text: str,
     pair: str | None = None,
     other: str | None = None,
@@ -380,10 +384,10 @@ def compare_checkpoints(
     Raises:
         BertlabError: `explore.compare.compare` raises it.
     """
-    _record_query(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
+    _record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
     return _compare_cached(first, second, text, pair, other, other_pair)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _compare_cached(first: Checkpoint, second: Checkpoint, *texts: str | None) -> Comparison:
+def _compare_cached(first: CheckpointKey, second: CheckpointKey, *texts: str | None) -> Comparison:
     return compare(open_session(first), open_session(second), *texts)

@@ -9,7 +9,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.app import access
-from bertlab.app.data.sessions import Checkpoint, find_checkpoint
+from bertlab.app.data.sessions import CheckpointKey, find_checkpoint
 from bertlab.checkpoints import history
 from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.errors import BertlabError, DataError
@@ -85,7 +85,7 @@ def read_language(run: Path) -> str:
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _read_vocabulary_language(checkpoint: Checkpoint) -> str:
+def _read_vocabulary_language(checkpoint: CheckpointKey) -> str:
     return Tokenizer.load(resolve_run(Path(checkpoint.source))).language
 
 
@@ -158,7 +158,7 @@ def _language_or_none(run: Path) -> str | None:
 
 
 def compute_timeline(
-    run: Path, first: str, second: str | None, *, progress: Callable[[int, int], None]
+    run: Path, first: str, second: str | None, *, on_progress: Callable[[int, int], None]
 ) -> timeline.Timeline:
     """Compute the predictions of every snapshot of a run for one input. Each snapshot is cached.
 
@@ -166,7 +166,7 @@ def compute_timeline(
         run: the run directory.
         first: the text.
         second: the second text; None for none.
-        progress: called with the number of finished snapshots and the number of all snapshots.
+        on_progress: called with the number of finished snapshots and the number of all snapshots.
 
     Raises:
         BertlabError: `explore.timeline` raises it.
@@ -175,7 +175,7 @@ def compute_timeline(
     def read_snapshot(snapshot, count, text, pair):
         return _read_snapshot(find_checkpoint(str(snapshot.path)), count, text, pair, snapshot)
 
-    return timeline.timeline(run, first, second, read=read_snapshot, on_progress=progress)
+    return timeline.timeline(run, first, second, read=read_snapshot, on_progress=on_progress)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
@@ -188,7 +188,7 @@ def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _pack_timeline(
-    run: Path, checkpoints: tuple[Checkpoint, ...], first: str, second: str | None, _timeline: timeline.Timeline
+    run: Path, checkpoints: tuple[CheckpointKey, ...], first: str, second: str | None, _timeline: timeline.Timeline
 ) -> bytes:
     # the curve ends at the last snapshot; otherwise a run in progress would change the view at every step
     rows = [row for row in history.read_log(run) if row["step"] <= _timeline.snapshots[-1].step]
@@ -197,12 +197,12 @@ def _pack_timeline(
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _read_snapshot(
-    checkpoint: Checkpoint, count: int, text: str, pair: str | None, _snapshot
+    checkpoint: CheckpointKey, count: int, text: str, pair: str | None, _snapshot
 ) -> timeline.SnapshotReading:
     return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, count, text, pair)
 
 
-def _open_snapshot(checkpoint: Checkpoint) -> Session:
+def _open_snapshot(checkpoint: CheckpointKey) -> Session:
     """Open a snapshot. Small snapshots stay open, so that the predictions for a new text appear at once."""
     weights = Path(checkpoint.source) / "model.safetensors"
     is_small = weights.is_file() and weights.stat().st_size <= MAX_OPEN_BYTES
@@ -210,5 +210,5 @@ def _open_snapshot(checkpoint: Checkpoint) -> Session:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _open_cached_snapshot(checkpoint: Checkpoint) -> Session:
+def _open_cached_snapshot(checkpoint: CheckpointKey) -> Session:
     return bertlab.load(checkpoint.source)

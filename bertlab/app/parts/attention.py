@@ -15,7 +15,7 @@ from bertlab.views.token_labels import token_labels
 SENTENCES = {"a": 0, "b": 1}  # the letters of the filter of the canvas -> segments
 
 
-def open_with_telling_head(checkpoint: sessions.Checkpoint, texts: tuple[str, str | None]) -> None:
+def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
     """Open the page at the head and token that say most about the text, unless the link or the user chose others."""
     found = sessions.find_telling_attention(checkpoint, *texts)
     heads = [found.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
@@ -61,7 +61,7 @@ def choose_position(tokens: tuple[TokenRow, ...]) -> int:
 
 
 def draw_block(
-    checkpoint: sessions.Checkpoint, texts: tuple[str, str | None], layer: int, head: int, position: int
+    checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None], layer: int, head: int, position: int
 ) -> None:
     """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token."""
     block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
@@ -77,7 +77,7 @@ def draw_block(
     display.explain(*(["residual", "layer_probability"] if has_predictions else ["residual"]))
 
 
-def draw_rollout(checkpoint: sessions.Checkpoint, texts: tuple[str, str | None]) -> None:
+def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
     """Draw where the state of one token comes from by attention rollout, with a sentence about it."""
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)

@@ -31,7 +31,7 @@ PREDICTION_COLUMNS = {
 TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
 
 
-def draw_panel(checkpoint: sessions.Checkpoint, command: str, *, is_open: bool = False) -> None:
+def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: bool = False) -> None:
     """Draw the panel, which stands at the bottom of a page.
 
     Args:
@@ -98,7 +98,7 @@ def _read_upload(upload) -> Rows:
         return read_file(path, UPLOAD_LIMITS)
 
 
-def _select_texts(table: Rows, command: str, checkpoint: sessions.Checkpoint) -> Texts:
+def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
     """Let the user choose the text columns of a table, and return their texts."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]

@@ -17,8 +17,8 @@ MAX_SAVED_TOKENS = 100  # for longer texts, the page does not hold the data of t
 
 
 def compare_inputs(
-    first: sessions.Checkpoint,
-    second: sessions.Checkpoint,
+    first: sessions.CheckpointKey,
+    second: sessions.CheckpointKey,
     texts: tuple[str, str],
     second_texts: tuple[str, str] | None,
 ) -> calls.Expression:
@@ -35,7 +35,7 @@ def compare_inputs(
     """
     # `sessions.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
-    other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.short_name(second)!r})",))
+    other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((second_texts[0], second_texts[1] or None) if second_texts else ())]
     call = calls.call_function(compare, session, other, *arguments, implementation=sessions.compare_checkpoints)
     return calls.assign("comparison", call)

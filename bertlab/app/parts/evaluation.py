@@ -21,7 +21,7 @@ from bertlab.training import error_analysis
 
 
 def draw_start_button(
-    checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, max_rows: int, total: int
+    checkpoint: sessions.CheckpointKey, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
     """Draw the button that starts the evaluation. Example rows are evaluated at once, so they have no button.
 
@@ -30,7 +30,7 @@ def draw_start_button(
     """
     if source.is_example:
         return True
-    name = sessions.short_name(checkpoint)
+    name = sessions.loadable_name(checkpoint)
     settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
     if source.invalid != "skip":  # the default is left out, because older links have a hash without this setting
         settings = (*settings, source.invalid)
@@ -43,7 +43,7 @@ def draw_start_button(
     return started == settings_hash
 
 
-def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
+def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
     """Read the rows of a source.
 
     Raises:
@@ -68,7 +68,7 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
 
 
 def evaluate(
-    checkpoint: sessions.Checkpoint, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
+    checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
     """Evaluate a checkpoint on rows.
@@ -125,12 +125,12 @@ def _show_progress(parts: Sequence) -> Iterator:
     bar.empty()
 
 
-def _loaded_expression(checkpoint: sessions.Checkpoint, loaded: Checkpoint) -> calls.Expression:
+def _loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoint) -> calls.Expression:
     return calls.Expression(loaded, "session.loaded", checkpoint=checkpoint)
 
 
 def _find_task(
-    checkpoint: sessions.Checkpoint, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
+    checkpoint: sessions.CheckpointKey, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
     """Find the task to evaluate on, with the columns that the user chose."""
     return calls.call_function(error_analysis.find_task, _loaded_expression(checkpoint, loaded), task, *columns)

@@ -67,7 +67,7 @@ def explanation_keys(metrics: Collection[str]) -> list[str]:
     return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
 
 
-def draw_chart(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
     """Draw the chart that fits the task type.
 
     Returns:
@@ -78,7 +78,7 @@ def draw_chart(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
     return (_draw_groups if analysis.result.groups else _draw_values)(checkpoint, analysis)
 
 
-def _draw_confusion_matrix(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
     """Draw the confusion matrix, with a field to choose one of its cells. Return the rows of that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
@@ -115,12 +115,12 @@ def _draw_confusion_matrix(checkpoint: sessions.Checkpoint, analysis: calls.Expr
     return confusion.cells[chosen] if chosen else None
 
 
-def _subject_columns(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis) -> dict[str, str]:
+def _subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
     """Return the columns of every saved file that name the checkpoint, the task type and the data."""
-    return {"checkpoint": sessions.short_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
+    return {"checkpoint": sessions.loadable_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
 
 
-def _draw_groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
     """Draw the metrics of each group of questions, with a field to choose a group. Return the rows of that group."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
@@ -146,7 +146,7 @@ def _draw_groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) ->
     return groups[int(picked)].rows if picked else None
 
 
-def _draw_values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
     """Draw the labels and predictions of a regression, with a field to choose a row. Return the chosen row."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
@@ -172,7 +172,7 @@ def _draw_values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) ->
     return [int(picked)] if picked else None
 
 
-def list_examples(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:
+def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:
     """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file.
 
     Args:
@@ -205,7 +205,7 @@ def list_examples(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis, sele
     )  # fmt: skip
 
 
-def _open_attention_page(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, separator: str) -> None:
+def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
     """Open the texts of a scored row on the Attention page."""
     task_type = finetune_type(kind)
     predict = partial(sessions.compute, checkpoint, task_type.command)

@@ -56,7 +56,7 @@ def choose_prediction() -> str:
             if picked == sessions.AUTO:
                 sessions.select_checkpoint(prediction, language())
                 pages.append(page)
-            elif selection.can_predict(sessions.open_session(sessions.find_checkpoint(picked)), prediction):
+            elif selection.supports_command(sessions.open_session(sessions.find_checkpoint(picked)), prediction):
                 return prediction
     if not pages:
         return next(iter(PREDICTIONS.values()))

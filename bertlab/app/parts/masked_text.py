@@ -48,7 +48,7 @@ class MaskedText:
         written = ".".join(map(str, sorted(indices)))
         url.store("mask", written, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
 
-    def predict(self, checkpoint: sessions.Checkpoint, top_k: int, second: str | None = None) -> calls.Expression:
+    def predict(self, checkpoint: sessions.CheckpointKey, top_k: int, second: str | None = None) -> calls.Expression:
         """Predict the masked words with `Session.fill_mask`.
 
         Args:

@@ -27,7 +27,7 @@ def shuffle_words(text: str) -> str:
     return " ".join(shuffled)
 
 
-def draw_attention(checkpoint: sessions.Checkpoint, first: str, second: str) -> None:
+def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
     """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention."""
     st.subheader(t("next-sentence-attention"), anchor=False)
     pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
@@ -52,7 +52,7 @@ def draw_attention(checkpoint: sessions.Checkpoint, first: str, second: str) -> 
         )
 
 
-def draw_candidates(checkpoint: sessions.Checkpoint, first: str, examples: Examples) -> None:
+def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Examples) -> None:
     """Draw fields for several candidates of sentence B, and rank them."""
     pairs = examples.next_sentence_pairs
     defaults = [pairs[name][1] for name in ("follow", "near", "other")]
@@ -71,7 +71,7 @@ def draw_candidates(checkpoint: sessions.Checkpoint, first: str, examples: Examp
         display.explain("nsp_probability")
 
 
-def draw_probes(checkpoint: sessions.Checkpoint) -> None:
+def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
     """Predict the probes, and show the score of each kind and all predictions."""
     with st.spinner(t("next-sentence-probes-progress")):
         probes = calls.call_session(checkpoint, "next_sentence_probes")

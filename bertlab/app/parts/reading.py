@@ -7,8 +7,8 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 
 
-def read_passage(
-    checkpoint: sessions.Checkpoint, question: str, text: str
+def call_xray(
+    checkpoint: sessions.CheckpointKey, question: str, text: str
 ) -> tuple[calls.Expression, calls.Expression]:
     """Find the answers to a question, and the prediction for every window.
 

@@ -168,7 +168,7 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def recall_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> calls.Expression | None:
+def recall_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput) -> calls.Expression | None:
     """Return the effect of every head from the cache; None until `measure_effects` has computed it."""
     if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
@@ -176,13 +176,13 @@ def recall_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> 
 
 
 def _call_head_effects(
-    checkpoint: sessions.Checkpoint, probe_input: ProbeInput, progress: Callable | None = None
+    checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, progress: Callable | None = None
 ) -> calls.Expression:
     options = {"mask": probe_input.mask, "progress": progress}
     return calls.call_session(checkpoint, "head_effects", *probe_input.values, **options)
 
 
-def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, place) -> None:
+def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, place) -> None:
     """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
 
     A user action interrupts the computation. Finished layers are cached, so the next run continues with the next layer.
@@ -275,7 +275,7 @@ def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int
 
 
 def edit_attention(
-    line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]
+    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]
 ) -> None:
     """Draw the fields that replace one row of attention: uniform, all on one position, or numbers typed by the user."""
     st.caption(t("heads-row-lead"))
@@ -314,7 +314,9 @@ def edit_attention(
     )  # fmt: skip
 
 
-def patch_hidden_states(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
+def patch_hidden_states(
+    line: str, checkpoint: sessions.CheckpointKey, other: str, tokens: tuple[TokenRow, ...]
+) -> None:
     """Draw the fields that replace a hidden state by one from another sentence."""
     config = sessions.open_session(checkpoint).config
     other_tokens = sessions.compute(checkpoint, "encode", other)
@@ -333,7 +335,7 @@ def patch_hidden_states(line: str, checkpoint: sessions.Checkpoint, other: str, 
     st.caption(t("heads-patch-help"))
 
 
-def show_export_command(line: str, checkpoint: sessions.Checkpoint) -> None:
+def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
     config = sessions.open_session(checkpoint).config
     parsed = parse_changes(line, config)
@@ -345,7 +347,7 @@ def show_export_command(line: str, checkpoint: sessions.Checkpoint) -> None:
         st.caption(t("heads-export-heads-only"))
     ablated = sorted(parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
     heads = ",".join(f"{layer}.{head}" for layer, head in ablated)
-    command = ["bertlab", "export", "pruned", "--checkpoint", sessions.short_name(checkpoint), "--prune", heads]
+    command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     # query, key, value and output projection of one head, with the biases of the first three
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size

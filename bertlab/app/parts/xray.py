@@ -12,7 +12,7 @@ from bertlab.views.passage import escape_html
 SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling box
 
 
-def show_result(checkpoint: sessions.Checkpoint, span_xray: calls.Expression) -> None:
+def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression) -> None:
     """Show the result at the chosen threshold, and the threshold at which the result changes."""
     xray_result, tau = span_xray.result, fields.threshold(st, checkpoint)
     best = xray_result.answers.answers[0]
@@ -76,7 +76,7 @@ def draw_probabilities(text: str, reading: WindowReading) -> None:
 
 @st.fragment
 @frame.show_errors()
-def draw_heads(checkpoint: sessions.Checkpoint, question: str, text: str, span_xray: SpanXray) -> None:
+def draw_heads(checkpoint: sessions.CheckpointKey, question: str, text: str, span_xray: SpanXray) -> None:
     """Draw how much attention of each head goes from question to answer or back, and what one head attends to."""
     st.subheader(t("xray-heads"), anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")

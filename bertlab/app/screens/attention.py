@@ -27,7 +27,7 @@ view_state.enter_view(view)
 
 @st.fragment
 @frame.show_errors()
-def draw_heads(checkpoint: sessions.Checkpoint) -> None:
+def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     """Draw all heads on the attention canvas."""
     state = view_state.read()
     attention = calls.call_session(checkpoint, "attention", *texts)
@@ -35,7 +35,7 @@ def draw_heads(checkpoint: sessions.Checkpoint) -> None:
         attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
     )  # fmt: skip
     pack = sessions.pack_attention(checkpoint, *texts, attention.result)
-    subject = sessions.describe_query(checkpoint, *texts)
+    subject = sessions.describe_request(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("attention", pack.bytes(state, options))
     parts.show_sentence(attention.result, state, opens_as_grid=pack.has_overview)
@@ -45,7 +45,7 @@ def draw_heads(checkpoint: sessions.Checkpoint) -> None:
 
 @st.fragment
 @frame.show_errors()
-def draw_head_computation(checkpoint: sessions.Checkpoint) -> None:
+def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     """Draw the computation inside one head and the rest of its layer, with fields to choose the head."""
     state = view_state.read()
     config = sessions.open_session(checkpoint).config
@@ -55,7 +55,7 @@ def draw_head_computation(checkpoint: sessions.Checkpoint) -> None:
     right.caption(t("view-neuron-lead"))
     neuron_map = calls.call_session(checkpoint, "neuron", *texts, layer=layer, head=head)
     code = calls.write_canvas_code(neuron_map, html.neuron_html, "head.html", figures.query_token_figure, "token")
-    subject = sessions.describe_query(checkpoint, *texts)
+    subject = sessions.describe_request(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     position = parts.choose_position(neuron_map.result.tokens)
@@ -67,14 +67,14 @@ def draw_head_computation(checkpoint: sessions.Checkpoint) -> None:
 
 
 @frame.show_errors()
-def draw_rollout(checkpoint: sessions.Checkpoint) -> None:
+def draw_rollout(checkpoint: sessions.CheckpointKey) -> None:
     """Draw the attention rollout of one token."""
     view_state.store(view_state.read())
     parts.draw_rollout(checkpoint, texts)
 
 
 @frame.show_errors()
-def draw_bertviz(checkpoint: sessions.Checkpoint) -> None:
+def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
     """Draw one of bertviz's views in an iframe if the input is short enough."""
     state = view_state.read()
     view_state.store(state)

@@ -37,7 +37,7 @@ def second_text_field(num_texts: int | None, example: str) -> str:
     return fields.text_line(st, t("classify-pair"), example, key="judged2", placeholder=placeholder)
 
 
-def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
+def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) -> None:
     """Show the prediction for a text or text pair, and the effect of every word on it."""
     texts = (text, pair or None)
     classification = calls.call_session(checkpoint, "classify", *texts)

@@ -12,7 +12,7 @@ from bertlab.app.parts import compare
 DEFAULTS = {"before": "strongest", "after": "squad"}  # the same model before and after fine-tuning
 
 
-def choose_checkpoint(place, label: str, key: str) -> sessions.Checkpoint:
+def choose_checkpoint(place, label: str, key: str) -> sessions.CheckpointKey:
     """Let the user choose one of the two checkpoints to compare.
 
     The comparison of two texts uses the checkpoint of the sidebar instead.

@@ -17,7 +17,7 @@ def fill_fields(first: str, second: str) -> None:
     st.session_state["first"], st.session_state["second"] = first, second
 
 
-def show_verdict(checkpoint: sessions.Checkpoint, first: str, second: str) -> None:
+def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
     """Show the probability that B follows A."""
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result

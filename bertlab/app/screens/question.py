@@ -7,7 +7,7 @@ import streamlit as st
 from bertlab.app import components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.app.parts.reading import read_passage
+from bertlab.app.parts.reading import call_xray
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
@@ -31,7 +31,7 @@ with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION_TOKENS:
         st.caption(t("question-too-long", limit=MAX_QUESTION_TOKENS))
-    passage_expression, xray_expression = read_passage(checkpoint, question, text)
+    passage_expression, xray_expression = call_xray(checkpoint, question, text)
     answers = xray_expression.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
     allows_no_answer = has_threshold and url.flag(

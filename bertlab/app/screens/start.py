@@ -60,7 +60,7 @@ def draw_card(name: str) -> None:
         )
 
 
-def show_predictions(checkpoint: sessions.Checkpoint, masked: MaskedText) -> None:
+def show_predictions(checkpoint: sessions.CheckpointKey, masked: MaskedText) -> None:
     """Show the most probable tokens of the first mask, and a link to the page Fill mask."""
     if MASK not in masked.masked_text:
         frame.note(t("fill-mask-no-mask" if masked.text.strip() else "fill-mask-empty"))
@@ -75,7 +75,7 @@ def show_predictions(checkpoint: sessions.Checkpoint, masked: MaskedText) -> Non
     st.page_link(page.script, label=t("start-open-fill-mask"), icon=page.icon)
 
 
-def show_attention(checkpoint: sessions.Checkpoint, text: str) -> None:
+def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Draw the layer with the most telling attention weight as arcs, and say what this weight is."""
     attention = sessions.compute_attention(checkpoint, text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:

@@ -38,7 +38,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - start > frame.PROGRESS_DELAY:
             place.progress(done / total, t("time-machine-progress", done=done, total=total))
 
-    implementation = partial(training_runs.compute_timeline, progress=show_progress)
+    implementation = partial(training_runs.compute_timeline, on_progress=show_progress)
     texts = (first, second or None)
     timeline_call = calls.assign(
         "snapshots",

@@ -14,7 +14,7 @@ from bertlab.views import positions, wordpiece
 MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
 
 
-def show_search(checkpoint: sessions.Checkpoint, text: str) -> None:
+def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Draw the search for the tokens of the first `MAX_WORDS` words."""
     search = calls.call_session(checkpoint, "search_tokens", text)
     shown = search.result[:MAX_WORDS]
@@ -25,7 +25,7 @@ def show_search(checkpoint: sessions.Checkpoint, text: str) -> None:
         st.html(wordpiece.search_html(shown, language()))
 
 
-def show_merges(checkpoint: sessions.Checkpoint, text: str) -> None:
+def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Draw the merges that built the tokens, or say that their order is unknown."""
     merges = calls.call_session(checkpoint, "merges", text)
     if merges.result is None:
@@ -36,7 +36,7 @@ def show_merges(checkpoint: sessions.Checkpoint, text: str) -> None:
         st.html(wordpiece.merges_html(merges.result, language()))
 
 
-def show_comparison(checkpoint: sessions.Checkpoint, text: str) -> None:
+def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Compare the tokens of two vocabularies for the same text."""
     own = os.path.basename(checkpoint.source)
     others = [name for name in bertlab.shipped() if name != own]
@@ -67,7 +67,7 @@ def show_comparison(checkpoint: sessions.Checkpoint, text: str) -> None:
     display.explain("tokens_per_word")
 
 
-def show_positions(checkpoint: sessions.Checkpoint) -> None:
+def show_positions(checkpoint: sessions.CheckpointKey) -> None:
     """Draw the similarity of the position vectors."""
     similarity = calls.call_session(checkpoint, "position_similarity")
     plots.draw("position-maps", positions.position_maps, similarity, lang=language())

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import fields, frame, selection, url
 from bertlab.app.i18n import t
 from bertlab.app.parts import xray
-from bertlab.app.parts.reading import read_passage
+from bertlab.app.parts.reading import call_xray
 
 frame.heading("xray")
 left, right = st.columns(2, gap="large")
@@ -17,7 +17,7 @@ fields.note_too_long_for_link(left, text)
 xray_result = None
 with right.container(key="decision"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
-    passage, span_xray = read_passage(checkpoint, question, text)
+    passage, span_xray = call_xray(checkpoint, question, text)
     xray_result = span_xray.result
     if xray_result.answers.answers:
         xray.show_result(checkpoint, span_xray)
