@@ -30,10 +30,10 @@ cost-parameters = Parameters
 cost-training-flop = FLOP of a training step
 cost-training-flop-help = Floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
 cost-training-memory = Memory of training
-cost-memory-help = Memory at its peak, as bertlab trains: float32 weights for the optimiser, a bfloat16 copy for the computation, logits only at masked tokens. Python, PyTorch and the GPU driver take about half a gigabyte more, and on a CPU the C library may hold up to a quarter more than is in use.
+cost-memory-help = Memory at its peak, as bertlab trains: float32 weights for the optimiser, a copy for the computation if that is in bfloat16, logits only at masked tokens. Python, PyTorch and the GPU driver take about half a gigabyte more, and on a CPU a process may keep up to a quarter more memory than it uses, because freed memory is not returned at once.
 cost-inference-memory = Memory of inference
 cost-inference-help = Predicting one masked token in each sequence of the batch, without gradients.
-cost-forward = The forward pass takes { $flop } of it, the backward pass about twice as much.
+cost-forward = The forward pass takes { $flop } of a training step, the backward pass about twice as much.
 cost-inference-flop = One batch takes { $flop }.
 cost-moment-forward = The peak is at the end of the forward pass, when all activations are stored.
 cost-moment-backward = The peak is in the backward pass.
@@ -48,7 +48,7 @@ cost-share-help = What training reaches of the published peak. 40 % is our assum
 cost-price-of = Device whose price you set
 cost-here = this machine
 cost-price = US dollars per hour
-cost-price-help = The prices at first are rough assumptions, not offers. Enter your own.
+cost-price-help = The initial prices are rough assumptions, not offers. Enter your own.
 cost-column-device = device
 cost-column-peak = peak
 cost-column-memory = memory (does it fit?)
@@ -67,7 +67,7 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = our memory for that batch
 cost-column-float32 = our largest batch, float32
 cost-column-bfloat16 = our largest batch, bfloat16
-cost-assumptions = The first row uses the measured peak of this machine and { $own } of it, a share fitted to our own measurements; the GPUs use their published dense peak and { $share } of it. Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so on them bertlab trains in float32.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to our measurements. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so on them bertlab trains in float32.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step
@@ -78,7 +78,7 @@ cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
     [one] { $steps } step
    *[other] { $steps } steps
-}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, so that other programs hardly change it; by the clock a step took { $wall }. Memory is what a step uses besides Python and its libraries ({ $runtime }); with what the C library holds, the process grew by { $resident }.
+}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by { $resident }, because some freed memory is not returned at once.
 cost-published = The published cost of BERT
 cost-chips-days = { $chips ->
     [one] { $chips } TPU chip
@@ -88,4 +88,4 @@ cost-chips-days = { $chips ->
    *[other] { $days } days
 }
 cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
-cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which stores none on a GPU. Ours leave out half a gigabyte for the driver.
+cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which stores none on a GPU. Our estimates do not count the half gigabyte that the driver needs.

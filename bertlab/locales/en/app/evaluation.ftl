@@ -14,7 +14,7 @@ evaluation-source-upload = upload
 evaluation-examples-note = { $count } rows made from templates. They are easier than real data: they show that a checkpoint works, not how good it is.
 evaluation-examples-download = Download these rows
 evaluation-path = File or directory
-evaluation-path-help = A path on the machine that runs this app. CSV, TSV, JSON Lines, JSON and Parquet files are read, even if compressed with gzip. In a directory, the file of the chosen split is read. The link contains the path.
+evaluation-path-help = A path on the machine that runs this app. CSV, TSV, JSON Lines, JSON and Parquet files are read, even if compressed with gzip. In a directory, the file of the chosen split is read. A copied link to this page contains the path.
 evaluation-split = Split of the directory
 evaluation-split-validation = validation
 evaluation-split-test = test
@@ -39,7 +39,7 @@ evaluation-run = Evaluate { $count ->
        *[other] { $count } rows
     }
 evaluation-progress = { FORMAT($share, spec: ".0%") } evaluated
-evaluation-upload-not-in-link = The link does not contain an uploaded file.
+evaluation-upload-not-in-link = A copied link to this page does not contain the uploaded file.
 evaluation-coverage-all = Computed on all { $total } rows.
 evaluation-coverage-all-valid = Computed on all { $total } valid rows. Invalid rows left out: { $invalid }.
 evaluation-coverage-single = Computed on only one row, so this result is not reliable.

@@ -20,9 +20,9 @@ paper-measure = Metric
 paper-shown = Metric in the figure
 paper-open = Open this example in { $page }
 paper-no-checkpoint = No checkpoint for { $task } is installed. This command trains one; this page then finds it in runs/.
-paper-similar-checkpoint = The checkpoint “{ $checkpoint }” answers it, although it was fine-tuned on { $task }.
-paper-trained-on-squad_v2 = SQuAD v2.0, where some questions have no answer
-paper-trained-on-comve = ComVE, where it chooses why a statement makes no sense
+paper-similar-checkpoint = This example is answered by the checkpoint “{ $checkpoint }”, which was fine-tuned on another task: { $task }.
+paper-trained-on-squad_v2 = SQuAD v2.0 (some questions have no answer)
+paper-trained-on-comve = ComVE (which reason explains why a statement makes no sense)
 paper-own-rows = { $system }: measured on { FORMAT($rows, spec: ",") } { $rows ->
     [one] validation row
    *[other] validation rows
@@ -38,4 +38,4 @@ paper-split-dev = dev
 paper-splits = Results in percent. “test” and “dev” say whether a published result was measured on the test set or the development set. Ours are on the validation rows at hand. SQuAD shows F1.
 paper-system = Model
 paper-average = GLUE average, test set
-paper-averages = For large and base, this is the mean of the nine columns of the paper's table 1, without WNLI. For the small models it is GLUE's own score: the mean over the tasks, where a task with two metrics counts as their mean; it includes WNLI. This command fills the table with your results:
+paper-averages = For large and base, this is the mean of the nine results in the paper's table 1 (MNLI has two), without WNLI. For the small models it is GLUE's own score: the mean over the tasks, where a task with two metrics counts as their mean; it includes WNLI. This command fills the table with your results:

@@ -12,7 +12,7 @@ pretraining-draw-more = Draw 10 more
 pretraining-whole-word = Mask whole words
 pretraining-whole-word-help = Mask all tokens of a word together (whole-word masking).
 pretraining-order = Sentence order (SOP)
-pretraining-order-help = ALBERT builds the pair differently: B always follows A, and half of the pairs are swapped.
+pretraining-order-help = ALBERT builds the pair differently: A and B are always neighbours in the text, and in half of the pairs their order is swapped.
 pretraining-mask = Tokens to predict
 pretraining-mask-share = Replaced by [MASK]
 pretraining-random-share = Replaced at random
@@ -37,7 +37,7 @@ pretraining-probability = probability
 pretraining-rank = rank
 pretraining-token-loss = −ln p
 pretraining-losses = Losses
-pretraining-losses-help = A training step computes the same losses for this example, without dropout. Points: the losses of each draw. Lines: their means so far.
+pretraining-losses-help = These are the losses that a training step computes for this example, except that dropout is off here. Points: the losses of each draw. Lines: their means so far.
 pretraining-mlm-loss = MLM loss, mean over { $count ->
         [one] { $count } token
        *[other] { $count } tokens
@@ -49,7 +49,7 @@ pretraining-mean = { $draws ->
         [one] { $draws } draw so far:
        *[other] Mean over { $draws } draws:
     } { $losses }
-pretraining-progress = Computing the losses of earlier draws: { $done } of { $of } groups
+pretraining-progress = Computing the losses of earlier draws: { $done } of { $of } groups of draws
 pretraining-objective-none = This checkpoint has no sentence-pair output layer, so there is only an MLM loss.
 pretraining-objective-next = This checkpoint was trained on next-sentence prediction. It cannot judge the order of two sentences, so there is no SOP loss.
 pretraining-objective-order = This checkpoint was trained on sentence order. It cannot judge whether B is random, so there is no NSP loss.

@@ -86,12 +86,12 @@ hub-data-unavailable = { $name } is not a local file, and it cannot be loaded fr
 no-text-source = name at least one file, directory or hub id with text
 corpus-column-not-found = { $path } has no column "{ $column }"; its columns are { $columns }: name the column of the text with --column
 corpus-column-not-text = { $path } has values of type { $type } instead of text in column "{ $column }": name the column of the text with --column
-sources-without-text = { $sources } has no text
-sources-without-valid-text = { $sources } has no text that can be used: { $first }
-corpus-weights-invalid = the weights must be { $sources ->
-        [one] 1 number
-       *[other] { $sources } numbers, one for each source
-    }, at least 0 and less than 100, and not all 0; given: { $weights }
+sources-without-text = there is no text in { $sources }
+sources-without-valid-text = there is no text that can be used in { $sources }: { $first }
+corpus-weights-invalid = { $sources ->
+        [one] there must be one weight, more than 0 and less than 100
+       *[other] there must be { $sources } weights, one for each source, at least 0 and less than 100, and not all 0
+    }; given: { $weights }
 corpus-differs = { $path } contains a corpus with different settings ({ $changes }): choose another --out, or remove this directory
 corpus-change-sources = different texts
 corpus-change-files = files that have changed since the corpus was prepared

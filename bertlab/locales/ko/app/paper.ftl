@@ -35,4 +35,4 @@ paper-split-dev = dev
 paper-splits = 결과는 퍼센트예요. test는 테스트 세트, dev는 개발 세트로 측정한 공개 결과라는 뜻이에요. 직접 얻은 결과는 가지고 있는 검증 데이터로 측정했어요. SQuAD는 F1이에요.
 paper-system = 모델
 paper-average = GLUE 평균(테스트 세트)
-paper-averages = large와 base는 논문 표 1의 아홉 열(WNLI 제외)을 평균한 값이에요. 작은 모델의 값은 GLUE의 공식 점수예요. WNLI를 포함한 모든 태스크의 평균이고, 지표가 둘인 태스크는 두 지표를 평균해 하나로 계산해요. 아래 명령을 실행하면 표에 직접 얻은 결과를 채울 수 있어요.
+paper-averages = large와 base는 논문 표 1의 아홉 결과(MNLI는 두 개, WNLI 제외)를 평균한 값이에요. 작은 모델의 값은 GLUE의 공식 점수예요. WNLI를 포함한 모든 태스크의 평균이고, 지표가 둘인 태스크는 두 지표를 평균해 하나로 계산해요. 아래 명령을 실행하면 표에 직접 얻은 결과를 채울 수 있어요.

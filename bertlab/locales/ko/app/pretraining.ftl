@@ -12,7 +12,7 @@ pretraining-draw-more = 10번 더 뽑기
 pretraining-whole-word = 단어 단위로 가리기
 pretraining-whole-word-help = 한 단어의 토큰을 모두 함께 가려요(단어 단위 마스킹).
 pretraining-order = 문장 순서(SOP)
-pretraining-order-help = ALBERT는 문장 쌍을 다르게 만들어요. B는 항상 A에 이어지고, 절반은 순서를 바꿔요.
+pretraining-order-help = ALBERT는 문장 쌍을 다르게 만들어요. A와 B는 항상 이웃한 글이고, 절반은 순서를 바꿔요.
 pretraining-mask = 예측할 토큰
 pretraining-mask-share = [MASK]로 바꾸기
 pretraining-random-share = 무작위로 바꾸기
@@ -34,13 +34,13 @@ pretraining-probability = 확률
 pretraining-rank = 순위
 pretraining-token-loss = −ln p
 pretraining-losses = 손실
-pretraining-losses-help = 이 예제로 학습 스텝을 계산하면 드롭아웃이 없을 때 손실이 이것과 같아요. 점은 추첨마다의 손실이고, 선은 지금까지의 평균이에요.
+pretraining-losses-help = 학습 스텝에서 이 예제로 계산하는 손실과 같아요(드롭아웃만 껐어요). 점은 추첨마다의 손실이고, 선은 지금까지의 평균이에요.
 pretraining-mlm-loss = MLM 손실(토큰 { $count }개의 평균)
 pretraining-next-loss = NSP 손실: p({ $label }) = { $probability }
 pretraining-order-loss = SOP 손실: p({ $label }) = { $probability }
 pretraining-total-loss = 합(학습하면서 줄이는 값)
 pretraining-mean = 추첨 { $draws }번의 평균: { $losses }
-pretraining-progress = 이전 추첨의 손실을 계산하고 있어요: 묶음 { $of }개 중 { $done }개
+pretraining-progress = 이전 추첨의 손실을 계산하고 있어요: 추첨 묶음 { $of }개 중 { $done }개
 pretraining-objective-none = 이 체크포인트에는 문장 쌍 출력층이 없어서 MLM 손실만 있어요.
 pretraining-objective-next = 이 체크포인트는 다음 문장 예측을 학습했어요. 두 문장의 순서는 판단할 수 없어서 SOP 손실이 없어요.
 pretraining-objective-order = 이 체크포인트는 문장 순서를 학습했어요. B가 무작위인지는 판단할 수 없어서 NSP 손실이 없어요.

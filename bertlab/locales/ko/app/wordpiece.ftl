@@ -1,5 +1,5 @@
-wordpiece = 워드피스
-wordpiece-title = 워드피스, 한 단계씩
+wordpiece = WordPiece
+wordpiece-title = WordPiece, 한 단계씩
 wordpiece-lead = BERT는 단어가 아니라 토큰을 읽어요. 단어를 입력하고 어떻게 나뉘는지 보세요.
 start-wordpiece = 단어가 토큰으로 나뉘는 과정을 봐요.
 wordpiece-text = 단어나 짧은 텍스트
@@ -10,7 +10,7 @@ wordpiece-positions = 위치
 wordpiece-search-lead = 왼쪽부터, 남은 글자로 시작하는 가장 긴 토큰을 어휘 집합에서 찾아요. 줄을 그은 후보는 어휘 집합에 없어요. 단어 중간에 오는 토큰은 ##으로 시작해요.
 wordpiece-merges-lead = 어휘 집합을 학습할 때는 글자 하나하나에서 시작해 가장 자주 나오는 쌍을 계속 합쳐요. 이 텍스트의 토큰을 만든 병합을 순서대로 보여 줘요. 1번이 학습에서 맨 처음 한 병합이에요.
 wordpiece-compare-lead = 같은 텍스트를 두 어휘 집합으로 나눠요. 단어마다 토큰이 적을수록 그 텍스트를 잘 아는 어휘 집합이에요.
-wordpiece-positions-lead = BERT는 위치마다 학습한 벡터를 더해요. 가까운 위치의 벡터는 서로 비슷해요(파란색). BERT는 이것을 텍스트에서 배웠지만, 원래 트랜스포머는 사인과 코사인으로 계산해요.
+wordpiece-positions-lead = BERT는 위치마다 학습한 벡터를 더해요. 가까운 위치의 벡터는 서로 비슷해요(파란색). BERT는 위치 벡터를 텍스트에서 배우지만, 원래 트랜스포머는 사인과 코사인으로 계산해요.
 wordpiece-order-unknown = 병합 순서를 알 수 없어요. bertlab에서 학습한 어휘 집합이 아니라서 토큰 ID만 보고는 순서를 알 수 없어요. 체크포인트 *scratch*나 *korean*을 고르면 병합을 볼 수 있어요.
 wordpiece-words-shown = 단어 { $total }개 가운데 처음 { $shown }개만 보여 줘요.
 wordpiece-other = 두 번째 어휘 집합

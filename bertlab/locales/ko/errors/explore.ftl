@@ -11,7 +11,7 @@ patch-position-missing = 다른 텍스트에 { $position }번 위치는 없어�
 
 second-text-empty = 두 번째 텍스트가 비어 있어요. 단어를 입력해 주세요.
 second-text-missing = { $prediction }에는 텍스트가 두 개 필요해요. 두 번째 텍스트를 입력해 주세요.
-pair-without-token-types = 이 모델은 토큰 유형이 하나라서 두 텍스트를 구분하지 못해요. 텍스트를 하나만 입력해 주세요.
+pair-without-token-types = 이 모델은 세그먼트가 하나뿐이라서 두 텍스트를 구분하지 못해요. 텍스트를 하나만 입력해 주세요.
 mask-missing = [MASK]가 없어요. 예측할 단어 자리에 [MASK]를 적어 주세요.
 mask-out-of-range = { $mask }번 [MASK]는 없어요. [MASK]는 0번부터 { $last }번까지 있어요.
 mask-span-invalid = { $start }번부터 { $end }번까지의 글자는 가릴 수 없어요. 텍스트 밖이거나 다른 마스크와 겹쳐요.
@@ -25,7 +25,7 @@ compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이
 timeline-text-too-long = 텍스트가 { $tokens }토큰이에요. 헤드 { $heads }개짜리 스냅샷이 { $snapshots }개이면 타임머신은 { $limit }토큰까지 보여 줄 수 있어요.
 snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘 집합이 서로 달라서 한 학습의 스냅샷이 아니에요.
 snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드: { $first_size }, { $second_size })가 서로 달라서 한 학습의 스냅샷이 아니에요.
-too-few-choices = 선택지를 두 개 이상 입력해 주세요.
+too-few-choices = 보기를 두 개 이상 입력해 주세요.
 embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나여도 목록에 넣어 주세요.
 
 ## 손으로 해 보는 사전 학습
