@@ -20,7 +20,7 @@ from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, com
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
-from bertlab.tasks.multiple_choice import Choice, predict_choice
+from bertlab.tasks.multiple_choice import Choice
 from bertlab.tasks.registry import TASK_TYPES, types_of_command
 from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
 from bertlab.tasks.span.answer import Answers, find_answers, read_passage
@@ -171,7 +171,7 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 4.4.
         """
-        return predict_choice(self.model, choices, self._encode_choices(context, choices), self.tokenizer.pad_id)
+        return list(self.choice_scores(context, choices).choices)
 
     @torch.inference_mode()
     def choice_scores(self, context: str, choices: Sequence[str]) -> ChoiceScores:

@@ -18,12 +18,10 @@ from bertlab.tasks.classification import score_labels
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
 from bertlab.tasks.examples import Example, Examples, label_name, read_text
 from bertlab.tasks.features import Features, tokenise_texts
-from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.task_type import ProgressMetric
-from bertlab.text.batch import Batch, LabelBatch, collate
-from bertlab.text.tokenizers.wordpiece import Encoding
+from bertlab.text.batch import Batch, LabelBatch
 
 # fewer training rows than this may all have the same label by chance
 MIN_ROWS_FOR_DISTINCT_TARGETS = 20
@@ -45,23 +43,6 @@ def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the correct choice among the choices of each example."""
     scores_BC = model.choose(model.pool(batch.inputs.ungroup())).float().view(len(batch.labels_B), -1)
     return label_loss(scores_BC, batch)
-
-
-def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int) -> list[Choice]:
-    """Predict the probability of every choice.
-
-    Args:
-        model: the model.
-        choices: the texts of the choices.
-        encodings: for each choice, the encoding of the context and the choice.
-        pad_id: the token id of padding.
-
-    Raises:
-        MissingHead: the model has no multiple-choice output layer.
-    """
-    model.require_head("choose")
-    score_C = model.choose(model.pool(collate(encodings, pad_id).to(device_of(model))))
-    return [Choice(*row) for row in zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
 
 
 class MultipleChoiceTask(LabelledTaskType):
