@@ -100,11 +100,11 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
     """
 
     def report_changes() -> None:
-        line = st.session_state["heads-grid"].get("log")
+        line = st.session_state["heads-grid"].get("line")
         if isinstance(line, str) and len(line) < 10_000:
             on_change(line)
 
-    _component("heads")(key="heads-grid", data=data, on_log_change=report_changes)
+    _component("heads")(key="heads-grid", data=data, on_line_change=report_changes)
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
         for names, shares in zip(roles.names_LN, roles.share_LN, strict=True)
     ]
     data = {
-        "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts,
+        "layers": config.num_layers, "heads": config.num_heads, "line": line, "texts": texts,
         "roles": roles_LN, "colours": GRID_COLOURS,
         # the last line that the grid sent, so that it can tell whether these data are older than its own state
         "received": st.session_state.get("heads.received"),

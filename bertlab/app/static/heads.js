@@ -5,12 +5,12 @@ const DOUBLE_CLICK_MS = 230; // maximum time between the two clicks of a double-
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
-  const state = (root.state ??= { log: data.log, off: new Set(), pending: null, sent: null });
+  const state = (root.state ??= { line: data.line, off: new Set(), pending: null, sent: null });
   root.data = data;
   // until Python has received the last message, its data are older than the state shown here
-  if (state.sent === null || data.received === state.sent || data.log === state.sent) {
+  if (state.sent === null || data.received === state.sent || data.line === state.sent) {
     state.sent = null;
-    if (!state.pending) Object.assign(state, { log: data.log, off: new Set(data.off) });
+    if (!state.pending) Object.assign(state, { line: data.line, off: new Set(data.off) });
   }
   if (root.shape !== `${data.layers}.${data.heads}`) build(root, setTriggerValue);
   paint(root);
@@ -97,9 +97,9 @@ function flush(root, send) {
 /** Append a change to the line of changes and send the whole line. */
 function apply(root, part, send) {
   const { state } = root;
-  state.log = state.sent = state.log ? `${state.log},${part}` : part;
+  state.line = state.sent = state.line ? `${state.line},${part}` : part;
   paint(root);
-  send("log", state.log);
+  send("line", state.line);
 }
 
 function handleKey(root, button, event, send) {
