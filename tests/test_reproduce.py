@@ -325,7 +325,7 @@ def table_of(*means: float) -> dict:
         name: {"title": name.upper(), "cells": {"c": {"mean": mean, "spread": None, "values": [mean], "paper": paper}}}
         for name, mean, paper in zip("abd", means, (84.2, 84.3, 83.6), strict=True)
     }
-    column = {"title": "C", "task": "sst2", "paper": "MNLI", "lower": False}
+    column = {"title": "C", "task": "sst2", "paper_task": "MNLI", "lower": False}
     return {
         "rows": rows, "columns": {"c": column}, "against": "a", "seeds": 3, "table": "table8", "title": "<b>T",
         "source": "here",

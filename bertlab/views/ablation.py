@@ -12,7 +12,7 @@ from bertlab.views.figures import BLUE, GREY, TEMPLATE, escape_markup
 def markdown(table: dict) -> list[str]:
     """Return the lines of the title, the table (mean and spread, the paper's result in brackets) and the conclusion.
 
-    >>> column = {"title": "SST-2", "task": "sst2", "paper": "MNLI", "lower": False}
+    >>> column = {"title": "SST-2", "task": "sst2", "paper_task": "MNLI", "lower": False}
     >>> cell = {"values": [70.0, 71.0], "mean": 70.5, "spread": 0.7, "paper": 84.2}
     >>> row = {"title": "80 / 10 / 10", "cells": {"sst2": cell}, "tokens": 12000}
     >>> table = {"table": "table8", "title": "Masks", "source": "Table 8", "columns": {"sst2": column}}
@@ -73,8 +73,15 @@ def figure(table: dict) -> go.Figure:
 
 
 def _column_heading(column: dict) -> str:
+    """Return the heading of a column: its title; with a task of the paper, also our task and, in brackets, the paper's.
+
+    >>> _column_heading({"title": "SST-2", "task": "sst2", "paper_task": "MNLI"})
+    'SST-2: sst2 (MNLI)'
+    >>> _column_heading({"title": "Dev Set NER F1", "task": "ner", "paper_task": ""})
+    'Dev Set NER F1'
+    """
     task = f": {column['task']}" if column["task"] else ""
-    return f"{column['title']}{task} ({column['paper']})" if column["paper"] else column["title"]
+    return f"{column['title']}{task} ({column['paper_task']})" if column["paper_task"] else column["title"]
 
 
 def _format_cell(cell: dict | None) -> str:

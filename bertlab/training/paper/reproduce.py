@@ -234,7 +234,7 @@ def read_table(config: ReproduceConfig) -> dict:
         name: {
             "title": column.title,
             "task": _find_task_name(config, column),
-            "paper": column.paper_task,
+            "paper_task": column.paper_task,
             "lower": column.lower_is_better,
         }
         for name, column in table.columns.items()
