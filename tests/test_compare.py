@@ -55,7 +55,7 @@ def test_a_checkpoint_does_not_differ_from_itself(one):
     assert [unit.label for unit in found.units] == [row.token for row in one.encode(TEXT, PAIR)]
     assert np.allclose(found.signed_LN, 0)
     assert np.allclose(np.diagonal(found.cka_LM), 1)
-    np.testing.assert_allclose(found.drift_LU, 0, atol=1e-6)
+    np.testing.assert_allclose(found.cosine_distance_LU, 0, atol=1e-6)
 
 
 def test_differences_of_two_checkpoints_are_those_of_their_attention(one, two):
@@ -115,10 +115,10 @@ def test_checkpoints_with_different_vocabularies_are_compared_by_words(one, fore
             spelt = "".join(session.encode(TEXT, PAIR)[at].token.removeprefix("##") for at in positions)
             assert spelt in (unit.label, unit.label.lower(), "[UNK]")
     assert not found.same_heads
-    assert found.drift_LU is None
+    assert found.cosine_distance_LU is None
     assert found.cka_LM.shape == (3, 4)
     with raises_error(BertlabError, "compare-layers-differ"):
-        differences.layer_drift(found)
+        differences.layer_differences(found)
     assert np.array(differences.layer_similarity(found).data[0].z).shape == (3, 4)
 
 
@@ -128,8 +128,8 @@ def test_inputs_of_equal_length_are_compared_position_by_position(one):
     changed = [unit for unit in found.units if unit.first != unit.second]
     assert changed
     assert all(" → " in unit.label for unit in changed)
-    assert found.drift_LU[0, 0] == pytest.approx(0), "the embedding of [CLS] is the same in both inputs"
-    assert found.drift_LU[-1].max() > 0.001
+    assert found.cosine_distance_LU[0, 0] == pytest.approx(0), "the embedding of [CLS] is the same in both inputs"
+    assert found.cosine_distance_LU[-1].max() > 0.001
 
 
 def test_inputs_of_different_length_are_compared_at_their_common_tokens(one):
@@ -138,7 +138,7 @@ def test_inputs_of_different_length_are_compared_at_their_common_tokens(one):
     assert found.left_out[1] > 0
     assert all(unit.first == unit.second for unit in found.units)
     np.testing.assert_allclose(found.first_LNUU.sum(-1), 1, atol=1e-6)
-    assert found.first_LNUU.shape[-1] == found.drift_LU.shape[1] == len(found.units)
+    assert found.first_LNUU.shape[-1] == found.cosine_distance_LU.shape[1] == len(found.units)
 
 
 def test_inputs_with_nothing_in_common_are_refused_in_one_line(one):
@@ -168,11 +168,11 @@ def test_the_figures_show_the_numbers(one, two):
     assert heads.layout.xaxis.range == (-0.5, found.signed_LN.shape[1] - 0.5), "no tick for a head that does not exist"
     matrix = differences.head_difference(found, 1, 1)
     np.testing.assert_allclose(np.array(matrix.data[0].z), found.difference_UU(1, 1), atol=1e-4)
-    drift = differences.layer_drift(found)
-    np.testing.assert_allclose(drift.data[0].y, np.diagonal(found.cka_LM), atol=1e-4)
+    layers = differences.layer_differences(found)
+    np.testing.assert_allclose(layers.data[0].y, np.diagonal(found.cka_LM), atol=1e-4)
     bars = differences.most_changed_tokens(found, top=3)
     assert list(bars.data[0].x) == sorted(bars.data[0].x)
-    assert bars.data[0].x[-1] == pytest.approx(found.drift_LU[-1].max(), abs=1e-4)
+    assert bars.data[0].x[-1] == pytest.approx(found.cosine_distance_LU[-1].max(), abs=1e-4)
 
 
 @pytest.mark.parametrize("sight", SIGHTS)

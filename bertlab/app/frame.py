@@ -60,7 +60,8 @@ class NoSuitableCheckpoint(CheckpointError):
 def show_errors() -> Iterator[None]:
     """Show an error of the enclosed block as one line on the page, and continue after the block.
 
-    An unexpected exception is written to the error log. The page shows its id instead of a traceback.
+    An unexpected exception is written to the error log. The page shows its id instead of a traceback. Running out of
+    memory is reported without a log entry.
     """
     try:
         yield

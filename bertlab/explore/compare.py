@@ -7,7 +7,8 @@ Attention between words is the sum over the tokens of the attended word and the 
 word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
 
 Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first side), M layers (of the second side), P pairs
-of units, X any dimensions before the units.
+of units, X any dimensions before the units. For hidden states, L and M also count the embeddings: index 0 is the
+embeddings, index l + 1 the output of layer l.
 """
 
 from collections.abc import Sequence
@@ -62,9 +63,9 @@ class Comparison:
     cka_LM: np.ndarray
     """Linear CKA of the hidden states: every layer of the first side with every layer of the second. On both axes,
     index 0 is the embeddings, index l + 1 the output of layer l."""
-    drift_LU: np.ndarray | None
-    """1 - cosine similarity of the two hidden states of each unit, with index 0 for the embeddings as in `cka_LM`; None
-    if the numbers of layers or the hidden sizes differ."""
+    cosine_distance_LU: np.ndarray | None
+    """1 - cosine similarity of the two hidden states of each unit. Index 0 is the embeddings, index l + 1 the output of
+    layer l. None if the numbers of layers or the hidden sizes differ."""
 
     @property
     def same_heads(self) -> bool:
@@ -128,6 +129,7 @@ def compare(
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
     first_groups, second_groups = ([unit.first_positions for unit in units], [unit.second_positions for unit in units])
     first_LUH, second_MUH = pool_vectors(first_LTH, first_groups), pool_vectors(second_MTH, second_groups)
+    same_shape = first_LUH.shape == second_MUH.shape
     return Comparison(
         units=tuple(units),
         by="tokens" if same_tokens else "words",
@@ -135,7 +137,7 @@ def compare(
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
         cka_LM=linear_cka(first_LUH, second_MUH),
-        drift_LU=1 - _cosine_similarity(first_LUH, second_MUH) if first_LUH.shape == second_MUH.shape else None,
+        cosine_distance_LU=1 - _cosine_similarity(first_LUH, second_MUH) if same_shape else None,
     )
 
 

@@ -7,7 +7,7 @@ html            one offline page: attention_html, neuron_html, timeline_html
 widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget
 figures         Plotly: mask_bars, span_curves, embedding_strips, nsp_gauge
 curves          Plotly: run_curves of several training runs
-differences     Plotly: head_differences, head_difference, layer_drift, layer_similarity, most_changed_tokens
+differences     Plotly: head_differences, head_difference, layer_differences, layer_similarity, most_changed_tokens
 change_figures  Plotly: before_after, head_map, lens_grid, lens_depth
 evaluation      Plotly and HTML for an error analysis: confusion_map, value_scatter, group_bars, row_html
 labels          Plotly and HTML for fine-tuned models: label_bars, value_scale, word_bars, tagged_html, tag_heat
@@ -15,7 +15,7 @@ xray            Plotly and HTML for the answer x-ray: columns_html, spans_html, 
 pretraining     Plotly and HTML for pre-training by hand: example_html, candidate_grid, draw_losses
 ablation        the paper's ablation tables: markdown, figure
 passage         marked text as safe HTML: highlight, tokens_html
-columns         results as columns of CSV files: heads, lens, prediction_change, layer_drift, windows
+columns         results as columns of CSV files: heads, lens, prediction_change, layer_differences, windows
 export          what the save menu needs: tidy (columns as JSON values), python_lines
 numbers         numbers as text: percent, signed
 palette         the colours of every view, from static/palette.json

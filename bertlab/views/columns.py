@@ -136,9 +136,9 @@ def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
     }  # fmt: skip
 
 
-def layer_drift(comparison: Comparison) -> Columns:
-    """For every layer: linear CKA and mean cosine distance between the two sides."""
-    distances = comparison.drift_LU.mean(1).astype(float)
+def layer_differences(comparison: Comparison) -> Columns:
+    """For the embeddings and every layer: linear CKA and mean cosine distance between the two sides."""
+    distances = comparison.cosine_distance_LU.mean(1).astype(float)
     cka = np.diagonal(comparison.cka_LM).astype(float)
     return {
         "layer": list(map(_layer_name, range(len(distances)))),
@@ -159,13 +159,13 @@ def layer_similarity(comparison: Comparison) -> Columns:
 
 def most_changed_tokens(comparison: Comparison, layer: int) -> Columns:
     """The cosine distance of every token in one layer, largest first."""
-    order = np.argsort(-comparison.drift_LU[layer], kind="stable").tolist()
+    order = np.argsort(-comparison.cosine_distance_LU[layer], kind="stable").tolist()
     return {
-        "layer": [_layer_name(layer % len(comparison.drift_LU))] * len(order),
+        "layer": [_layer_name(layer % len(comparison.cosine_distance_LU))] * len(order),
         "position": order,
         "first": [comparison.units[at].first for at in order],
         "second": [comparison.units[at].second for at in order],
-        "cosine_distance": [float(comparison.drift_LU[layer, at]) for at in order],
+        "cosine_distance": [float(comparison.cosine_distance_LU[layer, at]) for at in order],
     }
 
 

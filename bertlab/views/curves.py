@@ -161,8 +161,15 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     return {title: list(values) for title, values in zip(("run", "split", x, metric), columns, strict=True)}
 
 
-def last_held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
-    """Return the first metric that was measured on held-out text, except the loss, with its last value; or None."""
+def find_latest_held_out_metric(rows: Iterable[Mapping]) -> tuple[str, float] | None:
+    """Find the first metric of `METRICS`, other than the loss, that was measured on held-out text.
+
+    Args:
+        rows: the log of the run.
+
+    Returns:
+        Its name and its latest value; None if there is no such metric.
+    """
     rows = list(rows)
     for name, metric in METRICS.items():
         values = [value for row in rows if (value := _read_held_out(row, metric)) is not None]

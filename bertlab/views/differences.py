@@ -115,7 +115,7 @@ def head_difference(
     return figure
 
 
-def layer_drift(
+def layer_differences(
     comparison: Comparison,
     *,
     labels: tuple[str, str] | None = None,
@@ -135,13 +135,13 @@ def layer_drift(
     Raises:
         BertlabError: the numbers of layers or the hidden sizes differ; use `layer_similarity` for such sides.
     """
-    if comparison.drift_LU is None:
+    if comparison.cosine_distance_LU is None:
         raise BertlabError("compare-layers-differ")
     labels = labels or render_all(lang, "figure-cka", "figure-cosine-distance")
     axis, embeddings = axis or render("figure-layer-axis", lang), embeddings or render("figure-embeddings", lang)
-    layers = list(range(len(comparison.drift_LU)))
+    layers = list(range(len(comparison.cosine_distance_LU)))
     figure = empty_figure(300)
-    values = (np.diagonal(comparison.cka_LM), comparison.drift_LU.mean(1))
+    values = (np.diagonal(comparison.cka_LM), comparison.cosine_distance_LU.mean(1))
     for name, value_L, colour, dash in zip(labels, values, (BLUE, ORANGE), ("solid", "dot"), strict=True):
         figure.add_scatter(
             x=layers, y=value_L.round(4).tolist(), name=escape_markup(name), mode="lines+markers",
@@ -203,12 +203,12 @@ def most_changed_tokens(
         lang: language of the default title.
     """
     axis = axis or render("figure-cosine-distance", lang)
-    drift_U = comparison.drift_LU[layer]
-    order = np.argsort(-drift_U, kind="stable")[:top][::-1]
+    distance_U = comparison.cosine_distance_LU[layer]
+    order = np.argsort(-distance_U, kind="stable")[:top][::-1]
     figure = empty_figure(70 + 30 * top)
     figure.add_bar(
-        x=drift_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
-        marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
+        x=distance_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
+        marker={"color": BLUE, "cornerradius": 4}, text=[f"{distance_U[at]:.3f}" for at in order],
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     names = [escape_markup(comparison.units[at].label) for at in order]
@@ -218,7 +218,7 @@ def most_changed_tokens(
         range=[len(order) - top - 0.5, len(order) - 0.5],
     )  # fmt: skip
     figure.update_xaxes(
-        range=[0, max(float(drift_U.max()) * 1.18, 1e-6)], title={"text": escape_markup(axis), "font": {"size": 13}},
+        range=[0, max(float(distance_U.max()) * 1.18, 1e-6)], title={"text": escape_markup(axis), "font": {"size": 13}},
         showgrid=True, gridcolor=GRID, nticks=6,
     )  # fmt: skip
     return figure

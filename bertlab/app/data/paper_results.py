@@ -28,7 +28,8 @@ class OwnResult:
     num_rows: int | None
     """The number of validation rows; None if unknown."""
     source: str
-    """The checkpoint, as the sidebar names it; "" if it is not stored."""
+    """The checkpoint that the page opens, as the sidebar names it (for a mean, that of seed 0); "" if it is not
+    stored."""
 
 
 def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:

@@ -81,9 +81,9 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     """Draw where the state of one token comes from by attention rollout, with a sentence about it."""
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)
-    opening = min(sessions.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
+    default_position = min(sessions.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
-    position = fields.position(left, t("attention-rollout-position"), tokens, opening, key="flow")
+    position = fields.position(left, t("attention-rollout-position"), tokens, default_position, key="flow")
     right.caption(t("attention-rollout-lead"))
     data = columns.rollout(rollout.result, position)
     plots.draw("rollout", block.rollout_map, rollout, position, data=data, lang=language())

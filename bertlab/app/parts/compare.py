@@ -13,7 +13,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
 
-MAX_SAVED_TOKENS = 100  # for longer texts, the page does not hold the data of the CSV files
+MAX_SAVED_TOKENS = 100  # for longer texts, the CSV files contain only the values drawn, not all token pairs
 
 
 def compare_inputs(
@@ -27,8 +27,8 @@ def compare_inputs(
     Args:
         first: the first checkpoint.
         second: the second checkpoint; it may be the same one.
-        texts: sentence A and B of the input.
-        second_texts: sentence A and B of the second input; None if both checkpoints read `texts`.
+        texts: sentences A and B of the first input; "" stands for no sentence B.
+        second_texts: sentences A and B of the second input; None if the second checkpoint also reads `texts`.
 
     Raises:
         BertlabError: what `explore.compare.compare` raises.
@@ -42,7 +42,7 @@ def compare_inputs(
 
 
 def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
-    """Show which tokens or words are compared with each other, and how many are left out.
+    """Show notes about the compared units: whether they are words instead of tokens, and how many are left out.
 
     Args:
         comparison: the result of `compare_inputs`.
@@ -54,12 +54,17 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
     if first or second:
         frame.note(t("compare-tokens-left-out", first=first, second=second))
     elif two_texts:
-        # this note is as high as the one above, so that the figures do not move while the user types
+        # one of the two notes is always there, so that the figures do not move while the user types
         frame.note(t("compare-same-length"))
 
 
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
-    """Draw the difference of every head, and the attention of one head; by default the head that differs most."""
+    """Draw the difference of every head, and that of one head's attention; by default of the head that differs most.
+
+    Args:
+        comparison: the result of `compare_inputs`.
+        config: the configuration of the first model.
+    """
     result = comparison.result
     if not result.same_heads:
         frame.note(t("compare-different-head-counts"))
@@ -80,10 +85,11 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
 def draw_layers(comparison: calls.Expression) -> None:
     """Draw the difference of every layer, and the tokens whose hidden states differ most.
 
-    If the two models have different numbers of layers, every layer of one is compared with every layer of the other.
+    If the two models have different numbers of layers or hidden sizes, every layer of one is compared with every layer
+    of the other.
     """
     result = comparison.result
-    if result.drift_LU is None:
+    if result.cosine_distance_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
         _draw("similarity", differences.layer_similarity, comparison, lang=language())
         display.explain("cka")
@@ -91,17 +97,21 @@ def draw_layers(comparison: calls.Expression) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
-        _draw("drift", differences.layer_drift, comparison, lang=language())
+        _draw("drift", differences.layer_differences, comparison, lang=language())
     with right:
         st.subheader(t("compare-changed-tokens"), anchor=False)
-        last = len(result.drift_LU) - 1
+        last = len(result.cosine_distance_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
         _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
     display.explain("cka", "cosine_distance")
 
 
 def _choose_head(customdata: list) -> None:
-    """Select the clicked head, whose layer and number begin the customdata of its mark."""
+    """Set the fields of the layer and the head to the clicked head.
+
+    Args:
+        customdata: the data of the clicked point: the layer, the head, and possibly further values.
+    """
     for part, value in zip(("layer", "head"), customdata[:2], strict=True):
         st.session_state[f"neuron.compare.{part}"] = int(value)
 
@@ -114,9 +124,18 @@ def _draw(
     on_click: Callable[[list], None] | None = None,
     **options,
 ) -> None:
-    """Draw a figure of the comparison. For short texts, add the columns of its CSV file."""
+    """Draw a figure of the comparison. For short texts, its CSV file contains all values instead of the drawn ones.
+
+    Args:
+        key: the key of the figure.
+        function: a function of `views.differences`. `views.columns` has one of the same name, which makes the columns
+            of the CSV file.
+        comparison: the result of `compare_inputs`.
+        values: the positional arguments of both functions after the comparison.
+        on_click: called with the `customdata` of the clicked point.
+        options: the keyword arguments of `function`.
+    """
     result = comparison.result
-    # `columns` has a function of the same name for each of these figures. All token pairs of a long text would slow the
-    # page down; without `data`, the CSV file holds the values drawn.
+    # all token pairs of a long text would slow the page down
     data = getattr(columns, function.__name__)(result, *values) if len(result.units) <= MAX_SAVED_TOKENS else None
     plots.draw(key, function, comparison, *values, data=data, on_click=on_click, **options)

@@ -12,7 +12,7 @@ from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-MAX_QUESTION_TOKENS = 64  # `Session.answer` reads no further tokens of a question
+MAX_QUESTION_TOKENS = 64  # `Session.answer` and `Session.xray` cut off the rest of a longer question
 
 frame.heading("question")
 left, right = st.columns(2, gap="large")

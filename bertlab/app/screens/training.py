@@ -17,7 +17,7 @@ from bertlab.views.passage import escape_html
 RUNS = "runs"  # the default directory of runs
 REFRESH_SECONDS = 5  # between updates of a run in progress
 DEFAULT_RUNS = 4  # runs drawn by default
-MAX_WATCHED_ROWS = 200  # rows in the table of predictions of each run
+MAX_WATCHED_ROWS = 200  # the table of each run's watched sentences shows only its latest rows
 
 frame.heading("training")
 directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
@@ -45,8 +45,8 @@ def show_status_table(statuses: dict[str, history.RunStatus], rows: dict[str, li
     """Show a table with the state and the latest metrics of each run.
 
     Args:
-        statuses: the status of each run.
-        rows: the log of each run.
+        statuses: name of a run -> its status.
+        rows: name of a run -> the rows of its log.
     """
     last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
@@ -66,7 +66,7 @@ def show_settings_table(settings: dict[str, list]) -> None:
     """Show the settings that differ between the runs. The columns are the settings or the runs, whichever are fewer.
 
     Args:
-        settings: name of a setting -> its value in each run.
+        settings: name of a setting -> its value in each run of `picked`; None if the run has no such setting.
     """
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-differing-settings"), anchor=False)
@@ -78,20 +78,28 @@ def show_settings_table(settings: dict[str, list]) -> None:
 
 
 def format_held_out_metric(rows: list[dict]) -> str:
-    """Return the latest held-out metric of a run with its name; a dash if the run has none."""
-    if (latest := curves.last_held_out(rows)) is None:
+    """Format the latest metric on held-out text with its name; a dash if the log has none.
+
+    Args:
+        rows: the log of a run.
+    """
+    if (latest := curves.find_latest_held_out_metric(rows)) is None:
         return "–"
     metric, value = latest
     return f"{percent(value) if curves.METRICS[metric].is_percent else format(value, '.3f')} {translate_metric(metric)}"
 
 
 def translate_metric(metric: str) -> str:
-    """Return the name of a metric on screen. Metrics of fine-tuning have the same names as on the Evaluation page."""
+    """Translate the name of a metric. Metrics of fine-tuning are called as on the Evaluation page."""
     return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 
 def read_thinned_log(run: Path) -> calls.Expression:
-    """Read the log of a run, thinned for drawing, with the code that does the same."""
+    """Read the log of a run and reduce it with `history.thin_log` to the rows that its curves need.
+
+    Raises:
+        DataError: the log is damaged.
+    """
     log = calls.call_function(history.read_log, calls.make_path_expression(run), implementation=training_runs.read_log)
     return calls.call_function(history.thin_log, log, implementation=lambda _: training_runs.read_thinned_log(run))
 
