@@ -12,7 +12,7 @@ from support.pages import SCREENS, open_page
 
 from bertlab.app import calls
 from bertlab.app.data import sessions
-from bertlab.views import export, payload
+from bertlab.views import export, figures, html, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
 
@@ -114,6 +114,17 @@ def test_a_call_and_its_code_have_the_same_arguments(shipped):
     ]
     assert "session.fill_mask(text, top_k=3)" in call.script()
     assert eval(call[0].code, names).candidates == call[0].result.candidates
+
+
+def test_code_of_a_canvas_view_has_the_placeholder_before_the_path_and_the_texts():
+    """The browser replaces the first occurrence, which must not be in a path or a text."""
+    checkpoint = sessions.CheckpointKey("/models/STATE", 0.0)
+    view = calls.Expression(None, "result", ("result = session.attention('STATE')",), checkpoint)
+    code = calls.write_canvas_code(view, html.attention_html, "attention.html", figures.attention_map, "layer")
+    lines = code.replace(calls.STATE, "{'layer': 1}", 1).splitlines()
+    assert "state = {'layer': 1}  # as on the screen" in lines
+    assert "session = bertlab.load('/models/STATE')" in lines
+    assert "result = session.attention('STATE')" in lines
 
 
 def test_code_of_nested_arguments():

@@ -33,7 +33,7 @@ class Expression:
         return Expression(self.result[key], f"{self.code}[{key!r}]", self.steps, self.checkpoint)
 
     def field(self, name: str) -> "Expression":
-        """Return a field of the value as an expression."""
+        """Return the expression of an attribute of the value."""
         return Expression(getattr(self.result, name), f"{self.code}.{name}", self.steps, self.checkpoint)
 
     def script(self, *further_steps: str) -> str:
@@ -52,7 +52,7 @@ def call_session(
         method: the name of the method.
         arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
             contains its code.
-        progress: as in `sessions.compute`; the generated code omits it.
+        progress: reports the progress of a long computation, as in `sessions.compute`; the generated code omits it.
         options: its keyword arguments.
 
     Raises:
@@ -93,34 +93,37 @@ def assign(name: str, value: object) -> Expression:
 
 
 def make_path_expression(path: Path) -> Expression:
-    """Make an expression of a path. The code omits the parent directories that visitors need not know about."""
+    """Make the expression of a path. The code omits parent directories that visitors are not supposed to see."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 
 def write_canvas_code(
-    view: Expression, make_html: Callable, name: str, figure: Callable | None = None, *state_keys: str
+    view: Expression, make_html: Callable, file_name: str, figure: Callable | None = None, *state_keys: str
 ) -> str:
-    """Write the Python code that saves a canvas view as an HTML file and draws one figure of it.
+    """Write the Python code that saves a canvas view as an HTML file and, optionally, draws a figure of its data.
 
     Args:
         view: the data of the view.
         make_html: the function of `bertlab.views.html` that makes the contents of the file.
-        name: the name of the file.
+        file_name: the name of the file.
         figure: the function that draws a figure of the view. If it is None, the code draws no figure.
         state_keys: keys of the view's state whose values are the arguments of `figure` after `view`.
+
+    Returns:
+        The code. It assigns `STATE`, which the browser replaces, to the variable `state`.
     """
     imports = ["from pathlib import Path", f"from {make_html.__module__} import {make_html.__name__}"]
     steps = [
         f'page = {make_html.__name__}({view.code}, options={{"state": state}})',
-        f'Path({name!r}).write_text(page, encoding="utf-8")',
+        f'Path({file_name!r}).write_text(page, encoding="utf-8")',
     ]
     if figure:
         imports.append(f"from {figure.__module__} import {figure.__name__}")
         values = ", ".join([view.code, *(f"state[{key!r}]" for key in state_keys)])
         steps.append(f"figure = {figure.__name__}({values})")
-    # the browser replaces the first occurrence of STATE in the code, so this line must precede the user's texts
-    with_state = Expression(None, "", (f"state = {STATE}  # as on the screen", *view.steps), view.checkpoint)
-    return with_state.script(*imports, *steps)
+    import_lines, other_lines = view.script(*imports, *steps).split("\n\n", 1)
+    # the browser replaces the first occurrence of STATE, so this line precedes the checkpoint's path and the texts
+    return f"{import_lines}\n\nstate = {STATE}  # as on the screen\n{other_lines}"
 
 
 def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
@@ -157,7 +160,7 @@ def _collect_steps(value: object) -> list[str]:
 
 
 def _find_checkpoint(value: object) -> sessions.CheckpointKey | None:
-    """Find the checkpoint of the first expression in a value that has one."""
+    """Find the checkpoint of the first expression in a value that has a checkpoint; None if no expression has one."""
     checkpoints = (expression.checkpoint for expression in _collect_expressions(value))
     return next(filter(None, checkpoints), None)
 
