@@ -392,6 +392,20 @@ def test_comparing_inputs_of_different_length_reports_the_tokens_left_out(shippe
     assert text("compare-nothing-shared") in errors(app)[0]
 
 
+def test_the_checkpoint_that_compares_two_texts_can_be_chosen_on_the_page(shipped):
+    app = open_page("compare", between="inputs", checkpoint="scratch")
+    field = app.selectbox(key="compare.checkpoint")
+    assert field.value == "scratch", "the field starts with the checkpoint of the sidebar"
+    assert not field.disabled
+    assert {menu["subject"]["checkpoint"] for menu in saved_figures(app)} == {"scratch"}
+    field.set_value("squad").run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert app.query_params["compare.checkpoint"] == "squad"
+    assert {menu["subject"]["checkpoint"] for menu in saved_figures(app)} == {"squad"}
+    assert app.selectbox(key="checkpoint").value == "scratch", "other pages still use the checkpoint of the sidebar"
+
+
 def test_missing_checkpoint_is_reported_and_the_fields_stay(shipped):
     app = open_page("compare", after="/nowhere")
     assert not app.exception

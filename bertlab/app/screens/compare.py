@@ -3,29 +3,29 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import compare
 
-DEFAULTS = {"before": "strongest", "after": "squad"}  # the same model before and after fine-tuning
+DEFAULTS = ("strongest", "squad")  # the same model before and after fine-tuning
 
 
-def choose_checkpoint(place, label: str, key: str) -> sessions.CheckpointKey:
-    """Let the user choose one of the two checkpoints to compare.
-
-    The comparison of two texts uses the checkpoint of the sidebar instead.
+def choose_checkpoint(place, label: str, key: str, default: str) -> sessions.CheckpointKey:
+    """Let the user choose a checkpoint to compare.
 
     Args:
         place: the column of the field.
         label: the label of the field.
-        key: its name in the address, a key of `DEFAULTS`.
+        key: its name in the address.
+        default: the name of the checkpoint that is initially selected.
+
+    Raises:
+        CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
     """
-    shipped = list(bertlab.shipped())
-    default = DEFAULTS[key] if DEFAULTS[key] in shipped else sessions.AUTO
     picked = url.text(
-        place.selectbox, label, default, key=key, options=[sessions.AUTO, *shipped],
+        place.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.shipped()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     if picked == sessions.AUTO:
@@ -42,12 +42,16 @@ with frame.show_errors():
     second_texts = None
     if compared == "checkpoints":
         left, right = st.columns(2)
-        first = choose_checkpoint(left, t("compare-checkpoint-before"), "before")
-        second = choose_checkpoint(right, t("compare-checkpoint-after"), "after")
+        shipped = bertlab.shipped()
+        before, after = (name if name in shipped else sessions.AUTO for name in DEFAULTS)
+        first = choose_checkpoint(left, t("compare-checkpoint-before"), "before", before)
+        second = choose_checkpoint(right, t("compare-checkpoint-after"), "after", after)
         examples = read_examples(sessions.open_session(first).language)
         texts = fields.sentence_pair(*examples.pair)
     else:
-        first = second = selection.open_checkpoint("attend")
+        # the sidebar's field is disabled on this page; this one starts with the checkpoint that was chosen there
+        default = st.session_state.get("opened", sessions.AUTO)
+        first = second = choose_checkpoint(st.columns(2)[0], t("checkpoint"), "compare.checkpoint", default)
         examples = read_examples(sessions.open_session(first).language)
         st.html(f'<p class="small">{t("compare-first-text")}</p>')
         texts = fields.sentence_pair(*examples.pair)
