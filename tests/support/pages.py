@@ -1,12 +1,16 @@
 """The app's pages without a browser: open one as a link would, and read what it shows."""
 
+from functools import cache
 from pathlib import Path
 
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 config.set_option("server.address", "localhost")  # as `bertlab app` does; else only some paths may be opened
+# Streamlit reads the metadata of every installed package for each AppTest, which takes longer than most pages do.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 APP = Path(__file__).parents[2] / "bertlab" / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
 PAGES = [screen.replace("_", "-") for screen in SCREENS]
