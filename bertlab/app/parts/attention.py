@@ -12,15 +12,19 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
-SENTENCES = {"a": 0, "b": 1}  # the letters of the filter of the canvas -> segments
+SEGMENTS = {"a": 0, "b": 1}  # sentence, as the filter of the canvas names it -> segment
 
 
 def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Open the page at the head and token that say most about the text, unless the link or the user chose others."""
-    found = sessions.find_telling_attention(checkpoint, *texts)
-    heads = [found.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
-    selection = {"layer": found.layer, "head": found.head, "heads": heads}
-    if view_state.open_with(selection | {"tokens": [found.query], "side": "query", "token": found.query}):
+    """Open the page at the head and token that say most about the text, unless the link or the user chose others.
+
+    Raises:
+        BertlabError: what `Session.attention` raises.
+    """
+    summary = sessions.find_telling_attention(checkpoint, *texts)
+    heads = [summary.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
+    selection = {"layer": summary.layer, "head": summary.head, "heads": heads}
+    if view_state.open_with(selection | {"tokens": [summary.query], "side": "query", "token": summary.query}):
         fields.forget_layer_and_head()
 
 
@@ -35,17 +39,19 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
     layers, heads = attention.probs_LNTT.shape[:2]
     layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
     only_selected_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
-    chosen = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
-    shown = [head] if only_selected_head else chosen
+    selected_heads = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
+    visible_heads = [head] if only_selected_head else selected_heads
     first, second = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
-    rows, cols = (_visible(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second))
-    pinned = [token for token in _as_list(state["tokens"]) if token in range(len(attention.tokens))]
-    if pinned and state["side"] == "key":
-        cols = [token for token in cols if token in pinned]
+    rows, cols = (
+        _list_visible_positions(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second)
+    )
+    pinned_tokens = [token for token in _as_list(state["tokens"]) if token in range(len(attention.tokens))]
+    if pinned_tokens and state["side"] == "key":
+        cols = [token for token in cols if token in pinned_tokens]
     else:
-        rows = [row for row in rows if (row in pinned if pinned else not attention.tokens[row].special)]
+        rows = [row for row in rows if (row in pinned_tokens if pinned_tokens else not attention.tokens[row].special)]
     if rows and cols:
-        _write_sentence(attention.tokens, summarise_attention(attention, layer, shown, rows, cols))
+        _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, rows, cols))
 
 
 def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:
@@ -54,16 +60,30 @@ def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: 
 
 
 def choose_position(tokens: tuple[TokenRow, ...]) -> int:
-    """Return the position that the view of one head shows: the chosen one or the first that is not special."""
-    first = next((row.position for row in tokens if not row.special), 0)
-    chosen = view_state.read()["token"]
-    return chosen if type(chosen) is int and 0 <= chosen < len(tokens) else first
+    """Return the position that the view of one head shows.
+
+    It is the position in the state of the view, or else the first token that is not special.
+    """
+    default = next((row.position for row in tokens if not row.special), 0)
+    position = view_state.read()["token"]
+    return position if type(position) is int and 0 <= position < len(tokens) else default
 
 
 def draw_block(
     checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None], layer: int, head: int, position: int
 ) -> None:
-    """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token."""
+    """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token.
+
+    Args:
+        checkpoint: the checkpoint.
+        texts: sentences A and B; None stands for no sentence B.
+        layer: the layer, from 0.
+        head: the head whose output is the first step, from 0.
+        position: the position of the token.
+
+    Raises:
+        BertlabError: what `Session.block` raises.
+    """
     block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
     token = escape_html(token_labels(block_map.result.tokens)[position])
     st.subheader(t("attention-block", layer=layer), anchor=False)
@@ -78,7 +98,15 @@ def draw_block(
 
 
 def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Draw where the state of one token comes from by attention rollout, with a sentence about it."""
+    """Draw the rollout of one token: the share of every token of the input in its hidden state after each layer.
+
+    Args:
+        checkpoint: the checkpoint.
+        texts: sentences A and B; None stands for no sentence B.
+
+    Raises:
+        BertlabError: what `Session.rollout` raises.
+    """
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)
     default_position = min(sessions.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
@@ -108,13 +136,13 @@ def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> 
     st.html(f'<p class="say" dir="auto">{sentence}</p><p class="small" dir="auto">{" ".join(details)}</p>')
 
 
-def _visible(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list[int]:
+def _list_visible_positions(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list[int]:
     """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("")."""
     has_pair = any(row.segment for row in tokens)
     return [
         row.position
         for row in tokens
-        if (not sentence or not has_pair or row.segment == SENTENCES[sentence]) and not (hide is True and row.special)
+        if (not sentence or not has_pair or row.segment == SEGMENTS[sentence]) and not (hide is True and row.special)
     ]
 
 
@@ -124,4 +152,5 @@ def _as_list(value) -> list:
 
 
 def _clamp(value, count: int) -> int:
+    """Return a number that was read from a link, limited to 0..count - 1; 0 if it is no integer."""
     return min(max(value, 0), count - 1) if type(value) is int else 0

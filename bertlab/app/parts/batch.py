@@ -41,18 +41,18 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
     """
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = st.columns(2)
-        pasted = url.text(
+        pasted_text = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}")
-        table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
+        table = _read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
         if table and not upload:
             id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
             st.caption(t(id, rows=len(table), columns=len(table.columns)))
         texts = (
             _select_texts(table, command, checkpoint)
             if table
-            else [(line, None) for line in pasted.splitlines() if line.strip()]
+            else [(line, None) for line in pasted_text.splitlines() if line.strip()]
         )
         if not texts:
             st.caption(t("batch-empty"))
@@ -73,15 +73,17 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         ):
             predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], _show_progress)
             st.session_state[key] = (query, predictions)
-        stored = st.session_state.get(key)
-        if stored and stored[0] == query:
-            predictions = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored[1]]
-            if failed := sum(bool(row["error"]) for row in predictions):
-                frame.note(t("batch-failed-rows", count=failed, total=len(predictions)))
-            rows = append_predictions(_rows_of_input(table, texts)[: len(predictions)], predictions)
+        stored_predictions = st.session_state.get(key)
+        if stored_predictions and stored_predictions[0] == query:
+            predictions = [
+                row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored_predictions[1]
+            ]
+            if num_failed := sum(bool(row["error"]) for row in predictions):
+                frame.note(t("batch-failed-rows", count=num_failed, total=len(predictions)))
+            rows = append_predictions(_make_input_rows(table, texts)[: len(predictions)], predictions)
             # the columns of an uploaded table keep their own names
-            translated = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
-            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated})
+            translated_columns = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
+            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated_columns})
             st.download_button(
                 t("batch-download"), encode_csv(rows), f"{command}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
@@ -111,13 +113,13 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
-    return [(_cell_text(row.get(text)), _cell_text(row.get(pair)) if pair else None) for row in table.rows]
+    return [(_format_cell(row.get(text)), _format_cell(row.get(pair)) if pair else None) for row in table.rows]
 
 
-def _rows_of_input(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
+def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
     """Return the input as rows: all columns of a table, or one column with the pasted lines."""
     if table:
-        return [{column: _cell_text(row.get(column)) for column in table.columns} for row in table.rows]
+        return [{column: _format_cell(row.get(column)) for column in table.columns} for row in table.rows]
     return [{"text": text} for text, _ in texts]
 
 
@@ -146,7 +148,7 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
     ]
 
 
-def _cell_text(value: object) -> str:
+def _format_cell(value: object) -> str:
     """Return a cell as text; "" for a missing cell, null and NaN."""
     return "" if value is None or value != value else str(value)
 

@@ -28,11 +28,11 @@ SIZES = {
 MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000
 WIDTH = 165  # of a number field, in pixels
 GROWTH_POINTS = 16
-HERE = "here"  # this machine, in the choice of the device whose price is set
+HERE = "here"  # the option for this machine among the devices whose price the user can set
 
 
 def choose_workload() -> calls.Expression:
-    """Draw the fields of a configuration and return it, with the code that makes it.
+    """Draw the fields of a workload and return the `Workload`, with the code that makes it.
 
     Raises:
         BertlabError: the sizes do not fit together.
@@ -74,7 +74,7 @@ def choose_workload() -> calls.Expression:
 
 
 def _choose(key: str, options: list[str]) -> str:
-    """Draw a choice whose options have names in the catalogue."""
+    """Draw a choice, whose label and options have the message ids cost-KEY and cost-KEY-OPTION."""
     return url.choice(
         st.segmented_control, t(f"cost-{key}"), options, key=f"cost-{key}", required=True,
         format_func=lambda option: t(f"cost-{key}-{option}"),
@@ -92,7 +92,12 @@ def choose_lengths(tokens: int) -> tuple[int, ...]:
 
 
 def show_runs(cost: Cost, here: machine.Machine) -> None:
-    """Draw the fields of a run, and the table of its time and price on this machine and on each GPU."""
+    """Draw the fields of a run, and the table of its time and price on this machine and on each GPU.
+
+    Args:
+        cost: the cost of a step of the run.
+        here: this machine.
+    """
     with st.container(horizontal=True):
         steps = url.number(
             st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps", width=WIDTH
@@ -102,14 +107,14 @@ def show_runs(cost: Cost, here: machine.Machine) -> None:
             width=WIDTH, help=t("cost-share-help"),
         )  # fmt: skip
         names = {HERE: t("cost-here")} | {name: name for name in GPUS}
-        picked = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * WIDTH)
-        assumed = CPU_PRICE if picked == HERE else GPUS[picked].price
+        priced_device = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * WIDTH)
+        default_price = CPU_PRICE if priced_device == HERE else GPUS[priced_device].price
         price = url.number(
-            st.number_input, t("cost-price"), 0.0, 10_000.0, assumed, key="cost.price", name="hour-price", step=0.05,
-            width=WIDTH, help=t("cost-price-help"),
+            st.number_input, t("cost-price"), 0.0, 10_000.0, default_price, key="cost.price", name="hour-price",
+            step=0.05, width=WIDTH, help=t("cost-price-help"),
         )  # fmt: skip
-    own_share = read_own_share(cost.workload, here)
-    own_price = price if picked == HERE else CPU_PRICE
+    own_share = estimate_own_share(cost.workload, here)
+    own_price = price if priced_device == HERE else CPU_PRICE
     own_cost = estimate(replace(cost.workload, device=here.device))
     runs = [
         estimate_run(
@@ -118,12 +123,12 @@ def show_runs(cost: Cost, here: machine.Machine) -> None:
         )
     ]  # fmt: skip
     for gpu in GPUS.values():
-        runs += estimate_runs(cost, steps, [gpu], share=share / 100, price=price if picked == gpu.name else None)
-    marks = ["", *("" if gpu.has_bfloat16 else " *" for gpu in GPUS.values())]
+        runs += estimate_runs(cost, steps, [gpu], share=share / 100, price=price if priced_device == gpu.name else None)
+    footnote_marks = ["", *("" if gpu.has_bfloat16 else " *" for gpu in GPUS.values())]
     memories = [format_quantity(here.memory_bytes, "B"), *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
     fits = [run.fits for run in runs]
     columns = {
-        "device": [run.device + mark for run, mark in zip(runs, marks, strict=True)],
+        "device": [run.device + mark for run, mark in zip(runs, footnote_marks, strict=True)],
         "peak": [f"{format_quantity(run.peak_flops, 'FLOP')}/s" for run in runs],
         "memory": [f"{memory} {'✓' if fit else '✗'}" for memory, fit in zip(memories, fits, strict=True)],
         "step": [format_duration(run.step_seconds, language()) for run in runs],
@@ -141,24 +146,34 @@ def _show_sources(links: dict[str, str]) -> None:
     Args:
         links: {name of a source: its address}.
     """
-    listed = " · ".join(f"[{name}]({link})" for name, link in links.items())
-    st.caption(f"{t('number-source')}: {listed}")
+    line = " · ".join(f"[{name}]({link})" for name, link in links.items())
+    st.caption(f"{t('number-source')}: {line}")
 
 
-def read_own_share(workload: Workload, here: machine.Machine) -> float:
-    """Return the share of its measured peak that this machine reaches by our estimate."""
+def estimate_own_share(workload: Workload, here: machine.Machine) -> float:
+    """Estimate the share of its measured peak FLOP/s that this machine reaches.
+
+    Args:
+        workload: the training step.
+        here: this machine.
+    """
     if here.device == "gpu":
         return GPU_SHARE
     return estimate_cpu_share(workload.model.hidden_size, workload.precision)
 
 
 def show_measurement(workload: Workload, here: machine.Machine) -> None:
-    """Draw the button that measures training steps here, and the last measurement of this configuration."""
+    """Draw the button that measures training steps on this machine, and the last measurement of this workload.
+
+    Args:
+        workload: the training step.
+        here: this machine.
+    """
     st.caption(t("cost-measure-lead", steps=machine.MEASURED_STEPS))
     state = st.session_state.setdefault("cost.measured", {})
     if st.button(t("cost-measure-button"), icon=":material/timer:"):
         with frame.show_errors(), st.spinner(t("cost-measuring")):
-            state[workload] = machine.measure_step(workload, read_own_share(workload, here))
+            state[workload] = machine.measure_step(workload, estimate_own_share(workload, here))
     if workload in state:
         show_comparison(state[workload])
 
@@ -202,7 +217,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 @st.cache_data(show_spinner=False)
 def _compute_batches() -> dict[str, list[str]]:
-    """Compute the rows about the largest batches once; they do not depend on the page."""
+    """Compute the columns about the largest batches. They are always the same, so they are cached."""
     rows = published.BATCHES
     memory = [compute_training_memory(row.make_workload("float32")).total for row in rows]
     return {

@@ -25,6 +25,14 @@ def draw_start_button(
 ) -> bool:
     """Draw the button that starts the evaluation. Example rows are evaluated at once, so they have no button.
 
+    Args:
+        checkpoint: the checkpoint to evaluate.
+        source: where the rows come from.
+        task: the result of `choose_task`.
+        columns: the result of `choose_columns`.
+        max_rows: the maximum number of rows to evaluate.
+        total: the number of rows of the source.
+
     Returns:
         whether this evaluation was started, by this user or by the sender of the link.
     """
@@ -37,14 +45,22 @@ def draw_start_button(
     settings_hash = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-upload-not-in-link"))
-    clicked = st.button(t("evaluation-run", count=min(max_rows, total)), icon=":material/play_arrow:", type="primary")
-    started = settings_hash if clicked else url.recall("ran")
-    url.store("ran", started)
-    return started == settings_hash
+    is_clicked = st.button(
+        t("evaluation-run", count=min(max_rows, total)), icon=":material/play_arrow:", type="primary"
+    )
+    started_hash = settings_hash if is_clicked else url.recall("ran")
+    url.store("ran", started_hash)
+    return started_hash == settings_hash
 
 
 def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
-    """Read the rows of a source.
+    """Read the rows of a source, with the code that reads them.
+
+    Args:
+        checkpoint: the checkpoint to evaluate.
+        loaded: the same checkpoint, opened.
+        source: where the rows come from.
+        task: the result of `choose_task`.
 
     Raises:
         DataError: the rows cannot be read, or a visitor may not read them.
@@ -71,7 +87,7 @@ def evaluate(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
-    """Evaluate a checkpoint on rows.
+    """Evaluate a checkpoint on rows, and return the `ErrorAnalysis` with the code that computes it.
 
     Args:
         checkpoint: the checkpoint.
@@ -132,5 +148,5 @@ def _loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoint) -
 def _find_task(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
-    """Find the task to evaluate on, with the columns that the user chose."""
+    """Call `error_analysis.find_task` to find the task to evaluate on, with the columns that the user chose."""
     return calls.call_function(error_analysis.find_task, _loaded_expression(checkpoint, loaded), task, *columns)

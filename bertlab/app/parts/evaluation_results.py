@@ -19,7 +19,7 @@ MAX_EXAMPLES = 20  # examples in the list
 MAX_INVALID_ROWS = 20  # invalid rows in the list
 NOT_PERCENT = {"null_threshold", "pearson", "spearman", "matthews"}  # metrics that are not percentages
 # Metric -> the key of its explanation. "f1" is the F1 of labels here; `explanation_keys` replaces it for answers.
-EXPLAINED = {
+EXPLANATIONS = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
     "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
     "exact_match": "exact_match", "null_threshold": "tau", "rouge_w": "rouge_w",
@@ -63,8 +63,8 @@ def _show_invalid_rows(errors: Sequence[str]) -> None:
 
 def explanation_keys(metrics: Collection[str]) -> list[str]:
     """Return the keys of the explanations of these metrics, without repetition."""
-    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in metrics else {})
-    return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
+    explanations = EXPLANATIONS | ({"f1": "f1"} if "exact_match" in metrics else {})
+    return list(dict.fromkeys(explanations[name] for name in metrics if name in explanations))
 
 
 def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
@@ -79,7 +79,7 @@ def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -
 
 
 def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the confusion matrix, with a field to choose one of its cells. Return the rows of that cell."""
+    """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     counts_labels = finetune_type(analysis.result.spec.kind).confusion_counts_examples
@@ -93,12 +93,12 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         count = len(confusion.cells[cell])
         name = t("evaluation-confusion-cell", label=label, prediction=prediction, count=count)
         options[f"{cell[0]}.{cell[1]}"] = name
-    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
-    chosen = tuple(map(int, picked.split("."))) if picked else None
+    chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    chosen_cell = tuple(map(int, chosen_option.split("."))) if chosen_option else None
 
     def toggle(cell: list) -> None:
         if (option := f"{cell[0]}.{cell[1]}") in options:
-            st.session_state["cell"] = "" if option == picked else option
+            st.session_state["cell"] = "" if option == chosen_option else option
 
     labels = range(len(confusion.names))
     cells = [(label, prediction) for label in labels for prediction in labels]
@@ -108,11 +108,13 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
-        plots.draw("confusion", evaluation.confusion_map, matrix, chosen, on_click=toggle, **saved, lang=language())
+        plots.draw(
+            "confusion", evaluation.confusion_map, matrix, chosen_cell, on_click=toggle, **file_options, lang=language()
+        )
         display.explain("confusion", "label_probability")
-    return confusion.cells[chosen] if chosen else None
+    return confusion.cells[chosen_cell] if chosen_cell else None
 
 
 def _subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
@@ -121,7 +123,7 @@ def _subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis
 
 
 def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the metrics of each group of questions, with a field to choose a group. Return the rows of that group."""
+    """Draw the metrics of each group of questions, with a field to choose a group. Return the indices of its rows."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     by = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
@@ -129,25 +131,25 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     place = st.container()
     options = {"": t("evaluation-show-all")}
     options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
-    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle(group: list) -> None:
-        st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
+        st.session_state["cell"] = "" if str(group[0]) == chosen_option else str(group[0])
 
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[by]
-        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **saved, lang=language())
+        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
         display.explain("label_probability")
-    return groups[int(picked)].rows if picked else None
+    return groups[int(chosen_option)].rows if chosen_option else None
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression, with a field to choose a row. Return the chosen row."""
+    """Draw the labels and predictions of a regression, with a field to choose a row. Return its index."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
@@ -155,21 +157,21 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     rows = {number: result.rows[number] for number in result.hardest()}
     options = {"": t("evaluation-show-all")}
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
-    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle(row: list) -> None:
-        st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
+        st.session_state["cell"] = "" if str(row[0]) == chosen_option else str(row[0])
 
     data = {
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, result)}
+        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, result)}
         plots.draw(
-            "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **saved, lang=language()
+            "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **file_options, lang=language()
         )
-    return [int(picked)] if picked else None
+    return [int(chosen_option)] if chosen_option else None
 
 
 def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:

@@ -50,13 +50,15 @@ class Source:
 
 def choose_prediction() -> str:
     """Return the prediction that the checkpoint of the sidebar can make; with "auto", let the user choose one."""
-    picked, pages = st.session_state.get("opened", sessions.AUTO), []
+    checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
     for page, prediction in PREDICTIONS.items():
         with suppress(BertlabError):
-            if picked == sessions.AUTO:
+            if checkpoint_name == sessions.AUTO:
                 sessions.select_checkpoint(prediction, language())
                 pages.append(page)
-            elif selection.supports_command(sessions.open_session(sessions.find_checkpoint(picked)), prediction):
+            elif selection.supports_command(
+                sessions.open_session(sessions.find_checkpoint(checkpoint_name)), prediction
+            ):
                 return prediction
     if not pages:
         return next(iter(PREDICTIONS.values()))
@@ -115,20 +117,20 @@ def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
         split = fields.choice(right.selectbox, t("evaluation-split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None
     if kind == "paste":
-        pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
-        if not pasted.strip():
+        pasted_text = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
+        if not pasted_text.strip():
             return None
-        return _make_source(f"rows{_guess_suffix(pasted, spec)}", pasted.encode("utf-8", "replace"))
+        return _make_source(f"rows{_guess_suffix(pasted_text, spec)}", pasted_text.encode("utf-8", "replace"))
     upload = st.file_uploader(t("evaluation-upload"), upload_suffixes(), key="evaluation-upload")
     return _make_source(Path(upload.name).name, upload.getvalue()) if upload else None
 
 
-def _guess_suffix(pasted: str, spec: TaskSpec) -> str:
+def _guess_suffix(pasted_text: str, spec: TaskSpec) -> str:
     """Guess the file suffix of pasted rows. A table copied from a spreadsheet has tabs."""
-    pasted = pasted.lstrip("\n")
-    if pasted.lstrip()[:1] in ("{", "["):
+    pasted_text = pasted_text.lstrip("\n")
+    if pasted_text.lstrip()[:1] in ("{", "["):
         return finetune_type(spec.kind).json_suffix
-    return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
+    return ".tsv" if "\t" in pasted_text.partition("\n")[0] else ".csv"
 
 
 def _make_source(name: str, content: bytes) -> Source:

@@ -55,6 +55,9 @@ class MaskedText:
             checkpoint: the checkpoint.
             top_k: the number of candidates for each mask.
             second: the second sentence; None if there is none.
+
+        Raises:
+            BertlabError: what `Session.fill_mask` raises.
         """
         options = {"top_k": top_k, "originals": self.originals} | ({"pair": second} if second else {})
         return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
@@ -71,18 +74,20 @@ def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -
     text = fields.text_line(place, t("fill-mask-text"), examples.sentence, key="text", help=help)
     default = examples.masked_word if text == examples.sentence else ""
     # compared as strings, because `int` fails on a very long number, which a link may contain
-    stored = set(url.recall("mask", default).split("."))
+    stored_numbers = set(url.recall("mask", default).split("."))
     words = [text[start:end] for start, end in find_words(text)]
     previous_words = url.swap_previous("mask", words)
     if previous_words != words:  # the text was edited: a masked word stays masked at its new place
-        masked_before = {index for index in range(len(previous_words)) if str(index) in stored}
+        masked_before = {index for index in range(len(previous_words)) if str(index) in stored_numbers}
         masked_now = update_word_numbers(masked_before, previous_words, words)
         # if the user typed the example sentence again, its default word is masked again
-        stored = set(default.split(".")) if default else set(map(str, masked_now))
-    masked = frozenset(index for index, word in enumerate(words) if str(index) in stored and word != MASK)
-    masked_text = MaskedText(text, default, masked)
-    masked_text.store(masked)
-    components.draw_words(text, set(masked), on_click=lambda index: masked_text.store(masked ^ {index}))
+        stored_numbers = set(default.split(".")) if default else set(map(str, masked_now))
+    masked_indices = frozenset(
+        index for index, word in enumerate(words) if str(index) in stored_numbers and word != MASK
+    )
+    masked_text = MaskedText(text, default, masked_indices)
+    masked_text.store(masked_indices)
+    components.draw_words(text, set(masked_indices), on_click=lambda index: masked_text.store(masked_indices ^ {index}))
     return masked_text
 
 

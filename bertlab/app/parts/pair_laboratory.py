@@ -28,7 +28,11 @@ def shuffle_words(text: str) -> str:
 
 
 def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
-    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention."""
+    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention.
+
+    Raises:
+        BertlabError: what `Session.pair_attention` raises.
+    """
     st.subheader(t("next-sentence-attention"), anchor=False)
     pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
     attention = pair_attention.result
@@ -36,13 +40,15 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
 
-    def choose(customdata: list) -> None:
+    def select_head(customdata: list) -> None:
         for part, value in zip(("layer", "head"), customdata[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / attention.uniform})
     share, uniform = pair_attention.field("share_LN"), pair_attention.field("uniform")
-    plots.draw("pair-heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, lang=language())
+    plots.draw(
+        "pair-heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=select_head, lang=language()
+    )
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / attention.uniform}
     st.html(f'<p class="small">{t("next-sentence-head-share", layer=layer, head=head, **values)}</p>')
     display.explain("attention_mass")
@@ -53,7 +59,11 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
 
 
 def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Examples) -> None:
-    """Draw fields for several candidates of sentence B, and rank them."""
+    """Draw fields for several candidates of sentence B, and rank them.
+
+    Raises:
+        BertlabError: what `Session.rank_next_sentences` raises.
+    """
     pairs = examples.next_sentence_pairs
     defaults = [pairs[name][1] for name in ("follow", "near", "other")]
     defaults += [shuffle_words(defaults[0]), ""]
@@ -72,7 +82,11 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
 
 
 def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
-    """Predict the probes, and show the score of each kind and all predictions."""
+    """Predict the fixed probes, and show the score of each kind and all predictions.
+
+    Raises:
+        BertlabError: what `Session.next_sentence_probes` raises.
+    """
     with st.spinner(t("next-sentence-probes-progress")):
         probes = calls.call_session(checkpoint, "next_sentence_probes")
     results = probes.result
@@ -94,10 +108,10 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
             f"<b>{escape_html(result.second)}</b></p>"
         )
         values = {"first": result.first, "second": result.second, "nsp": "pair"}
-        right.button(t("next-sentence-probe-open"), key=f"probe-{number}", on_click=_open, args=(values,))
+        right.button(t("next-sentence-probe-open"), key=f"probe-{number}", on_click=_open_pair, args=(values,))
 
 
-def _open(values: dict[str, str]) -> None:
+def _open_pair(values: dict[str, str]) -> None:
     """Show a pair in the first view of the page."""
     for name, value in values.items():
         st.session_state[name] = value

@@ -61,15 +61,18 @@ def find_explanation(measure: Measure) -> str:
     return {"matthews": "mcc"}.get(metric, metric)
 
 
-def list_results(measure: Measure, own: Sequence[OwnResult]) -> list[TaskResult]:
+def list_results(measure: Measure, own_results: Sequence[OwnResult]) -> list[TaskResult]:
     """List the published results on a measure, then ours, as (system, split, result in percent)."""
     table = next(task.table for task in TASKS if task.name == measure.task)
-    published = [
+    published_rows = [
         (row.title, row.split, row.values[measure.name]) for row in PUBLISHED[table] if measure.name in row.values
     ]
-    ours = [(result.system, "validation", result.values[measure.name]) for result in own
-            if measure.name in result.values]  # fmt: skip
-    return published + ours
+    own_rows = [
+        (result.system, "validation", result.values[measure.name])
+        for result in own_results
+        if measure.name in result.values
+    ]
+    return published_rows + own_rows
 
 
 def show_example(task: PaperTask) -> None:
@@ -84,31 +87,36 @@ def show_example(task: PaperTask) -> None:
         st.html(rows + answer)
 
 
-def show_open_button(task: PaperTask, own: Sequence[OwnResult], page: Page) -> None:
+def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Page) -> None:
     """Draw the button that opens the example in the page that answers it.
 
     If there is no checkpoint for the task, a line with the command that trains one takes its place.
+
+    Args:
+        task: the task.
+        own_results: our results; their checkpoints can be opened.
+        page: the page that answers the examples of the task.
     """
-    exact = [result for result in own if result.task == task.name and result.source]
-    similar = [result for result in own if result.task == ANSWERED_BY.get(task.name) and result.source]
-    if not exact + similar:
+    exact_results = [result for result in own_results if result.task == task.name and result.source]
+    similar_results = [result for result in own_results if result.task == ANSWERED_BY.get(task.name) and result.source]
+    if not exact_results + similar_results:
         frame.note_with_command(
             t("paper-no-checkpoint", task=task.title),
             f"bertlab finetune {task.name} --from strongest --out runs/{task.name}",
         )
         return
-    result = (exact + similar)[0]
+    result = (exact_results + similar_results)[0]
     if st.button(t("paper-open", page=t(page.name)), icon=page.icon):
         for name, value in _make_page_values(task, page).items():
             url.store(name, value)
         url.store("checkpoint", result.source)
         st.switch_page(page.script)
-    if not exact:
+    if not exact_results:
         st.caption(t("paper-similar-checkpoint", checkpoint=result.system, task=t(f"paper-trained-on-{result.task}")))
 
 
 def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
-    """Make the values with which a page opens the example of a task."""
+    """Make the values of the fields, by their names in the address, with which a page shows the example of a task."""
     first, *others = task.text_example
     if page.name == "question":
         return {"passage": first, "question": others[0], "refuse": str(int(find_task(task.name).unanswerable))}
@@ -118,9 +126,9 @@ def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
     return {"judged": first, "judged2": others[0] if others else ""}
 
 
-def describe_own_results(name: str, own: Sequence[OwnResult]) -> None:
+def describe_own_results(name: str, own_results: Sequence[OwnResult]) -> None:
     """Say on how many rows our results on a task were measured, or that there are none."""
-    results = [result for result in own if result.task == name]
+    results = [result for result in own_results if result.task == name]
     for result in results:
         if result.num_rows is not None:
             st.caption(t("paper-own-rows", system=result.system, rows=result.num_rows))
@@ -128,12 +136,12 @@ def describe_own_results(name: str, own: Sequence[OwnResult]) -> None:
         st.caption(t("paper-no-own-result"))
 
 
-def show_overview(own: Sequence[OwnResult]) -> None:
+def show_overview(own_results: Sequence[OwnResult]) -> None:
     """Show the table of all tasks: training rows, measure, published results and our best one."""
     rows = []
     for task in TASKS:
         measure = list_measures(task)[-1 if task.table in ("table2", "table3") else 0]
-        ours = [result.values[measure.name] for result in own if measure.name in result.values]
+        own_values = [result.values[measure.name] for result in own_results if measure.name in result.values]
         rows.append(
             {
                 "paper-task": task.title,
@@ -141,14 +149,14 @@ def show_overview(own: Sequence[OwnResult]) -> None:
                 "paper-measure": name_measure(measure),
                 "paper-large": _find_published(task.table, measure, "BERT large"),
                 "paper-base": _find_published(task.table, measure, "BERT base"),
-                "paper-small": _find_small(task.table, measure),
-                "paper-ours": f"{max(ours):.1f}" if ours else MISSING,
+                "paper-small": _find_small_model_range(task.table, measure),
+                "paper-ours": f"{max(own_values):.1f}" if own_values else MISSING,
             }
         )
     display.table({t(id): [row[id] for row in rows] for id in rows[0]})
     st.caption(t("paper-splits"))
-    listed = " · ".join(f"[{name}]({link})" for name, link in SOURCES.items())
-    st.caption(f"{t('number-source')}: {listed}")
+    links = " · ".join(f"[{name}]({link})" for name, link in SOURCES.items())
+    st.caption(f"{t('number-source')}: {links}")
 
 
 def show_averages() -> None:
@@ -160,13 +168,19 @@ def show_averages() -> None:
 
 
 def _find_published(table: str, measure: Measure, title: str) -> str:
-    """Find the published result of a model, the one on a test set first, with its split."""
+    """Find the published result of a model, preferably the one on a test set, and format it with its split.
+
+    Args:
+        table: the table of the paper.
+        measure: the measure.
+        title: the beginning of the model's title in the table.
+    """
     rows = [row for row in PUBLISHED[table] if row.title.startswith(title) and measure.name in row.values]
     rows.sort(key=lambda row: row.split != "test")
-    return _format(rows[0], measure) if rows else MISSING
+    return _format_result(rows[0], measure) if rows else MISSING
 
 
-def _find_small(table: str, measure: Measure) -> str:
+def _find_small_model_range(table: str, measure: Measure) -> str:
     """Find the range of the published results of Google's small models."""
     values = [
         row.values[measure.name]
@@ -176,5 +190,5 @@ def _find_small(table: str, measure: Measure) -> str:
     return f"{min(values):.1f}–{max(values):.1f}\N{NO-BREAK SPACE}{t('paper-split-test')}" if values else MISSING
 
 
-def _format(row: PublishedRow, measure: Measure) -> str:
+def _format_result(row: PublishedRow, measure: Measure) -> str:
     return f"{row.values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{row.split}')}"

@@ -15,11 +15,15 @@ from bertlab.views.passage import escape_html
 MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
 MAX_MASK = 60  # percent
 SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}  # percent of the predicted tokens
-QUOTED_LETTERS = 80
+QUOTE_LENGTH = 80  # characters; the page quotes so much of the document that sentence B was drawn from
 
 
-def draw_number() -> int:
-    """Draw the buttons that draw again and the number of the draw, and return this number."""
+def choose_draw() -> int:
+    """Show the field for the number of the random draw, and the buttons that go on to a later draw.
+
+    Returns:
+        The number, from 1 to `MAX_DRAWS`.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         buttons = [st.container(width="content") for _ in range(2)]
         number = url.number(
@@ -36,22 +40,25 @@ def draw_number() -> int:
 
 
 def _advance(count: int) -> None:
-    """Go to a later draw."""
+    """Add to the number of the draw."""
     st.session_state["draw"] = min(MAX_DRAWS, st.session_state["draw"] + count)
 
 
-def draw_settings(objective: str) -> dict[str, object]:
-    """Draw the sliders and switches, and return the settings that differ from those of the paper.
+def choose_settings(objective: str) -> dict[str, object]:
+    """Show the sliders and switches of the masking and the sentence pairs.
 
     Args:
-        objective: the sentence-pair objective of the checkpoint.
+        objective: the sentence-pair objective of the checkpoint, "next" or "order"; the page starts with it.
+
+    Returns:
+        The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
     mask, *share_places = st.container(key="shares").columns(4)
     settings = {"mask": _slider(mask, "mask", 1, MAX_MASK, 15)}
     for place, (name, default) in zip(share_places, SHARES.items(), strict=True):
         share = _slider(place, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
-    del settings["same_share"]  # the rest of the other two
+    del settings["same_share"]  # no field of `DrawSettings`: it is what the other two leave of 100 %
     with st.container(horizontal=True):
         settings["whole_word"] = url.flag(
             st.toggle, t("pretraining-whole-word"), key="whole-word", help=t("pretraining-whole-word-help")
@@ -99,7 +106,7 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
     )
     lines = [t("pretraining-odds"), chosen]
     if example.document_b is not None:
-        first = shorten(split_sentences(example.document_b)[0], QUOTED_LETTERS)
+        first = shorten(split_sentences(example.document_b)[0], QUOTE_LENGTH)
         lines.insert(1, t("pretraining-document-b", text=first))
     st.html(f'<p class="small" dir="auto">{escape_html(" ".join(lines))}</p>')
     if example.text_sentences == 1:
@@ -110,7 +117,7 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
 
 
 def show_losses(example: PretrainingExample) -> None:
-    """Show the losses of this draw, and why there is no loss of the pair if there is none."""
+    """Show the losses of this draw, or a note that says why there is no loss of the sentence pair."""
     losses, pair = example.losses, example.pair
     cells = [(losses.mlm, t("pretraining-mlm-loss", count=len(example.predictions)))]
     if pair is not None:
@@ -143,7 +150,17 @@ def show_predictions(example: calls.Expression) -> None:
 
 
 def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int, settings: dict[str, object]) -> None:
-    """Show the losses of all draws up to the current one, and their running means."""
+    """Show the losses of all draws up to the current one, and their running means.
+
+    Args:
+        checkpoint: the checkpoint.
+        text: the document.
+        draws: the number of the current draw.
+        settings: the result of `choose_settings`.
+
+    Raises:
+        BertlabError: what `Session.pretraining_losses` raises.
+    """
     st.subheader(t("pretraining-losses"), anchor=False, help=t("pretraining-losses-help"))
     bar = frame.progress_bar(st.empty(), "pretraining-progress")
     losses = calls.call_session(checkpoint, "pretraining_losses", text, draws, progress=bar, **settings)
@@ -153,7 +170,7 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
 
 
 def _describe_means(losses: tuple[DrawLosses, ...]) -> str:
-    """Describe the means of the losses in one line."""
+    """Describe the means of the losses over all draws in one line."""
     names = ["mlm"] if losses[0].pair is None else ["mlm", "pair", "total"]
     means = [sum(getattr(row, name) for row in losses) / len(losses) for name in names]
     parts = [f"{t(f'figure-loss-{name}')} {mean:.2f}" for name, mean in zip(names, means, strict=True)]

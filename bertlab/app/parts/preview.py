@@ -10,6 +10,14 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
     """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`.
 
     [CLS], [SEP] and the attention of a token to itself are not drawn.
+
+    Args:
+        attention: the attention of every head.
+        layer: the layer whose heads are drawn.
+
+    Returns:
+        The words with their centres, the arcs with the centres of their ends, and the width, all in units of the SVG
+        drawing.
     """
     words, centres, right = [], {}, 0.0
     for token in attention.tokens:
@@ -18,10 +26,10 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
             centres[token.position] = right + width / 2
             words.append({"x": right + width / 2, "text": token.token})
             right += width
-    drawn = [
+    arcs = [
         {"from": centres[row], "to": centres[column], "head": head, "weight": round(float(probs_TT[row, column]), 3)}
         for head, probs_TT in enumerate(attention.probs_LNTT[layer])
         for row, column in zip(*(probs_TT > MIN_WEIGHT).nonzero(), strict=True)
         if row != column and row in centres and column in centres
     ]
-    return {"words": words, "arcs": drawn, "width": right}
+    return {"words": words, "arcs": arcs, "width": right}

@@ -29,6 +29,7 @@ from bertlab.views.token_labels import token_labels
 
 MAX_CHANGE_BUTTONS = 18  # further changes are only counted
 ROLES = ("previous", "next", "itself", "same")  # the roles with a translated name; [CLS] and [SEP] need none
+# the texts of the grid that have no parameters; their message ids begin with "heads-grid-"
 GRID_TEXTS = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
 # Heads that help the prediction have the colour of positive values, heads that hurt it that of negative values.
 GRID_COLOURS = {
@@ -60,8 +61,8 @@ def choose_probe_input() -> ProbeInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in probe_types()]
-    if (linked := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
-        url.store("ask", TASK_TYPES[linked].name, names[0])
+    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
+        url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-prediction-{kind}"),
@@ -90,9 +91,11 @@ def _draw_mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
     masks = text.count(MASK)
     if masks < 2:
         return ProbeInput(kind, text, None)
-    display = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
+    widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
-    mask = url.integer_choice(right.selectbox, t("heads-mask-number"), range(1, masks + 1), 1, key="which", **display)
+    mask = url.integer_choice(
+        right.selectbox, t("heads-mask-number"), range(1, masks + 1), 1, key="which", **widget_options
+    )
     return ProbeInput(kind, text, None, mask - 1)
 
 
@@ -104,7 +107,7 @@ _FIELDS = {"masked_lm": _draw_mask_fields, "sentence_pair": _draw_sentence_field
 
 
 def recall_changes() -> str:
-    """Return the line of changes in the address."""
+    """Return the line of changes in the address. Show a caption if it is too long for a link."""
     line = url.recall("changes")
     url.store("changes", line)
     fields.note_too_long_for_link(st, line)
@@ -126,23 +129,27 @@ def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
 
 def draw_change_buttons(line: str, config: ModelConfig) -> None:
     """Draw one button per change that removes it, and two more: undo the last change, and remove all."""
-    parsed = parse_changes(line, config)
+    parsed_changes = parse_changes(line, config)
     heads = range(config.num_heads)
-    layers_off = [layer for layer in range(config.num_layers) if all((layer, head) in parsed.heads for head in heads)]
-    heads_off = sorted(head for head in parsed.heads if head[0] not in layers_off)
-    # the name of each change, and the part of a line that takes it back
-    shown = [(t("heads-change-layer", layer=layer), f"{layer}s") for layer in layers_off]
-    shown += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in heads_off]
-    for layer, head, position in parsed.rows:
-        shown.append((t("heads-change-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
-    for hidden_index, position in parsed.patches:
+    layers_off = [
+        layer for layer in range(config.num_layers) if all((layer, head) in parsed_changes.heads for head in heads)
+    ]
+    heads_off = sorted(head for head in parsed_changes.heads if head[0] not in layers_off)
+    # the text of each button, and the part that undoes its change when it is added to the line
+    buttons = [(t("heads-change-layer", layer=layer), f"{layer}s") for layer in layers_off]
+    buttons += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in heads_off]
+    for layer, head, position in parsed_changes.rows:
+        buttons.append(
+            (t("heads-change-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}")
+        )
+    for hidden_index, position in parsed_changes.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
             t("heads-change-all-patches", state=fields.name_hidden_state(hidden_index))
             if position is None
             else t("heads-change-patch", state=fields.name_hidden_state(hidden_index), place=place)
         )
-        shown.append((name, f"p{hidden_index}.{place}"))
+        buttons.append((name, f"p{hidden_index}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
         st.button(
             t("heads-undo"),
@@ -155,13 +162,13 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
             t("heads-reset"), on_click=store_changes, args=("",), disabled=not line, icon=":material/restart_alt:"
         )
     with st.container(horizontal=True, gap="xsmall", key="heads-changes"):
-        for name, part in shown[:MAX_CHANGE_BUTTONS]:
+        for name, part in buttons[:MAX_CHANGE_BUTTONS]:
             new_line, tooltip = changes.add(line, part, config.num_heads), t("heads-change-remove")
             st.button(name, key=f"back-{part}", on_click=store_changes, args=(new_line,), help=tooltip,
                       icon=":material/close:", type="tertiary")  # fmt: skip
-        if len(shown) > MAX_CHANGE_BUTTONS:
-            st.caption(t("heads-change-more", count=len(shown) - MAX_CHANGE_BUTTONS))
-        if not shown:
+        if len(buttons) > MAX_CHANGE_BUTTONS:
+            st.caption(t("heads-change-more", count=len(buttons) - MAX_CHANGE_BUTTONS))
+        if not buttons:
             st.caption(t("heads-no-changes"))
 
 
@@ -169,7 +176,12 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 
 
 def recall_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput) -> calls.Expression | None:
-    """Return the effect of every head from the cache; None until `measure_effects` has computed it."""
+    """Return the effect of every head from the cache; None until `measure_effects` has computed it.
+
+    Args:
+        checkpoint: the checkpoint.
+        probe_input: the prediction whose change is measured.
+    """
     if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
     return _call_head_effects(checkpoint, probe_input)
@@ -191,6 +203,9 @@ def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput,
         checkpoint: the checkpoint.
         probe_input: the prediction whose change is measured.
         place: the container of the progress bar.
+
+    Raises:
+        BertlabError: what `Session.head_effects` raises.
     """
     bar = place.progress(0.0, t("heads-measuring"))
     _call_head_effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
@@ -241,7 +256,7 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
 
 
 def find_colour_limit(effects: HeadEffects) -> float:
-    """Return the change of log-odds at which the colours reach their full strength."""
+    """Return the absolute change of log-odds at which the colours of the grid reach their full strength."""
     return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
@@ -269,7 +284,7 @@ def prediction_html(change: PredictionChange, names: dict[str, str]) -> str:
 
 
 def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
-    """Let the user choose a position by its token."""
+    """Draw a choice of a position by its token. The default is limited to the positions of the text."""
     names = token_labels(tokens)
     return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
@@ -277,7 +292,17 @@ def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int
 def edit_attention(
     line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]
 ) -> None:
-    """Draw the fields that replace one row of attention: uniform, all on one position, or numbers typed by the user."""
+    """Draw the fields that replace one row of attention: uniform, all on one position, or numbers typed by the user.
+
+    Args:
+        line: the line of changes.
+        checkpoint: the checkpoint.
+        probe_input: the texts of the prediction.
+        tokens: the tokens of these texts.
+
+    Raises:
+        BertlabError: what `Session.attention_row` raises.
+    """
     st.caption(t("heads-row-lead"))
     config = sessions.open_session(checkpoint).config
     cells = st.columns([1, 1, 2])
@@ -299,11 +324,11 @@ def edit_attention(
         current, new = t("heads-row-now"), t("heads-row-new")
         rows = {t("heads-row-token"): token_labels(tokens), current: probs_T.round(4), new: probs_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
-        edited = st.data_editor(
+        edited_rows = st.data_editor(
             rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), current],
             column_config={current: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
-        weights = [(target, float(weight)) for target, weight in enumerate(edited[new]) if weight and weight > 0]
+        weights = [(target, float(weight)) for target, weight in enumerate(edited_rows[new]) if weight and weight > 0]
         st.caption(t("heads-row-scaled"))
     if method == "hand" and not weights:
         frame.note(t("heads-row-empty"), "error")
@@ -317,7 +342,17 @@ def edit_attention(
 def patch_hidden_states(
     line: str, checkpoint: sessions.CheckpointKey, other: str, tokens: tuple[TokenRow, ...]
 ) -> None:
-    """Draw the fields that replace a hidden state by one from another sentence."""
+    """Draw the fields that replace a hidden state by one from another text.
+
+    Args:
+        line: the line of changes.
+        checkpoint: the checkpoint.
+        other: the other text.
+        tokens: the tokens of the text whose hidden state is replaced.
+
+    Raises:
+        BertlabError: what `Session.encode` raises for the other text.
+    """
     config = sessions.open_session(checkpoint).config
     other_tokens = sessions.compute(checkpoint, "encode", other)
     cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
@@ -325,10 +360,13 @@ def patch_hidden_states(
     from_position = _choose_position(cells[1], other_tokens, "patch.from", 1)
     layer = fields.hidden_state(cells[2].selectbox, t("heads-patch-to"), config.num_layers, 0, key="patch.into")
     position = _choose_position(cells[3], tokens, "patch.to", 1)
-    one = changes.patch_part((layer, position), (from_layer, from_position))
-    every = changes.patch_part((layer, None), (from_layer, None))
+    part_for_position = changes.patch_part((layer, position), (from_layer, from_position))
+    part_for_all_positions = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for name, part in ((t("heads-apply"), one), (t("heads-patch-all-positions"), every)):
+        for name, part in (
+            (t("heads-apply"), part_for_position),
+            (t("heads-patch-all-positions"), part_for_all_positions),
+        ):
             st.button(
                 name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
             )
@@ -338,21 +376,23 @@ def patch_hidden_states(
 def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
     config = sessions.open_session(checkpoint).config
-    parsed = parse_changes(line, config)
+    parsed_changes = parse_changes(line, config)
     st.caption(t("heads-export-lead"))
-    if not parsed.heads:
+    if not parsed_changes.heads:
         frame.note(t("heads-export-no-heads"))
         return
-    if parsed.rows or parsed.patches:
+    if parsed_changes.rows or parsed_changes.patches:
         st.caption(t("heads-export-heads-only"))
-    ablated = sorted(parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
-    heads = ",".join(f"{layer}.{head}" for layer, head in ablated)
+    ablated_heads = sorted(
+        parsed_changes.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
+    )
+    heads = ",".join(f"{layer}.{head}" for layer, head in ablated_heads)
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     # query, key, value and output projection of one head, with the biases of the first three
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
-    shares = {"share": percent(weights * len(ablated) / total), "vocabulary": percent(vocabulary / total)}
-    st.caption(t("heads-export-size", heads=len(ablated), **shares))
+    shares = {"share": percent(weights * len(ablated_heads) / total), "vocabulary": percent(vocabulary / total)}
+    st.caption(t("heads-export-size", heads=len(ablated_heads), **shares))
     st.caption(t("heads-export-compatibility"))

@@ -13,7 +13,7 @@ SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling bo
 
 
 def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression) -> None:
-    """Show the result at the chosen threshold, and the threshold at which the result changes."""
+    """Draw the slider of the threshold, and show the result at this threshold and where the result changes."""
     xray_result, tau = span_xray.result, fields.threshold(st, checkpoint)
     best = xray_result.answers.answers[0]
     if xray_result.margin <= tau:
@@ -31,10 +31,10 @@ def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression)
 
 
 def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
-    """Draw the windows of the passage and their scores.
+    """Draw the windows of the passage and their scores, and a field to choose a window.
 
     Returns:
-        the index of the window that the user selected.
+        the index of the chosen window; at first, that of the best answer.
     """
     st.subheader(t("xray-windows"), anchor=False)
     xray_result = span_xray.result
@@ -48,19 +48,19 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
-def show_candidates(text: str, span_xray: SpanXray) -> None:
-    """Underline the candidate answers in the passage."""
+def show_candidates(passage_text: str, span_xray: SpanXray) -> None:
+    """Draw the passage with its candidate answers underlined, and a field for their number."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     count = url.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
-    box = "passage" if len(text) > SCROLL_LENGTH else "whole"
+    box = "passage" if len(passage_text) > SCROLL_LENGTH else "whole"
     with st.container(key="spans"):
-        st.html(f'<div class="{box}">{xray.spans_html(text, span_xray.answers.answers, show=count)}</div>')
+        st.html(f'<div class="{box}">{xray.spans_html(passage_text, span_xray.answers.answers, show=count)}</div>')
         components.scroll_to_answer("spans")
     display.explain("answer_probability", "span_score")
 
 
-def draw_probabilities(text: str, reading: WindowReading) -> None:
+def draw_probabilities(passage_text: str, reading: WindowReading) -> None:
     """Draw the start and end probability of every token of one window."""
     st.subheader(t("xray-columns"), anchor=False)
     highest = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
@@ -69,15 +69,18 @@ def draw_probabilities(text: str, reading: WindowReading) -> None:
         st.segmented_control, t("xray-scale"), ["linear", "logarithmic"], key="columns", required=True,
         format_func=lambda name: t(f"xray-scale-{name}"), label_visibility="collapsed",
     )  # fmt: skip
-    html = xray.columns_html(text, reading, logarithmic=scale == "logarithmic", lang=language())
+    html = xray.columns_html(passage_text, reading, logarithmic=scale == "logarithmic", lang=language())
     st.html(f'<div class="whole">{html}</div>')
     display.explain("start_end")
 
 
 @st.fragment
 @frame.show_errors()
-def draw_heads(checkpoint: sessions.CheckpointKey, question: str, text: str, span_xray: SpanXray) -> None:
-    """Draw how much attention of each head goes from question to answer or back, and what one head attends to."""
+def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: str, span_xray: SpanXray) -> None:
+    """Draw how much attention of each head goes from question to answer or back, and what one head attends to.
+
+    An error, such as one of `Session.span_attention`, is shown on the page.
+    """
     st.subheader(t("xray-heads"), anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     direction = url.choice(
@@ -87,7 +90,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, text: str, spa
     answers = span_xray.answers.answers
     candidate = url.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
     answer, window = answers[candidate], span_xray.answer_windows[candidate]
-    arguments = (question, text, window, answer.start, answer.end)
+    arguments = (question, passage_text, window, answer.start, answer.end)
     span_attention = calls.call_session(checkpoint, "span_attention", *arguments)
     attention = span_attention.result
     from_answer = direction == "answer"
@@ -97,12 +100,12 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, text: str, spa
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
 
-    def choose(customdata: list) -> None:
+    def select_head(customdata: list) -> None:
         for part, value in zip(("layer", "head"), customdata[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
-    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, lang=language())
+    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=select_head, lang=language())
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
     st.html(f'<p class="small">{t("xray-head-share", layer=layer, head=head, **values)}</p>')
     st.html(xray.attended_tokens_html(attention, layer, head, from_answer=from_answer))
@@ -111,7 +114,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, text: str, spa
         reading = span_xray.readings[window]
         queries = list(attention.answer if from_answer else attention.question)
         selection.open_attention_page(
-            checkpoint, question, text[reading.start : reading.end],
+            checkpoint, question, passage_text[reading.start : reading.end],
             layer=layer, heads=[head], head=head, tokens=queries,
         )  # fmt: skip
     url.write_address()

@@ -17,14 +17,14 @@ text = url.text(
     help=t("pretraining-document-help"),
 )  # fmt: skip
 fields.note_too_long_for_link(st, text)
-place = st.empty()  # with a place of its own, the button does not make the browser draw the page below it again
+place = st.empty()  # in a container of its own, the button can appear without a redraw of the page below it
 if text != example_text:
     place.button(
         t("pretraining-example-text"), key="example-text", type="tertiary",
         on_click=st.session_state.__setitem__, args=("document", example_text),
     )  # fmt: skip
-draw = pretraining.draw_number()
-settings = pretraining.draw_settings(session.loaded.pair_objective if session else "next")
+draw = pretraining.choose_draw()
+settings = pretraining.choose_settings(session.loaded.pair_objective if session else "next")
 
 with st.container(key="drawn"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
