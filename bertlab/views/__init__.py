@@ -18,6 +18,7 @@ passage         marked text as safe HTML: highlight, tokens_html
 columns         results as columns of CSV files: heads, lens, prediction_change, layer_differences, windows
 export          what the save menu needs: tidy (columns as JSON values), python_lines
 numbers         numbers as text: percent, signed
+shortening      texts short enough for a figure or a table: shorten, shorten_to_width, display_width
 palette         the colours of every view, from static/palette.json
 terminal        lines for the command line: mask_lines, next_sentence_lines, answer_lines, attention_lines, table
 terminal_pretraining

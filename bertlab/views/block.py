@@ -14,20 +14,10 @@ import plotly.graph_objects as go
 from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.block import BlockMap
 from bertlab.explore.rollout import Rollout
-from bertlab.views.figures import (
-    BLUE,
-    COLOURS,
-    DIVERGING,
-    GREY,
-    GRID,
-    ORANGE,
-    empty_figure,
-    escape_markup,
-    shorten,
-    shorten_to_width,
-)
+from bertlab.views.figures import BLUE, COLOURS, DIVERGING, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import percent, signed
 from bertlab.views.palette import PALETTE
+from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 10  # tokens with the most attention; the others are one row

@@ -24,10 +24,9 @@ from bertlab.views.figures import (
     insert_number,
     name_layer_and_head,
     name_rows,
-    shorten,
-    shorten_to_width,
 )
 from bertlab.views.numbers import percent, signed
+from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text

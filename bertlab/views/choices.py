@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.choice_scores import ChoiceScores
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_figure, escape_markup, shorten
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import SignedNumber, percent
+from bertlab.views.shortening import shorten
 
 MAX_DIMENSIONS = 24  # with more bars, each would be too thin to point at
 

@@ -12,10 +12,11 @@ import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.tasks.error_analysis import ConfusionMatrix, Group, ScoredRow
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup, shorten
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import escape_html
+from bertlab.views.shortening import shorten
 
 MAX_NUMBERED_LABELS = 14  # with more labels, cells are too small for numbers
 # wrong predictions orange, correct ones blue, both faint enough for text in either theme

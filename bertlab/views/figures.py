@@ -7,8 +7,6 @@ in the interface language `lang`, unless the caller passes others.
 
 from collections.abc import Sequence
 from html import escape
-from itertools import accumulate
-from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,6 +18,7 @@ from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
+from bertlab.views.shortening import shorten
 from bertlab.views.token_labels import token_labels
 
 BLUE, ORANGE, GREY = PALETTE["blue"], PALETTE["orange"], PALETTE["grey"]
@@ -376,32 +375,3 @@ def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list
     [['+', '−', '']]
     """
     return [["" if abs(v) < min_share * limit else "+" if v > 0 else "−" for v in row] for row in values]
-
-
-def shorten(text: str, max_length: int) -> str:
-    """Shorten a text to at most `max_length` characters, including an ellipsis."""
-    return text if len(text) <= max_length else text[: max_length - 1] + "…"
-
-
-def display_width(text: str) -> int:
-    """The width of a text in Latin letters; wide East Asian characters count twice.
-
-    >>> display_width("mill"), display_width("방앗간")
-    (4, 6)
-    """
-    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
-
-
-def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
-    """Shorten a text to the width of `max_width` Latin letters, keeping its last `tail` characters.
-
-    >>> shorten_to_width("governor", 9), shorten_to_width("등대지기", 9), shorten_to_width("등대지기의", 9)
-    ('governor', '등대지기', '등대지기…')
-    >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
-    'whale oi…raffin'
-    """
-    if display_width(text) <= max_width:
-        return text
-    ending = text[len(text) - tail :]
-    widths = accumulate(map(display_width, text))
-    return text[: sum(width < max_width - display_width(ending) for width in widths)] + "…" + ending

@@ -9,20 +9,11 @@ from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.facts import WordEffects
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tag_prediction import Tags
-from bertlab.views.figures import (
-    BLUE,
-    FAINT_TO_BLUE,
-    GREY,
-    GRID,
-    ORANGE,
-    display_width,
-    empty_figure,
-    escape_markup,
-    shorten,
-)
+from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, escape_html
+from bertlab.views.shortening import display_width, shorten
 
 # Six entity types have distinct colours; the line styles, for readers who cannot tell colours apart, repeat after four.
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))

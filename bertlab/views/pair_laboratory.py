@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.pair_laboratory import PROBE_KINDS, ProbeResult, RankedSentence
-from bertlab.views.figures import BLUE, GREY, ORANGE, bar_range, empty_figure, escape_markup, shorten
+from bertlab.views.figures import BLUE, GREY, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import percent
+from bertlab.views.shortening import shorten
 
 
 def candidate_bars(ranking: Sequence[RankedSentence], *, zoom: bool = False) -> go.Figure:

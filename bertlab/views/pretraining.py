@@ -12,19 +12,11 @@ import plotly.graph_objects as go
 from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.pretraining_results import DrawLosses, ExampleToken, PretrainingExample
 from bertlab.views.export import Columns
-from bertlab.views.figures import (
-    BLUE,
-    FAINT_TO_BLUE,
-    GREY,
-    GRID,
-    ORANGE,
-    empty_figure,
-    escape_markup,
-    shorten_to_width,
-)
+from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import escape_html
+from bertlab.views.shortening import shorten_to_width
 
 # a colour and a line style for what replaces a token, and for the sentence of a token that is not predicted
 _FATES = {

@@ -30,11 +30,11 @@ from bertlab.views.figures import (
     insert_number,
     name_layer_and_head,
     name_rows,
-    shorten,
 )
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, escape_html
+from bertlab.views.shortening import shorten
 from bertlab.views.token_labels import token_labels
 
 COLUMN_HEIGHT = 30  # height of the tallest column, in pixels

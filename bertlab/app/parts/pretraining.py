@@ -8,9 +8,9 @@ from bertlab.app.i18n import language, t
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.text.pretraining.sentences import split_sentences
 from bertlab.views import pretraining
-from bertlab.views.figures import shorten
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
+from bertlab.views.shortening import shorten
 
 MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
 MAX_MASK = 60  # percent

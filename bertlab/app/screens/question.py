@@ -11,6 +11,7 @@ from bertlab.app.parts.reading import call_xray
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
+from bertlab.views.shortening import shorten_to_width
 
 MAX_QUESTION_TOKENS = 64  # `Session.answer` and `Session.xray` cut off the rest of a longer question
 
@@ -69,7 +70,7 @@ if answers:
             t("question-probability"): [100 * answer.probability for answer in answers.answers],
             t("question-score"): [answer.score for answer in answers.answers],
             # shortened in the middle, because answers may begin alike; the next column has the full answer
-            t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in answers.answers],
+            t("question-answer"): [shorten_to_width(answer.text, 26, tail=10) for answer in answers.answers],
             t("question-full-answer"): [answer.text for answer in answers.answers],
         }
         columns = {

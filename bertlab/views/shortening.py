@@ -1,0 +1,33 @@
+"""Shorten texts to fit in a figure or a table, by their number of characters or by their width on the screen."""
+
+from itertools import accumulate
+from unicodedata import east_asian_width
+
+
+def shorten(text: str, max_length: int) -> str:
+    """Shorten a text to at most `max_length` characters, including an ellipsis."""
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+def display_width(text: str) -> int:
+    """Return the width of a text in Latin letters; wide East Asian characters count twice.
+
+    >>> display_width("mill"), display_width("방앗간")
+    (4, 6)
+    """
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
+    """Shorten a text to the width of `max_width` Latin letters, keeping its last `tail` characters.
+
+    >>> shorten_to_width("governor", 9), shorten_to_width("등대지기", 9), shorten_to_width("등대지기의", 9)
+    ('governor', '등대지기', '등대지기…')
+    >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
+    'whale oi…raffin'
+    """
+    if display_width(text) <= max_width:
+        return text
+    ending = text[len(text) - tail :]
+    widths = accumulate(map(display_width, text))
+    return text[: sum(width < max_width - display_width(ending) for width in widths)] + "…" + ending
