@@ -10,7 +10,8 @@ from bertlab.app.i18n import language, t
 from bertlab.app.parts import attention as parts
 from bertlab.views import figures, html, payload
 
-EXPLAINED = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
+# view -> the explanations below it, as keys of `numbers.NUMBERS`; other views have those of attention and entropy
+EXPLANATIONS = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
 
 with st.container(key="attention-top"):
     left, right = st.columns([11, 9], vertical_alignment="bottom")
@@ -34,13 +35,14 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     code = calls.write_canvas_code(
         attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
     )  # fmt: skip
-    pack = sessions.pack_attention(checkpoint, *texts, attention.result)
+    packed_attention = sessions.pack_attention(checkpoint, *texts, attention.result)
     subject = sessions.describe_request(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
-    components.draw_canvas("attention", pack.bytes(state, options))
-    parts.show_sentence(attention.result, state, opens_as_grid=pack.has_overview)
-    page = partial(sessions.render_attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
-    components.draw_html_button(page, "attention.html")
+    components.draw_canvas("attention", packed_attention.bytes(state, options))
+    parts.show_sentence(attention.result, state, opens_as_grid=packed_attention.has_overview)
+    page_options = components.canvas_options() | {"state": state}
+    make_page = partial(sessions.render_attention_page, checkpoint, *texts, page_options)
+    components.draw_html_button(make_page, "attention.html")
 
 
 @st.fragment
@@ -61,8 +63,8 @@ def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     position = parts.choose_position(neuron_map.result.tokens)
     parts.show_row_sentence(sessions.compute_attention(checkpoint, *texts), layer, head, position)
     page_options = components.canvas_options() | {"state": view_state.read()}
-    page = partial(sessions.render_neuron_page, checkpoint, *texts, layer, head, page_options)
-    components.draw_html_button(page, "head.html")
+    make_page = partial(sessions.render_neuron_page, checkpoint, *texts, layer, head, page_options)
+    components.draw_html_button(make_page, "head.html")
     parts.draw_block(checkpoint, texts, layer, head, position)
 
 
@@ -78,23 +80,23 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
     """Draw one of bertviz's views in an iframe if the input is short enough."""
     state = view_state.read()
     view_state.store(state)
-    chosen = url.choice(
+    bertviz_view = url.choice(
         st.segmented_control, t("view-bertviz"), ["head", "model", "neuron"], key="bertviz", required=True,
         format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
     )  # fmt: skip
-    st.caption(t(f"view-bertviz-{chosen}-lead"))
+    st.caption(t(f"view-bertviz-{bertviz_view}-lead"))
     count, config = len(sessions.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
-    page = sessions.render_bertviz(checkpoint, *texts, chosen, state["layer"], state["head"], language())
+    page = sessions.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
     # the neuron view grows when a token is opened; the model view has one small picture for each head
     heights = {"head": 104 + 23 * count, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * count}
-    st.iframe(page, height=heights[chosen])
+    st.iframe(page, height=heights[bertviz_view])
 
 
 with st.container(key="picture"), frame.show_errors():
     draw_view = {
         "heads": draw_heads, "neuron": draw_head_computation, "rollout": draw_rollout, "bertviz": draw_bertviz,
     }[view]  # fmt: skip
-    opened = selection.open_checkpoint("attend", a, b)
-    parts.open_with_telling_head(opened, texts)
-    draw_view(opened)
-    display.explain(*EXPLAINED.get(view, ["attention", "entropy"]))
+    checkpoint = selection.open_checkpoint("attend", a, b)
+    parts.open_with_telling_head(checkpoint, texts)
+    draw_view(checkpoint)
+    display.explain(*EXPLANATIONS.get(view, ["attention", "entropy"]))

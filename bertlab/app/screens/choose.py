@@ -62,12 +62,12 @@ def show_products(scores: calls.Expression) -> None:
     plots.draw("choice-products", choice_figures.choice_products, scores, best, other, data=data, lang=language())
 
 
-empty = [number + 1 for number, ending in enumerate(endings) if not ending.strip()]
+empty_numbers = [number + 1 for number, ending in enumerate(endings) if not ending.strip()]
 scores = None
 with right.container(key="choices"), frame.show_errors():
     checkpoint = selection.open_checkpoint("choose", context, *endings)
-    if empty:
-        frame.note(t("choose-empty", number=empty[0]))
+    if empty_numbers:
+        frame.note(t("choose-empty", number=empty_numbers[0]))
     else:
         scores = calls.call_session(checkpoint, "choice_scores", context, endings)
         show_probabilities(scores)

@@ -22,7 +22,10 @@ def second_text_field(num_texts: int | None, example: str) -> str:
 
     Args:
         num_texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
-        example: the text at first.
+        example: the default text.
+
+    Returns:
+        The text; "" if the field is hidden.
     """
     if num_texts == 1:
         visible = "1" if url.recall("judged2") else url.recall("two")
@@ -38,7 +41,16 @@ def second_text_field(num_texts: int | None, example: str) -> str:
 
 
 def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) -> None:
-    """Show the prediction for a text or text pair, and the effect of every word on it."""
+    """Show the prediction for a text or text pair, and the effect of every word on it.
+
+    Args:
+        checkpoint: the checkpoint.
+        text: the text.
+        pair: the second text; "" for none.
+
+    Raises:
+        BertlabError: what `Session.classify` and `Session.word_effects` raise.
+    """
     texts = (text, pair or None)
     classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result

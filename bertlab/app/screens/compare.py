@@ -24,23 +24,23 @@ def choose_checkpoint(place, label: str, key: str, default: str) -> sessions.Che
     Raises:
         CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
     """
-    picked = url.text(
+    checkpoint_name = url.text(
         place.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.shipped()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
-    if picked == sessions.AUTO:
+    if checkpoint_name == sessions.AUTO:
         return sessions.select_checkpoint("attend", language())
-    return sessions.find_checkpoint(picked)
+    return sessions.find_checkpoint(checkpoint_name)
 
 
 frame.heading("compare")
-compared = url.choice(
+comparison_kind = url.choice(
     st.segmented_control, t("compare-between"), ["checkpoints", "inputs"], key="between", required=True,
     format_func=lambda kind: t(f"compare-{kind}"), label_visibility="collapsed",
 )  # fmt: skip
 with frame.show_errors():
     second_texts = None
-    if compared == "checkpoints":
+    if comparison_kind == "checkpoints":
         left, right = st.columns(2)
         shipped = bertlab.shipped()
         before, after = (name if name in shipped else sessions.AUTO for name in DEFAULTS)

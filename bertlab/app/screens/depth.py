@@ -1,4 +1,4 @@
-"""Logit lens: the prediction of every layer at every position, its rank of the final one, joint mask filling."""
+"""Logit lens: what every layer predicts, where it ranks the final prediction, and several masks filled jointly."""
 
 import streamlit as st
 
@@ -11,12 +11,12 @@ from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
 CELL_WIDTH = 52  # pixels of a column of the grid
-NAMES_WIDTH = 110  # pixels of the names of the layers
+NAMES_WIDTH = 110  # pixels of the column with the names of the layers
 # The width of the grid, and the position that it is scrolled to in browsers with `scroll-initial-target`.
 GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""
-MAX_COLUMNS = 48  # of a longer text, the grid shows the positions around the selected one
+MAX_COLUMNS = 48  # for a longer text, the grid shows only positions around the selected one
 
 frame.heading("depth")
 text = fields.text_line(
@@ -32,13 +32,15 @@ with frame.show_errors():
     default = masks[0] if masks else min(1, len(tokens) - 1)
     position = fields.position(st, t("depth-position"), tokens, default, key="at")
     first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
-    shown = range(first, min(first + MAX_COLUMNS, len(tokens)))
-    if len(shown) < len(tokens):
-        st.caption(t("depth-positions-shown", first=shown[0], last=shown[-1], count=len(tokens)))
-    grid = {"chosen": position, "first": shown[0], "count": len(shown), "lang": language()}
-    width, right_edge = (NAMES_WIDTH + CELL_WIDTH * count for count in (len(shown), position - shown[0] + 1))
+    shown_positions = range(first, min(first + MAX_COLUMNS, len(tokens)))
+    if len(shown_positions) < len(tokens):
+        st.caption(t("depth-positions-shown", first=shown_positions[0], last=shown_positions[-1], count=len(tokens)))
+    grid_options = {"chosen": position, "first": shown_positions[0], "count": len(shown_positions), "lang": language()}
+    width, right_edge = (
+        NAMES_WIDTH + CELL_WIDTH * count for count in (len(shown_positions), position - shown_positions[0] + 1)
+    )
     st.html(GRID_STYLE.format(width, right_edge))
-    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid)
+    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid_options)
     display.explain("layer_probability", "rank")
 
     left, right = st.columns(2, gap="large")
@@ -54,17 +56,17 @@ with frame.show_errors():
             frame.note(t("depth-joint-too-few-masks"))
         else:
             beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
-            filled = sessions.compute(checkpoint, "fill_jointly", text, beams)
-            fillings = (*filled.fillings, filled.alone)
+            joint_fill = sessions.compute(checkpoint, "fill_jointly", text, beams)
+            fillings = (*joint_fill.fillings, joint_fill.alone)
             together, independently = t("depth-joint-together"), t("depth-joint-independently")
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in fillings],
                 t("depth-joint-words"): [" · ".join(filling.tokens) for filling in fillings],
-                t("depth-joint-method"): [*[together] * len(filled.fillings), independently],
+                t("depth-joint-method"): [*[together] * len(joint_fill.fillings), independently],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
-            is_same = filled.alone.tokens == filled.fillings[0].tokens
-            ratio = filled.fillings[0].probability / max(filled.alone.probability, 1e-300)
+            is_same = joint_fill.alone.tokens == joint_fill.fillings[0].tokens
+            ratio = joint_fill.fillings[0].probability / max(joint_fill.alone.probability, 1e-300)
             st.caption(t("depth-joint-same") if is_same else t("depth-joint-better", ratio=f"{ratio:.3g}"))
             display.explain("joint_probability")

@@ -12,27 +12,27 @@ from bertlab.views.passage import escape_html
 frame.heading("fill-mask")
 left, right = st.columns([3, 2])
 second = fields.text_line(right, t("fill-mask-second"), "", key="text2", placeholder=t("sentence-b-optional"))
-masked = masked_text.draw_masked_text(selection.examples_for("fill-mask"), place=left, help=t("fill-mask-text-help"))
+masked_input = masked_text.draw_masked_text(
+    selection.examples_for("fill-mask"), place=left, help=t("fill-mask-text-help")
+)
 left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(
-    t("fill-mask-reset"), on_click=masked.store, args=(frozenset(),), disabled=not masked.masked_indices,
+    t("fill-mask-reset"), on_click=masked_input.store, args=(frozenset(),), disabled=not masked_input.masked_indices,
     icon=":material/undo:",
 )  # fmt: skip
 top_k = url.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("fill-mask", masked.text, second)
-    if MASK not in masked.masked_text + second:
-        frame.note(t("fill-mask-no-mask" if masked.text.strip() else "fill-mask-empty"))
+    checkpoint = selection.open_checkpoint("fill-mask", masked_input.text, second)
+    if MASK not in masked_input.masked_text + second:
+        frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
     else:
-        filled = masked.predict(checkpoint, top_k, second or None)
+        fills = masked_input.predict(checkpoint, top_k, second or None)
         bars = {"zoom": fields.zoom_switch(st)}
-        words = [
-            *masked.originals,
-            *[""] * len(filled.result),
-        ]  # a [MASK] in the second sentence is always typed, so it replaced no word
-        cells = st.columns(min(len(filled.result), 2))
-        for number, (fill, word) in enumerate(zip(filled.result, words, strict=False)):
+        # a [MASK] in the second sentence is always typed, so it replaced no word
+        words = [*masked_input.originals, *[""] * len(fills.result)]
+        cells = st.columns(min(len(fills.result), 2))
+        for number, (fill, word) in enumerate(zip(fills.result, words, strict=False)):
             title = t("fill-mask-masked-word", word=word) if word else t("fill-mask-mask-number", number=number + 1)
             with cells[number % len(cells)]:
                 st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
@@ -42,5 +42,5 @@ with st.container(key="proposals"), frame.show_errors():
                 data = {
                     name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")
                 }
-                plots.draw(f"mask-{number}", figures.mask_bars, filled[number], data=data, lang=language(), **bars)
+                plots.draw(f"mask-{number}", figures.mask_bars, fills[number], data=data, lang=language(), **bars)
         display.explain("mask_probability", "rank", "token_loss")

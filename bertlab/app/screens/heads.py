@@ -39,22 +39,22 @@ with frame.show_errors():
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
     example = selection.examples_for(TASK_TYPES[probe_input.kind].command).other_masked_sentence
-    other = url.recall("other", example)
+    other_text = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
             surgery.edit_attention(line, checkpoint, probe_input, tokens)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
-            other = fields.text_line(st, t("heads-patch-other"), example, key="other")
-            surgery.patch_hidden_states(line, checkpoint, other, tokens)
+            other_text = fields.text_line(st, t("heads-patch-other"), example, key="other")
+            surgery.patch_hidden_states(line, checkpoint, other_text, tokens)
         elif tool == "keep":
             surgery.show_export_command(line, checkpoint)
         elif tool == "map" and effects is not None:
             data = columns.head_effects(effects.result)
             plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
-    url.store("other", other, example)
+    url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
-        options = {"changes": line, "other": other, "mask": probe_input.mask}
+        options = {"changes": line, "other": other_text, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_html(change.result, names))
         options = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}

@@ -27,5 +27,5 @@ with frame.show_errors():
         t("input-end"): ["" if token.special else str(token.end) for token in tokens],
         t("input-segment"): ["AB"[token.segment] for token in tokens],
     }
-    right = st.column_config.TextColumn(alignment="right")
-    st.dataframe(rows, hide_index=True, column_config={t("input-start"): right, t("input-end"): right})
+    right_aligned = st.column_config.TextColumn(alignment="right")
+    st.dataframe(rows, hide_index=True, column_config={t("input-start"): right_aligned, t("input-end"): right_aligned})

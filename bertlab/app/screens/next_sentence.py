@@ -13,12 +13,16 @@ VIEWS = ["pair", "candidates", "probes", "list"]
 
 
 def fill_fields(first: str, second: str) -> None:
-    """Replace the text of both fields."""
+    """Fill in both sentences."""
     st.session_state["first"], st.session_state["second"] = first, second
 
 
 def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
-    """Show the probability that B follows A."""
+    """Show the probability that B follows A or, with the objective SOP, that both are in the right order.
+
+    Raises:
+        BertlabError: what `Session.next_sentence` raises.
+    """
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result
     labels = (t(f"next-sentence-yes-{answer.objective}"), t(f"next-sentence-no-{answer.objective}"))

@@ -19,25 +19,25 @@ with frame.show_errors():
     name = fields.choice(st.pills, t("paper-task"), names, "paper-task", required=True)
     task = next(each for each in TASKS if each.name == name)
     kind = TASK_TYPES[find_task(name).kind]
-    own = paper_results.find_results()
+    own_results = paper_results.find_results()
 
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.html(f"<p>{escape_html(t(f'paper-about-{name}'))}</p>")
         parts.show_example(task)
-        parts.show_open_button(task, own, PAGES[kind.page])
+        parts.show_open_button(task, own_results, PAGES[kind.page])
     with right:
         with st.container(horizontal=True):
             st.metric(t("paper-training-rows"), f"{task.training_rows:,}")
             st.metric(t("paper-measure"), parts.name_measure(parts.list_measures(task)[0]))
         measure = parts.choose_measure(task)
-        results = parts.list_results(measure, own)
+        results = parts.list_results(measure, own_results)
         data = benchmarks.result_columns(results)
         plots.draw("results", benchmarks.task_bars, results, data=data, extra_columns={}, lang=language())
-        parts.describe_own_results(name, own)
+        parts.describe_own_results(name, own_results)
         display.explain(parts.find_explanation(measure))
 
     st.subheader(t("paper-overview"), anchor=False)
-    parts.show_overview(own)
+    parts.show_overview(own_results)
     parts.show_averages()
 url.write_address()

@@ -17,17 +17,17 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 CARDS_PER_ROW = 3
-TOP_K = 5  # predictions shown
+TOP_K = 5  # candidates shown for the mask
 MAX_ARC_TOKENS = 32  # in a longer text, the arcs would be too small to see
 METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
 }  # fmt: skip
-EXPLAINED = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
+EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
 
 
-def open_checkpoint(name: str) -> None:
-    """Select a checkpoint for every page."""
+def select_checkpoint(name: str) -> None:
+    """Select a checkpoint in the sidebar, for every page."""
     st.session_state["checkpoint"] = name
 
 
@@ -43,10 +43,12 @@ def draw_card(name: str) -> None:
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     metrics = record.get("validation") or {}
-    formatted = [
-        (form.format(metrics[key]), t(f"card-metric-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics
+    metric_texts = [
+        (number_format.format(metrics[key]), t(f"card-metric-{key}"))
+        for key, number_format in METRIC_FORMATS.items()
+        if key in metrics
     ]
-    cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in formatted[:2])
+    cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in metric_texts[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')
     st.space("stretch")  # aligns the buttons of all cards
@@ -56,48 +58,56 @@ def draw_card(name: str) -> None:
             st.page_link(page.script, label=t(page.name), icon=page.icon, width="stretch")
     else:
         st.button(
-            t("start-select-checkpoint"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,)
+            t("start-select-checkpoint"), key=f"open-{name}", width="stretch", on_click=select_checkpoint, args=(name,)
         )
 
 
-def show_predictions(checkpoint: sessions.CheckpointKey, masked: MaskedText) -> None:
-    """Show the most probable tokens of the first mask, and a link to the page Fill mask."""
-    if MASK not in masked.masked_text:
-        frame.note(t("fill-mask-no-mask" if masked.text.strip() else "fill-mask-empty"))
+def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedText) -> None:
+    """Show the most probable tokens of the first mask, and a link to the page Fill mask.
+
+    Raises:
+        BertlabError: what `Session.fill_mask` raises.
+    """
+    if MASK not in masked_input.masked_text:
+        frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
         return
-    filled = masked.predict(checkpoint, TOP_K)
-    word, fill = masked.originals[0], filled.result[0]
+    fills = masked_input.predict(checkpoint, TOP_K)
+    word, fill = masked_input.originals[0], fills.result[0]
     line = describe_original(word, fill.original) if word else t("fill-mask-mask-number", number=1)
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
     data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
-    plots.draw("mask-0", figures.mask_bars, filled[0], data=data, lang=language())
+    plots.draw("mask-0", figures.mask_bars, fills[0], data=data, lang=language())
     page = PAGES["fill-mask"]
     st.page_link(page.script, label=t("start-open-fill-mask"), icon=page.icon)
 
 
 def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the layer with the most telling attention weight as arcs, and say what this weight is."""
+    """Draw the heads of the layer with the attention weight that says most about the text, and state this weight.
+
+    Raises:
+        BertlabError: what `Session.attention` raises.
+    """
     attention = sessions.compute_attention(checkpoint, text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return
-    telling = find_telling_attention(attention)
-    components.draw_arcs(preview.make_arcs(attention, telling.layer))
-    query, key = (attention.tokens[position].token for position in (telling.query, telling.key))
-    values = {"query": query, "key": key, "share": percent(telling.share)}
-    line = t("start-arcs", layer=telling.layer, head=telling.head, **values)
+    summary = find_telling_attention(attention)
+    components.draw_arcs(preview.make_arcs(attention, summary.layer))
+    query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
+    values = {"query": query, "key": key, "share": percent(summary.share)}
+    line = t("start-arcs", layer=summary.layer, head=summary.head, **values)
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
 
 
 frame.heading("start")
-masked = draw_masked_text(selection.examples_for("fill-mask"))
+masked_input = draw_masked_text(selection.examples_for("fill-mask"))
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("fill-mask", masked.text)
+    checkpoint = selection.open_checkpoint("fill-mask", masked_input.text)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        show_attention(checkpoint, masked.masked_text)
+        show_attention(checkpoint, masked_input.masked_text)
     with right:
-        show_predictions(checkpoint, masked)
+        show_predictions(checkpoint, masked_input)
 
 st.subheader(t("start-pages"), anchor=False)
 for section, pages in menu().items():
@@ -119,5 +129,5 @@ with st.expander(t("start-choose-checkpoint"), icon=":material/inventory_2:"):
         for name, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
             with cell.container(border=True, height="stretch"), frame.show_errors():
                 draw_card(name)
-    display.explain(*EXPLAINED)
+    display.explain(*EXPLANATIONS)
     st.caption(t("start-own-checkpoint"))

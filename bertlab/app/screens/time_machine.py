@@ -15,9 +15,9 @@ from bertlab.explore.timeline import timeline
 from bertlab.views import html
 
 frame.heading("time-machine")
-known = training_runs.find_runs()
-picked = url.text(
-    st.selectbox, t("run"), training_runs.choose_default_run(known, language()), key="run", options=list(known),
+runs = training_runs.find_runs()
+run_name = url.text(
+    st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
 
@@ -31,6 +31,8 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         run: the directory of the training run.
         first: sentence A.
         second: sentence B; "" for none.
+
+    An error, such as a text that is too long, is shown on the page.
     """
     place, start = st.empty(), time.monotonic()
 
@@ -46,15 +48,15 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     )
     code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
     options = components.canvas_options() | {"code": code}
-    packed = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
+    payload = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
     place.empty()
-    components.draw_canvas("timeline", packed)
+    components.draw_canvas("timeline", payload)
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 
 with frame.show_errors():
-    if picked:
-        run = training_runs.find_run(picked)
+    if run_name:
+        run = training_runs.find_run(run_name)
         run_language = training_runs.read_language(run)
         first, second = read_examples(run_language).time_machine_pair
         left, right = st.columns(2)

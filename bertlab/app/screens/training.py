@@ -17,17 +17,17 @@ from bertlab.views.passage import escape_html
 RUNS = "runs"  # the default directory of runs
 REFRESH_SECONDS = 5  # between updates of a run in progress
 DEFAULT_RUNS = 4  # runs drawn by default
-MAX_WATCHED_ROWS = 200  # the table of each run's watched sentences shows only its latest rows
+MAX_WATCHED_ROWS = 200  # each run's table of watched sentences shows only this many rows, the latest ones
 
 frame.heading("training")
 directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
-known = training_runs.find_runs(directory)
-own_runs = {name: path for name, path in known.items() if name not in history.shipped_runs()}
-if known and not own_runs and directory.strip() not in ("", RUNS):
+all_runs = training_runs.find_runs(directory)
+own_runs = {name: path for name, path in all_runs.items() if name not in history.shipped_runs()}
+if all_runs and not own_runs and directory.strip() not in ("", RUNS):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
-default = training_runs.select_latest(own_runs or known, DEFAULT_RUNS, language())
-picked = url.multiple_choice(
-    st.multiselect, t("training-runs"), list(known), default, key="curves",
+default_runs = training_runs.select_latest(own_runs or all_runs, DEFAULT_RUNS, language())
+selected_runs = url.multiple_choice(
+    st.multiselect, t("training-runs"), list(all_runs), default_runs, key="curves",
     source=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
@@ -41,21 +41,21 @@ scale = url.choice(
 )  # fmt: skip
 
 
-def show_status_table(statuses: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
+def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, list[dict]]) -> None:
     """Show a table with the state and the latest metrics of each run.
 
     Args:
         statuses: name of a run -> its status.
-        rows: name of a run -> the rows of its log.
+        logs: name of a run -> the rows of its log.
     """
-    last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in statuses}
+    last = {name: next((row for row in reversed(logs[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
         "step": [f"{status.step:,}" for status in statuses.values()],
         "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in statuses],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in statuses],
-        "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in statuses],
-        "recent": [display.format_or_dash(history.compute_recent_mean(rows[name], "loss"), ".3f") for name in statuses],
-        "held-out": [format_held_out_metric(rows[name]) for name in statuses],
+        "speed": [display.format_or_dash(history.tokens_per_second(logs[name]), ",.0f") for name in statuses],
+        "recent": [display.format_or_dash(history.compute_recent_mean(logs[name], "loss"), ".3f") for name in statuses],
+        "held-out": [format_held_out_metric(logs[name]) for name in statuses],
     }
     states = [t(f"training-state-{status.state}") for status in statuses.values()]
     columns = {"run": list(statuses), "state": states} | numbers
@@ -66,15 +66,15 @@ def show_settings_table(settings: dict[str, list]) -> None:
     """Show the settings that differ between the runs. The columns are the settings or the runs, whichever are fewer.
 
     Args:
-        settings: name of a setting -> its value in each run of `picked`; None if the run has no such setting.
+        settings: name of a setting -> its value in each of the selected runs; None if the run has no such setting.
     """
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-differing-settings"), anchor=False)
-    if len(settings) <= len(picked):
-        display.table({t("training-run"): picked, **dict(zip(settings, texts, strict=True))})
+    if len(settings) <= len(selected_runs):
+        display.table({t("training-run"): selected_runs, **dict(zip(settings, texts, strict=True))})
     else:
         by_run = [list(column) for column in zip(*texts, strict=True)]
-        display.table({t("training-setting"): list(settings), **dict(zip(picked, by_run, strict=True))})
+        display.table({t("training-setting"): list(settings), **dict(zip(selected_runs, by_run, strict=True))})
 
 
 def format_held_out_metric(rows: list[dict]) -> str:
@@ -107,38 +107,44 @@ def read_thinned_log(run: Path) -> calls.Expression:
 @frame.show_errors()
 def show_runs() -> None:
     """Show the selected runs in their current state."""
-    rows = {name: training_runs.read_log(known[name]) for name in picked}
-    statuses = {name: history.run_status(known[name], rows[name]) for name in picked}
+    logs = {name: training_runs.read_log(all_runs[name]) for name in selected_runs}
+    statuses = {name: history.run_status(all_runs[name], logs[name]) for name in selected_runs}
     for name, status in statuses.items():
         if status.state in ("stopped", "diverged"):
             message = t(f"training-{status.state}", run=name, step=status.step, minutes=status.seconds / 60)
             frame.note(message, "error" if status.state == "diverged" else "info")
-        elif not rows[name]:
+        elif not logs[name]:
             frame.note(f"{name}: {t('training-empty-log')}")
-    show_status_table(statuses, rows)
-    if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
-        show_settings_table(differing)
-    logs = calls.assign("runs", {name: read_thinned_log(known[name]) for name in picked if rows[name]})
-    thinned = logs.result
-    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thinned.values())]
+    show_status_table(statuses, logs)
+    if differing_settings := history.differing_settings(
+        history.read_settings(all_runs[name]) for name in selected_runs
+    ):
+        show_settings_table(differing_settings)
+    logs_call = calls.assign("runs", {name: read_thinned_log(all_runs[name]) for name in selected_runs if logs[name]})
+    thinned_logs = logs_call.result
+    metrics = [
+        metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thinned_logs.values())
+    ]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "lang": language()}
         options["axes"] = (t(f"figure-x-{x}"), translate_metric(metric))
         if number % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:
-            points = curves.curve_points(thinned, metric, x)
-            plots.draw(f"curve-{metric}", curves.run_curves, logs, metric, data=points, **options)
+            points = curves.curve_points(thinned_logs, metric, x)
+            plots.draw(f"curve-{metric}", curves.run_curves, logs_call, metric, data=points, **options)
     if metrics:
         st.caption(t("training-legend"))
-        of_finetuning = [metric for metric in metrics if metric in curves.TASK_METRICS]
-        others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
-        display.explain(*others, *evaluation_results.explanation_keys(of_finetuning))
-    latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thinned}
-    watched = {name: predictions for name, predictions in latest.items() if predictions}
-    if watched:
+        task_metrics = [metric for metric in metrics if metric in curves.TASK_METRICS]
+        other_metrics = [metric for metric in metrics if metric in NUMBERS and metric not in task_metrics]
+        display.explain(*other_metrics, *evaluation_results.explanation_keys(task_metrics))
+    latest_predictions = {
+        name: history.read_watched_predictions(logs[name])[::-1][:MAX_WATCHED_ROWS] for name in thinned_logs
+    }
+    watched_predictions = {name: predictions for name, predictions in latest_predictions.items() if predictions}
+    if watched_predictions:
         st.subheader(t("training-watched-sentences"), anchor=False)
-    for name, predictions in watched.items():
+    for name, predictions in watched_predictions.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
@@ -150,13 +156,14 @@ def show_runs() -> None:
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
 
-if not known:
+if not all_runs:
     frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)
-elif not picked:
+elif not selected_runs:
     frame.note(t("training-no-selection"))
 else:
     is_running = any(
-        history.run_status(known[name], training_runs.read_log(known[name])).state == "running" for name in picked
+        history.run_status(all_runs[name], training_runs.read_log(all_runs[name])).state == "running"
+        for name in selected_runs
     )
     # an update resets the zoom of a chart, so the user can switch updates off
     is_live = is_running and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
