@@ -8,7 +8,6 @@ import json
 import math
 import statistics
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -16,14 +15,12 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.config.paper import STAND_INS
 from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, add_task_head
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.readers.splits import find_split
 from bertlab.training import hyperparameter_search
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
 from bertlab.training.optimizers import OptimConfig
@@ -31,6 +28,7 @@ from bertlab.training.paper.ablations import Column, Row
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
 from bertlab.training.paper.comparison import compare_directions, summarise_directions
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
+from bertlab.training.paper.task_data import find_task_directory, list_tasks_at_hand
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
@@ -174,7 +172,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
         raise BertlabError("reproduce-quick-with-grid")
     columns = (
         config.columns
-        or (_list_tasks_at_hand(config) if is_benchmark else ())
+        or (list_tasks_at_hand(config) if is_benchmark else ())
         or tuple(
             name
             for name, column in table.columns.items()
@@ -340,35 +338,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
     if "perplexity" in config.columns and config.validation is None:
         raise BertlabError("reproduce-perplexity-needs-validation")
     names = dict.fromkeys(_find_task_name(config, table.columns[cell.column]) for cell in all_cells)
-    return {name: _find_source(config.data, name) for name in names if name}
-
-
-def _list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
-    """List the tasks of one of tables 1 to 4 whose rows are in --data, or on the hub without --data.
-
-    A task that stands in for another one is listed only if the rows of the other one are not at hand.
-    """
-    names = []
-    for name in ALL_TABLES[config.table].columns:
-        with suppress(BertlabError):
-            if _find_source(config.data, name) or task(name).hub_id:
-                names.append(name)
-    unneeded = {stand_in for name, stand_in in STAND_INS.items() if name in names}
-    return tuple(name for name in names if name not in unneeded)
-
-
-def _find_source(data: Path | None, task_name: str) -> str | None:
-    """Find the directory of a task; None if the data on the hub is used."""
-    if data is None:
-        return None
-    if not data.is_dir():
-        raise BertlabError("reproduce-data-not-found", directory=data)
-    directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
-    if not directories:
-        raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
-    for split in ("train", task(task_name).validation[0]):
-        find_split(directories[0], split)  # raises DataError if there is no such split
-    return str(directories[0])
+    return {name: find_task_directory(config.data, name) for name in names if name}
 
 
 def _select_fixed_settings(config: ReproduceConfig) -> dict:

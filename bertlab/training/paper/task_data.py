@@ -1,0 +1,50 @@
+"""Find the data of the tasks of a table."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from bertlab.config.errors import BertlabError
+from bertlab.config.paper import STAND_INS
+from bertlab.config.tasks import task
+from bertlab.text.readers.splits import find_split
+from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
+
+
+def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
+    """List the tasks of one of tables 1 to 4 whose rows are in --data, or on the hub without --data.
+
+    A task that stands in for another one is listed only if the rows of the other one are not at hand.
+    """
+    names = []
+    for name in ALL_TABLES[config.table].columns:
+        with suppress(BertlabError):
+            if find_task_directory(config.data, name) or task(name).hub_id:
+                names.append(name)
+    unneeded = {stand_in for name, stand_in in STAND_INS.items() if name in names}
+    return tuple(name for name in names if name not in unneeded)
+
+
+def find_task_directory(data: Path | None, task_name: str) -> str | None:
+    """Find the directory with the rows of a task.
+
+    Args:
+        data: the directory that --data names; it contains a directory with the name of the task, at any depth. None if
+            the data on the hub is used.
+        task_name: the name of the task.
+
+    Returns:
+        The directory; None if the data on the hub is used.
+
+    Raises:
+        BertlabError: there is no such directory, or it lacks the training or the validation rows.
+    """
+    if data is None:
+        return None
+    if not data.is_dir():
+        raise BertlabError("reproduce-data-not-found", directory=data)
+    directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
+    if not directories:
+        raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
+    for split in ("train", task(task_name).validation[0]):
+        find_split(directories[0], split)  # raises DataError if there is no such split
+    return str(directories[0])
