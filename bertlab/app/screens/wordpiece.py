@@ -37,7 +37,7 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Compare the tokens of two vocabularies for the same text."""
+    """Compare the tokens of two vocabularies for the same text: the checkpoint's, and one that the user chooses."""
     own = os.path.basename(checkpoint.source)
     others = [name for name in bertlab.shipped() if name != own]
     if not others:
@@ -51,13 +51,13 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
         for name in languages()[code].checkpoints.get("pretrained", ())
     }
     others.sort(key=lambda name: name not in foreign)
-    picked = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
+    other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
     rates = {}
-    for one in (checkpoint, sessions.find_checkpoint(picked)):
-        searches = sessions.compute(one, "search_tokens", text)
-        name = os.path.basename(one.source)
+    for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
+        searches = sessions.compute(compared_checkpoint, "search_tokens", text)
+        name = os.path.basename(compared_checkpoint.source)
         rates[name] = wordpiece.count_tokens(searches)
-        size = sessions.open_session(one).tokenizer.vocab_size
+        size = sessions.open_session(compared_checkpoint).tokenizer.vocab_size
         tokens = [token for search in searches for token in search.tokens]
         st.html(f'<p class="small">{t("wordpiece-vocabulary", name=name, size=size, count=len(tokens))}</p>')
         st.html(wordpiece.token_row_html(tokens))
