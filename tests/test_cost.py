@@ -418,12 +418,12 @@ def test_a_refused_measurement_is_one_line(shipped, fast_peak):
 
 
 def test_one_measurement_runs_at_a_time():
-    assert machine._MEASURING.acquire(blocking=False)
+    assert machine._MEASUREMENT_LOCK.acquire(blocking=False)
     try:
         with raises_error(BertlabError, "cost-measurement-running"):
             machine.measure_step(Workload(SMALL), 0.5)
     finally:
-        machine._MEASURING.release()
+        machine._MEASUREMENT_LOCK.release()
 
 
 def test_kernel_buffers_are_only_on_a_cpu():

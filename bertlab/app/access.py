@@ -1,7 +1,8 @@
-"""Access rules: the paths and hub models that a visitor of the app may open.
+"""Access rules: which paths and hub models visitors of the app are allowed to open.
 
-A loopback address can be reached only from the same machine, so every path is allowed there. On any other address a
-visitor may open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
+A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
+visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
+With `--allow-hub` they can also open models of the Hugging Face Hub.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """
@@ -22,7 +23,7 @@ RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 
 
 def is_restricted() -> bool:
-    """Whether paths are restricted. They are unless the app listens only on a loopback address."""
+    """Whether visitors are allowed to open only some paths, because the app does not listen on a loopback address."""
     address = st.get_option("server.address") or ""  # Streamlit listens on every address if none is set
     try:
         return not ipaddress.ip_address(address).is_loopback
@@ -31,15 +32,15 @@ def is_restricted() -> bool:
 
 
 def is_allowed(path: str | Path) -> bool:
-    """Whether a visitor may open a path. A symbolic link is allowed if its target is."""
+    """Whether visitors are allowed to open a path. A symbolic link is allowed if its target is."""
     if not is_restricted():
         return True
     try:
         resolved = Path(path).expanduser().resolve()
-    # raised for a path that is too long, has a null byte, or begins with "~" and an unknown user name
     except (OSError, RuntimeError, ValueError):
+        # the path is too long, has a null byte, or begins with "~" and an unknown user
         return False
-    return any(resolved.is_relative_to(root) for root in _roots())
+    return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
 
 
 def check_path(path: str | Path) -> None:
@@ -64,8 +65,8 @@ def check_checkpoint(name: str) -> None:
     """
     if name in bertlab.shipped() or is_allowed(name):
         return
-    from_hub = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
-    if not from_hub:
+    is_allowed_hub_id = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
+    if not is_allowed_hub_id:
         raise CheckpointError("checkpoint-not-allowed", name=shorten(name))
 
 
@@ -78,14 +79,19 @@ def shorten(name: str | Path) -> str:
 
 
 def format_path(path: Path) -> str:
-    """Format a path for the Python code of a page, without the parent directories that visitors need not know about."""
+    """Format a path for the Python code of a page.
+
+    Returns:
+        The path relative to the working directory. If it is outside of it: the whole path or, if paths are restricted,
+        only its last part, so that visitors do not see the other directories of the machine.
+    """
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return path.name if is_restricted() else str(path)
 
 
-def _roots() -> list[Path]:
+def _list_allowed_directories() -> list[Path]:
     """Return the directories whose contents visitors are allowed to open."""
     allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
     roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUN_DIRECTORY, *allowed_by_owner]

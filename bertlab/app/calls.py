@@ -93,7 +93,7 @@ def assign(name: str, value: object) -> Expression:
 
 
 def make_path_expression(path: Path) -> Expression:
-    """Make the expression of a path. The code omits parent directories that visitors are not supposed to see."""
+    """Make the expression of a path. The code writes it as `access.format_path` does."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 

@@ -56,8 +56,8 @@ def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int],
     """Draw a text as a row of words that can be clicked.
 
     Args:
-        text: the text.
-        masked_indices: the indices of the words that are drawn as masked, counted from 0.
+        text: the text. A [MASK] in it is drawn as a masked word.
+        masked_indices: the indices of the other words that are drawn as masked, counted from 0.
         on_click: called with the index of the clicked word.
     """
     parts, end_of_previous = [], 0
@@ -78,7 +78,7 @@ def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int],
 
 
 def draw_arcs(picture: dict) -> None:
-    """Draw attention as arcs over a sentence.
+    """Draw attention as arcs over a sentence, with a menu that saves the drawing.
 
     Args:
         picture: the result of `bertlab.app.parts.preview.make_arcs`.
@@ -95,7 +95,7 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 
     Args:
         data: the contents of the grid, with the keys that `static/heads.js` reads.
-        on_change: called after a click with all changes as one line, in the syntax of
+        on_change: called after a click with all interventions as one line, in the syntax of
             `bertlab.explore.intervention_syntax`.
     """
 
@@ -111,12 +111,12 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 def save_menu(
     key: str, *, data: export.Columns | None = None, code: str = "", extra_columns: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Draw a menu that saves the Plotly chart or SVG of the enclosed block.
+    """Draw the enclosed block and a menu below it, which saves its Plotly chart or SVG and copies its Python code.
 
     Args:
         key: the key of the figure, unique on its page.
         data: the columns of the CSV file. Default: the values that Plotly drew.
-        code: Python code that draws the figure.
+        code: Python code that draws the figure; "" if there is none to copy.
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
             checkpoint and the texts of the latest request if there is `code`, otherwise no extra columns.
     """
@@ -131,10 +131,10 @@ def save_menu(
 
 
 def scroll_to_answer(key: str) -> None:
-    """Scroll a long passage to its best answer. Call this in the container of the passage.
+    """Scroll a long passage to its best answer whenever it is drawn. Call this in the container of the passage.
 
     Args:
-        key: the key of the component, unique on its page.
+        key: a key that is unique on the page.
     """
     with st.container(key=f"scroll-{key}"):
         _component("scroll")(key=f"scroll-to-{key}")
@@ -157,12 +157,12 @@ def draw_html_button(make_html: Callable[[], str], name: str) -> None:
 
 @cache
 def _component(name: str):
-    """Register a component whose code is in `static/`."""
+    """Register a component of `static/`, whose files have this name."""
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
     return st.components.v2.component(f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
 
 
 @cache
 def _view(view: str):
-    """Register a canvas view of `bertlab.views`, or its save menu "figure"."""
+    """Register a canvas view of `bertlab.views`, or the menu "figure", which saves any figure."""
     return st.components.v2.component(f"bertlab_{view}", css=assets.css(), js=assets.streamlit_js(view))

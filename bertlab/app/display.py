@@ -13,7 +13,10 @@ def explain(*keys: str) -> None:
     """Show the names of some numbers. A click on a name opens its formula, its explanation and its source.
 
     Args:
-        keys: keys of `bertlab.app.numbers.NUMBERS`.
+        keys: keys of `bertlab.app.numbers.NUMBERS`, in the order in which their names are shown.
+
+    Raises:
+        LookupError: a key is not in `NUMBERS`, or has no message.
     """
     with st.container(horizontal=True, gap="small"):
         for key in keys:
@@ -30,7 +33,7 @@ def _draw_explanation(key: str) -> None:
 
 
 def format_or_dash(number: float | None, spec: str) -> str:
-    """Format a number for a table, or return a dash if it is None."""
+    """Format a number by a format specification such as ".1f", or return a dash if it is None."""
     return "–" if number is None else format(number, spec)
 
 
@@ -38,7 +41,10 @@ def table(columns: dict[str, list[str]]) -> None:
     """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell.
 
     Args:
-        columns: {name of a column: its cells}.
+        columns: {name of a column: its cells}. The cells of the first column name the rows.
+
+    Raises:
+        ValueError: the columns have different numbers of cells.
     """
     names = [_breakable(name) for name in columns]
     rows = [[_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]

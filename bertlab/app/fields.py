@@ -45,6 +45,9 @@ def sentence_pair(first: str, second: str) -> tuple[str, str]:
     Args:
         first: the default of sentence A.
         second: the default of sentence B.
+
+    Returns:
+        Sentence A, and sentence B; "" for an empty field.
     """
     left, right = st.columns(2)
     a = text_line(left, t("sentence-a"), first, key="a")
@@ -78,12 +81,26 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
         guess: the name of the column that is initially selected; "" stands for no column.
         names: the names of all columns.
         key: the key of the field and its name in the address.
+
+    Returns:
+        The name of the selected column; "" for no column.
     """
     return choice(place.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
 
 
 def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
-    """Draw a choice of a position in a text. Each option shows the token at its position."""
+    """Draw a choice of a token of a text. Each option shows the position of a token, counted from 0, and the token.
+
+    Args:
+        place: where to draw it: `st` or a column.
+        label: the label of the field.
+        tokens: the tokens of the text.
+        default: the position that is initially selected.
+        key: the key of the field and its name in the address.
+
+    Returns:
+        The position of the selected token.
+    """
     numbers = range(len(tokens))
     return url.integer_choice(
         place.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
@@ -121,7 +138,10 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
     Args:
         config: the model's configuration.
         default: the layer and the head that are initially selected.
-        prefix: a prefix of the names in the address; "" for the layer and head that the attention views use too.
+        prefix: a prefix of the names in the address. With "", the fields share their values with the canvas views.
+
+    Returns:
+        The layer and the head.
     """
     with st.container(horizontal=True):
         counts = {"layer": config.num_layers, "head": config.num_heads}
@@ -136,13 +156,26 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
 
 
 def forget_layer_and_head() -> None:
-    """Make the fields of `layer_and_head` start with their stored values again, which were changed without them."""
+    """Forget the state of the fields of `layer_and_head`, after other code has stored a new layer and head.
+
+    The fields then start with these stored values.
+    """
     for part in ("layer", "head"):
         st.session_state.pop(f"neuron.{part}", None)
 
 
 def threshold(place, checkpoint: sessions.CheckpointKey) -> float:
-    """Draw the slider of the threshold τ. Its default is the threshold of the checkpoint, or 0 if there is none."""
+    """Draw the slider of the threshold τ of "no answer".
+
+    Its default is the threshold that the checkpoint stores, or 0 if it stores none.
+
+    Args:
+        place: where to draw it: `st` or a column.
+        checkpoint: the checkpoint.
+
+    Raises:
+        CheckpointError: the checkpoint cannot be opened.
+    """
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
     return url.number(

@@ -21,7 +21,14 @@ PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
 
 
 def heading(page: str) -> None:
-    """Show the title of a page and a sentence that says what to do there."""
+    """Show the heading of a page and the introduction below it.
+
+    Args:
+        page: the prefix of the two messages, usually the name of the page.
+
+    Raises:
+        LookupError: no catalogue has these messages.
+    """
     st.title(t(f"{page}-title"), anchor=False)
     st.html(f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>')
 
@@ -39,7 +46,7 @@ def note(text: str, kind: str = "info") -> None:
 
 
 def note_with_command(text: str, command: str) -> None:
-    """Show one line and a shell command to copy, for a page that has no data to show."""
+    """Show one line of plain text and a shell command to copy, on a page that has no data to show."""
     note(text)
     st.code(command, language="bash", wrap_lines=True)
 
@@ -76,7 +83,7 @@ def show_errors() -> Iterator[None]:
 
 
 def _log_unexpected(error: BaseException) -> BertlabError:
-    """Write an unexpected exception, unless memory ran out, to the error log, and return the error to show."""
+    """Write an unexpected exception to the error log, unless memory ran out, and return the error to show."""
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = log_unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
@@ -88,8 +95,9 @@ def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:
     """Return a function that iterates over a sequence and shows a progress bar while it does.
 
     Args:
-        place: the Streamlit element to draw in. It is emptied at the end.
-        message: the id of the text beside the bar. Its parameters are `done` and `of`.
+        place: the Streamlit element to draw in, such as `st.empty()`. It is emptied at the end.
+        message: the id of the message beside the bar. Its parameters are `done`, the number of finished parts, and
+            `of`, the number of all parts.
     """
 
     def iterate(parts: Sequence) -> Iterator:

@@ -1,4 +1,4 @@
-"""The numbers that the app shows, each with its formula and the paper that defines it.
+"""The numbers that the app shows, each with its formula and the source that defines it.
 
 A page explains a number by its key (`display.explain`). Its name and its explanation are the messages `number-KEY` and
 `number-KEY-explanation`. Formulas are written in KaTeX and are the same in every language.
@@ -16,9 +16,9 @@ class Number:
     formula: str
     """The formula that computes it, in KaTeX."""
     source: str
-    """The paper and the section that define it."""
+    """The paper and the section that define it, or the web page or code that does."""
     link: str
-    """The URL of the paper."""
+    """The URL of the source."""
 
 
 NUMBERS = {

@@ -1,8 +1,8 @@
 """The registry of pages.
 
 A page needs a call to `register`, a script in `screens/`, and four messages in `bertlab/locales/*/app/`: `NAME` is its
-name in the menu, `NAME-title` and `NAME-lead` stand at its top, and `start-NAME` describes it on the start page. Other
-packages may call `register` to add their own pages.
+name in the menu, `NAME-title` is its heading, `NAME-lead` is the introduction below the heading, and `start-NAME`
+describes it on the start page. Other packages can call `register` to add their own pages.
 """
 
 from collections.abc import Collection
@@ -29,8 +29,8 @@ class Page:
     script: Path
     """The Streamlit script that draws it."""
     uses_checkpoint: bool = True
-    """Whether it uses the checkpoint of the sidebar. Other pages need none, or have fields for
-    checkpoints or runs."""
+    """Whether it uses the checkpoint of the sidebar. Other pages need no checkpoint, or have their own
+    fields for checkpoints or runs, so the field of the sidebar is disabled on them."""
 
 
 PAGES: dict[str, Page] = {}
@@ -44,7 +44,10 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
         icon: its icon in the menu.
         section: one of `SECTIONS`.
         script: the Streamlit script that draws it. Default: `screens/NAME.py`.
-        uses_checkpoint: whether it uses the checkpoint of the sidebar.
+        uses_checkpoint: whether it uses the checkpoint of the sidebar. Otherwise that field is disabled on the page.
+
+    Returns:
+        The page, which is now in `PAGES`.
 
     Raises:
         ValueError: a page has this name already, or there is no such section.
@@ -90,14 +93,17 @@ register("evaluation", ":material/fact_check:", "train")
 
 
 def menu() -> dict[str, list[Page]]:
-    """Return the pages of every section that has any, in the order of the menu."""
+    """Return {section: its pages} in the order of the menu, without sections that have no pages."""
     return {section: pages for section in SECTIONS if (pages := list_pages(section))}
 
 
 def find_page(heads: Collection[str]) -> Page:
     """Find the first page that shows a prediction of a checkpoint with these task heads.
 
-    For a checkpoint without a suitable task head this is the page "attention", which needs none.
+    If no page shows a prediction of these task heads, it is the page "attention", which needs no task head.
+
+    Args:
+        heads: the names of the task heads of a checkpoint, as in `Session.heads`.
 
     >>> find_page(("mlm", "nsp")).name, find_page(()).name
     ('fill-mask', 'attention')

@@ -25,9 +25,8 @@ def draw(
 ) -> None:
     """Draw the figure that a function returns, in the font of the app.
 
+    A menu below the figure saves it as SVG, PNG, CSV or an offline HTML file, or copies the Python code that draws it.
     The colour of the figure's text is set in `static/app.css`.
-
-    A menu below the figure saves it as SVG, PNG, CSV or an offline page, or copies the Python code that draws it.
 
     Args:
         key: the key of the chart, unique on its page.
@@ -40,6 +39,9 @@ def draw(
         on_click: called with the `customdata` of the point that the user clicks.
         layout: changes to the layout of the figure.
         options: the keyword arguments of the function.
+
+    Raises:
+        BertlabError: any error that the function raises.
     """
 
     def report_click() -> None:

@@ -25,16 +25,16 @@ from bertlab.views.passage import escape_html
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     """Open the checkpoint of this page, and show its name and size in the sidebar.
 
-    The page shows a note in two cases: if the checkpoint chosen in the sidebar cannot make this prediction and another
-    one replaces it, and if the texts are in another language than the checkpoint was trained on.
+    The page shows a note in two cases: if the checkpoint chosen in the sidebar does not support the command, so that
+    another one replaces it, and if the texts are in a different language from the one the checkpoint was trained on.
 
     Args:
-        command: the prediction that the page shows, as in `bertlab.default_checkpoint`.
-        texts: the texts that the user typed. With the choice "auto", their script decides which checkpoint is opened,
-            or the language of the interface if they contain no letters.
+        command: the command whose prediction the page shows, such as "fill-mask", as in `bertlab.default_checkpoint`.
+        texts: the texts that the user typed. If the app picks the checkpoint, it picks one for their language, which it
+            detects by their script. If they contain no letters, it picks one for the language of the interface.
 
     Raises:
-        CheckpointError: the checkpoint cannot be opened, or no checkpoint can make this prediction.
+        CheckpointError: the checkpoint cannot be opened. With "auto": no shipped checkpoint supports the command.
     """
     checkpoint = _select(command, texts)
     session = sessions.open_session(checkpoint)
@@ -48,27 +48,40 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
 
 def find_session(command: str) -> Session | None:
-    """Find the session of this page. None if its checkpoint cannot be opened."""
+    """Find the session of a page for a command. None if no checkpoint is suitable, or if it cannot be opened."""
     with suppress(BertlabError):
         return sessions.open_session(_select(command))
     return None
 
 
 def examples_for(command: str) -> Examples:
-    """Read the examples in the language of this page's checkpoint, or the English ones if it cannot be opened."""
+    """Read the examples in the language of the checkpoint of a page for a command.
+
+    If `find_session` finds no session, the examples are English.
+    """
     session = find_session(command)
     return read_examples(session.language if session else DEFAULT)
 
 
 def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
-    """Whether a prediction needs two texts: always, or because the checkpoint was trained only on text pairs."""
+    """Whether the prediction of a command needs two texts.
+
+    It does if the command reads only text pairs, or if the checkpoint was trained only on text pairs.
+
+    Args:
+        checkpoint: the checkpoint.
+        command: the command, such as "classify".
+
+    Raises:
+        CheckpointError: the checkpoint cannot be opened.
+    """
     if any(task_type.reads_only_pairs for task_type in types_of_command(command)):
         return True
     return command == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
 
 def describe_size(config: ModelConfig) -> str:
-    """Describe the number of layers and heads and the hidden size of a model in one phrase."""
+    """Describe a model in one phrase: its numbers of layers and heads, and its hidden size."""
     return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
@@ -78,8 +91,8 @@ def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: 
     Args:
         checkpoint: the checkpoint.
         first: the text.
-        second: the second text; "" for none.
-        settings: settings of the view that differ from `view_state.DEFAULTS`.
+        second: the second text; "" if there is no second text.
+        settings: settings of the canvas view that differ from `view_state.DEFAULTS`.
     """
     values = {"a": first, "b": second, "checkpoint": sessions.loadable_name(checkpoint), "look": "heads"}
     for name, value in values.items():
@@ -90,7 +103,7 @@ def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: 
 
 
 def supports_command(session: Session, command: str) -> bool:
-    """Whether a checkpoint has a task head for a prediction."""
+    """Whether a checkpoint has the task head that a command needs, or the command needs none."""
     task_types = types_of_command(command)
     return not task_types or any(task_type.head in session.heads for task_type in task_types)
 
@@ -102,7 +115,13 @@ def predicts_value(session: Session) -> bool:
 
 
 def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
-    """Select the checkpoint chosen in the sidebar if it can make the prediction, else the most suitable shipped one."""
+    """Select the checkpoint chosen in the sidebar if it supports the command, else the most suitable shipped one.
+
+    If the chosen checkpoint does not support the command and no shipped one is suitable, the chosen one is returned.
+
+    Raises:
+        CheckpointError: the chosen checkpoint cannot be opened. With "auto": no shipped checkpoint is suitable.
+    """
     code = _detect_language(texts)
     chosen = st.session_state.get("opened", sessions.AUTO)
     if chosen != sessions.AUTO:
@@ -126,13 +145,13 @@ def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
 
 
 def _detect_language(texts: Sequence[str]) -> str:
-    """Detect the language of texts by their script. Without letters it is the language of the interface."""
+    """Detect the language of texts by their script; that of the interface if they contain no letters."""
     words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
     return detect_language(words) if words else language()
 
 
 def _note_other_language(session: Session, texts: Sequence[str]) -> None:
-    """Show a note if the texts are in another language than the checkpoint was trained on."""
+    """Show a note if the texts are in a different language from the one the checkpoint was trained on."""
     if not any(texts) or (code := _detect_language(texts)) == session.language:
         return
     ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
@@ -152,6 +171,6 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
 
 
 def _name_language(code: str) -> str:
-    """Return the name of a language in the language of the interface, or in itself if it has no translation."""
+    """Return the name of a language in the interface language, or in that language itself if it has no translation."""
     id = f"language-name-{code}"
     return t(id) if id in message_ids() else languages()[code].name

@@ -1,4 +1,4 @@
-"""Preparation of the server process: a higher limit on open files, and a log without endless repetitions."""
+"""Preparation of the server process: a higher limit on open files, and a limit on repeated log messages."""
 
 import contextlib
 import logging
@@ -13,10 +13,10 @@ def raise_open_file_limit(count: int = OPEN_FILES) -> int:
     """Raise the soft limit on open files as far as the system allows.
 
     Args:
-        count: the desired limit.
+        count: the number of open files to allow.
 
     Returns:
-        The soft limit afterwards; 0 on systems without such a limit.
+        The soft limit afterwards; 0 on Windows, which has no such limit.
     """
     try:
         import resource  # only on Unix

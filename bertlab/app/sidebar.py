@@ -32,7 +32,7 @@ def _undo() -> None:
 
 
 def draw_checkpoint(is_used: bool) -> None:
-    """Draw the choice of the checkpoint.
+    """Draw the field for the checkpoint that the pages use.
 
     If the chosen checkpoint cannot be opened, its error is shown here, and the previous checkpoint stays open.
 
@@ -44,9 +44,9 @@ def draw_checkpoint(is_used: bool) -> None:
         name = url.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
             options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
-            help=_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,
+            help=_make_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,
         )  # fmt: skip
-        if (error := _find_error(name)) is None:
+        if (error := _try_to_open(name)) is None:
             state["opened"] = name
         else:
             frame.note(error_text(error), "error")
@@ -54,15 +54,15 @@ def draw_checkpoint(is_used: bool) -> None:
             st.html(f'<p class="small">{t("checkpoint-still-in-use")}</p>')
 
 
-def _help() -> str:
-    """Explain the field, and say what each shipped checkpoint is for."""
+def _make_help() -> str:
+    """Return the help of the field in Markdown: what it does, and what each shipped checkpoint is for."""
     purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.shipped())]
     lines = [f"- {name}: {t(id)}" for name, id in purposes if id in message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])
 
 
-def _find_error(name: str) -> BertlabError | None:
-    """Try to open a checkpoint. Return the error, or None if it was opened."""
+def _try_to_open(name: str) -> BertlabError | None:
+    """Try to open a checkpoint. Return the error; None if it was opened, or if the app picks the checkpoint."""
     if name == sessions.AUTO:
         return None
     state = st.session_state

@@ -44,6 +44,9 @@ def enter_page(page: str) -> None:
     """Record the current page.
 
     If the browser's back or forward button was used, restore the values from the address.
+
+    Args:
+        page: the name of the page; "" for the start page.
     """
     state = st.session_state
     page_changed, went_back = state.get("url.page") != page, _went_back()
@@ -158,6 +161,11 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
     """Replace an old default with the new one in a field that the user has not changed.
 
     A default can change between runs. For example, many text fields start with an example in the current language.
+
+    Args:
+        name: the name of the value in the address.
+        default: the new default.
+        key: the key of the widget.
     """
     state = st.session_state
     old = state["url.defaults"].get(name, default)
@@ -169,7 +177,7 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
 
 
 def forget_previous(names: Iterable[str]) -> None:
-    """Forget the previous values of names, so that a change that the user did not make cannot be undone."""
+    """Forget the previous values of names, so that undo skips a change that the user did not make."""
     state = st.session_state
     snapshot = state.get("url.page_snapshots", {}).get(state["url.page"], {})
     for name in names:
@@ -207,7 +215,15 @@ def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
-    """Draw a text field, or a select box that also accepts typed text."""
+    """Draw a text field, or a select box that also accepts typed text.
+
+    Args:
+        widget: the Streamlit function that draws it.
+        label: its label.
+        default: the initial text.
+        key: the key of the widget and its name in the address.
+        settings: further arguments of `widget`.
+    """
     _replace_old_default(key, default, key)
     _initialise(key, recall(key, default))
     value = _draw(widget, label, key=key, **settings) or ""  # a select box without options returns None
@@ -216,7 +232,7 @@ def text(widget: Callable, label: str, default: str, *, key: str, **settings) ->
 
 
 def flag(widget: Callable, label: str, *, key: str, default: bool = False, **settings) -> bool:
-    """Draw a toggle. The address contains "1" or "0" only if the value differs from the default."""
+    """Draw a toggle or checkbox. The address contains "1" or "0" only if the value differs from the default."""
     default_text = str(int(default))
     _initialise(key, recall(key, default_text) == "1")
     value = _draw(widget, label, key=key, **settings)
@@ -247,7 +263,16 @@ def number(
 
 
 def integer_choice(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
-    """Draw a choice from a range of integers. `format_func` may show names instead of the numbers."""
+    """Draw a choice from a range of integers; with `format_func` in `settings`, the options have names.
+
+    Args:
+        widget: the Streamlit function that draws it.
+        label: its label.
+        numbers: the integers.
+        default: the integer that is initially selected.
+        key: the key of the widget and its name in the address.
+        settings: further arguments of `widget`.
+    """
     _initialise_number(numbers[0], numbers[-1], default, key, key)
     value = _draw(widget, label, key=key, options=numbers, **settings)
     store(key, str(value), str(default))
@@ -255,7 +280,7 @@ def integer_choice(widget: Callable, label: str, numbers: range, default: int, *
 
 
 def _initialise_number(low: float, high: float, default: float, key: str, name: str) -> None:
-    """Set the value of a number widget as `_initialise` does, and limit it to the bounds of the widget."""
+    """Set the value of a number widget as `_initialise` does, then clamp it to the bounds of the widget."""
     _replace_old_default(name, str(default), key)
     _initialise(key, parse_value(recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
@@ -264,8 +289,13 @@ def _initialise_number(low: float, high: float, default: float, key: str, name: 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
     """Draw a choice, such as radio buttons or a segmented control.
 
-    The address contains the option, not its translation. The first option is the default. It also replaces an
-    unknown option in a link.
+    Args:
+        widget: the Streamlit function that draws it.
+        label: its label.
+        options: the options as the address contains them; `format_func` in `settings` translates them. The first one is
+            the default, and replaces an unknown option in a link.
+        key: the key of the widget and its name in the address.
+        settings: further arguments of `widget`.
     """
     _replace_old_default(key, options[0], key)
     stored = recall(key, options[0])
@@ -324,9 +354,17 @@ def write_value(value) -> str:
 
 
 def parse_value(text: str, default):
-    """Parse a value from the address. Return the default for invalid JSON, and if a number is expected but not found.
+    """Parse a value from the address.
 
-    Other values are checked where they are used: booleans, lists, and values whose default is None.
+    Args:
+        text: the value in the address.
+        default: the default. It decides how the text is parsed: if it is a string, the text is the value; otherwise the
+            text is JSON.
+
+    Returns:
+        The value. It is the default for invalid JSON, for anything but an integer if the default is an integer, and for
+        anything but a number below 1e9 if the default is a float. The caller must check other values: booleans, lists,
+        and those whose default is None.
     """
     if isinstance(default, str):
         return text

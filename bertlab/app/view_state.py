@@ -1,6 +1,7 @@
-"""The state of the canvas views in the address, and the computed selection with which the attention page opens.
+"""The settings of the canvas views in the address, and the computed settings with which a page opens its views.
 
-`bertlab.app.url` stores the values. This module depends on no page and no model.
+A page such as Attention opens with the head and token that stand out most in its text. These computed settings are
+called the opening of the page. `bertlab.app.url` stores the values. This module depends on no page and no model.
 """
 
 import streamlit as st
@@ -17,22 +18,30 @@ TIME_MACHINE = {"at", "against"}  # settings of the time machine alone; other pa
 
 
 def read() -> dict:
-    """Return the state of the canvas views: the defaults, changed by the link and the user."""
+    """Read the current settings of the canvas views: the defaults, replaced by values of the link and of the user.
+
+    Returns:
+        {name of a setting: its value}, with the names of `DEFAULTS`.
+    """
     return {
         name: url.parse_value(url.recall(name, url.write_value(default)), default) for name, default in DEFAULTS.items()
     }
 
 
 def initial() -> dict:
-    """Return the state with which the view opened. The view receives it once and reports changes afterwards."""
+    """Return the settings with which the view opened. The view receives them once and reports changes afterwards."""
     return st.session_state["view.initial"]
 
 
 def store(view_state: dict) -> None:
-    """Store the state of a canvas view.
+    """Store the settings of a canvas view.
 
-    The address omits a state that is the opening of the page. Any other state of such a page has the layer in the
-    address, even if it is the default, so that a link to it does not open with the computed selection.
+    On a page with an opening, the address omits the settings while they are those of the opening. Once the user has
+    changed them, the address contains the layer even if it is the default, so that the link does not open with the
+    opening.
+
+    Args:
+        view_state: {name of a setting: its value}; the default replaces a missing one.
     """
     opening = st.session_state.get("view.opening")
     texts = {name: url.write_value(view_state.get(name, default)) for name, default in DEFAULTS.items()}
@@ -46,7 +55,7 @@ def store(view_state: dict) -> None:
 def enter_page() -> None:
     """Record the current page. Call this after `url.enter_page`."""
     state = st.session_state
-    # whether the link or the user has chosen a state, which a computed selection must not replace
+    # whether the link or the user has chosen settings, which an opening must not replace
     state.setdefault("view.chosen", _has_any(state["url.values"]))
     if state.get("view.page") != state["url.page"]:
         _leave_opening()
@@ -61,22 +70,22 @@ def enter_page() -> None:
 
 
 def enter_view(view: str) -> None:
-    """Record which view of a page is drawn. A view that was not drawn before starts with the current state."""
+    """Record which view of a page is drawn. A view that replaces another one starts with the current settings."""
     state = st.session_state
     if state.get("view.name") != view:
         state["view.name"], state["view.initial"] = view, read()
 
 
 def open_with(selection: dict) -> bool:
-    """Open the views of this page with a computed selection, unless the link or the user has chosen another one.
+    """Open the views of this page with computed settings, unless the link or the user has chosen other ones.
 
-    While the user changes only the text, the selection follows the text. This is no change that can be undone.
+    While the user changes only the text, the settings follow the text. The undo button does not undo this.
 
     Args:
-        selection: the settings that were computed; they may differ in every run.
+        selection: {name of a setting: its computed value}; they may differ in every run.
 
     Returns:
-        Whether the settings have changed.
+        Whether the stored settings have changed.
     """
     state = st.session_state
     opening = {name: url.write_value(value) for name, value in selection.items()}
@@ -92,7 +101,7 @@ def open_with(selection: dict) -> bool:
 
 
 def _is_current(opening: dict[str, str]) -> bool:
-    """Whether the stored values are those of an opening."""
+    """Whether the stored settings are those of an opening."""
     return all(url.recall(name) == text for name, text in opening.items())
 
 
@@ -111,5 +120,5 @@ def _leave_opening() -> None:
 
 
 def _has_any(values) -> bool:
-    """Whether values, or parameters of an address, contain a setting of the canvas views."""
+    """Whether stored values, or the parameters of an address, contain a setting of the canvas views."""
     return any(name in values for name in DEFAULTS.keys() - TIME_MACHINE)

@@ -25,14 +25,14 @@ def read_rows(
     """Read labelled rows from a file, a directory or an upload.
 
     Args:
-        name: the path, or the file name of the upload.
+        name: the path, or the name of the uploaded file.
         content: the bytes of the upload; None for a path.
         spec: the task that the rows belong to.
         split: the split to read from a directory, such as "validation".
         invalid: "skip" leaves out rows that cannot be read; "stop" raises the error of the first one.
 
     Raises:
-        DataError: the rows cannot be read, or a visitor may not read them.
+        DataError: the rows cannot be read, or visitors are not allowed to open the path.
     """
     if content is not None:
         return _read_cached(name, content, spec, split, invalid, ())
@@ -51,7 +51,7 @@ def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
         ((file, seconds since 1970), ...), sorted by file.
 
     Raises:
-        DataError: visitors are not allowed to read the path, or it is invalid.
+        DataError: visitors are not allowed to open the path, or it cannot be read.
     """
     access.check_path(name)
     with _report_unreadable(name):
@@ -67,8 +67,8 @@ def _report_unreadable(name: str) -> Iterator[None]:
         yield
     except BertlabError:
         raise
-    # raised for a path that is too long, has a null byte, or begins with "~" and an unknown user name
     except (OSError, RuntimeError, ValueError):
+        # besides unreadable files: a path that is too long, has a null byte, or begins with "~" and an unknown user
         raise DataError("labelled-rows-not-found", path=access.shorten(name)) from None
 
 
@@ -81,7 +81,7 @@ def _read_cached(
     invalid: InvalidRowAction,
     modification_times: tuple,
 ) -> AnalysisRows:
-    """Read labelled rows again only after their files changed."""
+    """Read labelled rows. The modification times are part of the cache key, so that changed files are read again."""
     if content is None:
         return error_analysis.read_labelled_rows(name, spec, split, invalid=invalid)
     with temporary_file(name, content) as path:
@@ -92,9 +92,16 @@ def _read_cached(
 
 @contextmanager
 def temporary_file(name: str, content: bytes) -> Iterator[Path]:
-    """Write an upload to a temporary file, and yield its path. Errors do not show the temporary directory."""
+    """Write an upload to a temporary file, and yield its path.
+
+    The errors of the enclosed block do not mention the temporary directory.
+
+    Args:
+        name: the name of the uploaded file.
+        content: its bytes.
+    """
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / Path(name).name[-60:]  # the system of the user may allow longer names than this one
+        path = Path(directory) / Path(name).name[-60:]  # the visitor's system may allow longer names than this one
         path.write_bytes(content)
         try:
             yield path
@@ -103,11 +110,11 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
 
 
 def _remove_prefix(value, prefix: str):
-    """Remove a prefix from every path in a value.
+    """Return a value without a prefix wherever it occurs.
 
     Args:
-        value: a path or text, or an error or message, whose parameters are changed.
-        prefix: the prefix.
+        value: a path or text, an error or message with such parameters, or anything else, which is returned unchanged.
+        prefix: the prefix, such as a directory with a "/" at its end.
     """
     if isinstance(value, str | Path):
         return str(value).replace(prefix, "")
@@ -119,7 +126,7 @@ def _remove_prefix(value, prefix: str):
 
 def analyse(
     checkpoint: sessions.CheckpointKey,
-    source: tuple,
+    rows_key: tuple,
     rows: AnalysisRows,
     spec: TaskSpec,
     limit: int,
@@ -130,7 +137,7 @@ def analyse(
 
     Args:
         checkpoint: the checkpoint.
-        source: strings and numbers that identify the rows; the key of the cache.
+        rows_key: strings and numbers that identify the rows. They are part of the cache key, because rows cannot be.
         rows: the rows.
         spec: the task that the rows belong to.
         limit: the maximum number of rows to evaluate on.
@@ -138,12 +145,12 @@ def analyse(
         invalid: "skip" leaves out invalid rows; "stop" raises the error of the first one.
 
     Returns:
-        The metrics, and the prediction for each row.
+        The metrics, and the prediction for each evaluated row.
 
     Raises:
-        BertlabError: the checkpoint does not fit the rows.
+        BertlabError: the checkpoint cannot be opened, or `training.error_analysis.analyse_errors` raises the error.
     """
-    cached = _cached_analysis(checkpoint, source, spec, limit, invalid)
+    cached = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
     if not cached:
         loaded = sessions.open_session(checkpoint).loaded
         cached.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress, invalid))
@@ -152,7 +159,10 @@ def analyse(
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _cached_analysis(
-    checkpoint: sessions.CheckpointKey, source: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
+    checkpoint: sessions.CheckpointKey, rows_key: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
 ) -> list:
-    """Return the list that `analyse` stores its result in. A cached function could not report progress."""
+    """Return the list in which `analyse` stores its result.
+
+    `analyse` itself is not cached, because Streamlit could not draw a progress bar from a cached function.
+    """
     return []

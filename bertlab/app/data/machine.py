@@ -13,8 +13,8 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
-MEASURED_STEPS = 3
-_MEASURING = threading.Lock()
+NUM_MEASURED_STEPS = 3
+_MEASUREMENT_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -24,22 +24,22 @@ class Machine:
     name: str
     """Its GPU, or its processor and threads."""
     device: str
-    """cpu or gpu."""
+    """Where it trains: cpu or gpu."""
     peak_flops: float
-    """The measured FLOP per second of a large matrix product."""
+    """Its peak: the FLOP per second of a large matrix product, as measured."""
     memory_bytes: float
-    """The memory that was free when the peak was measured."""
+    """The memory that was available when the peak was measured, in bytes."""
 
 
 @st.cache_data(show_spinner=False)
 def measure_peak(precision: str) -> Machine:
-    """Measure the peak of this machine once, in less than two seconds of work.
+    """Measure the peak FLOP/s of this machine, which takes less than two seconds. The result is cached.
 
     Args:
-        precision: float32 or bfloat16.
+        precision: "float32" or "bfloat16".
     """
     device = resolve_device("auto")
-    # with one thread, its own CPU time leaves out the work of other visitors and programs
+    # the CPU time of the only computing thread does not include the work of other visitors and programs
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
     peak = measure_peak_flops(device, getattr(torch, precision), 3, clock)
@@ -47,23 +47,24 @@ def measure_peak(precision: str) -> Machine:
 
 
 def find_device() -> str:
-    """Return where this machine trains: gpu or cpu."""
+    """Return where this machine trains: "gpu" or "cpu"."""
     return "gpu" if resolve_device("auto").type == "cuda" else "cpu"
 
 
 def measure_step(workload: Workload, share: float) -> Comparison:
-    """Run some training steps in another process, and compare them with the estimate.
+    """Run some training steps in another process, and compare their time and memory with the estimates.
 
     Args:
         workload: the model and its batches.
-        share: the share of the peak that the estimate of the time assumes.
+        share: the share of the peak FLOP/s that the estimate of the time assumes.
 
     Raises:
-        BertlabError: another measurement is running, the steps do not fit into the memory, or they failed.
+        BertlabError: another measurement is running, or the steps would not fit into the memory, would take minutes, or
+            failed.
     """
-    if not _MEASURING.acquire(blocking=False):
+    if not _MEASUREMENT_LOCK.acquire(blocking=False):
         raise BertlabError("cost-measurement-running")
     try:
-        return compare_step(workload, steps=MEASURED_STEPS, threads=torch.get_num_threads(), share=share)
+        return compare_step(workload, steps=NUM_MEASURED_STEPS, threads=torch.get_num_threads(), share=share)
     finally:
-        _MEASURING.release()
+        _MEASUREMENT_LOCK.release()

@@ -36,7 +36,7 @@ def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
     """Find our results: those of the shipped checkpoints first, then those in a directory of runs.
 
     Args:
-        directory: the directory. If a visitor may not open it, it is treated like one that does not exist.
+        directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
     """
     return [*_find_shipped(), *_find_runs(directory), *_find_tables(directory)]
 

@@ -1,7 +1,7 @@
 """Checkpoints and the results of their models, in caches that all users of the app share.
 
-A cached model is immutable, so many threads can use it at once. The keys of cached results are strings and numbers.
-Streamlit leaves an argument out of the key if its name begins with an underscore.
+A cached model is immutable, so many threads can use it at once. The key of a cached result consists of the arguments of
+the cached function. Streamlit leaves an argument out of the key if its name begins with an underscore.
 """
 
 import json
@@ -28,20 +28,20 @@ from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.session import Session
 from bertlab.views import bertviz_view, html, payload
 
-AUTO = "auto"  # the choice of the checkpoint that suits the page
-MAX_ANSWERS = 10  # candidate answers of a passage
-DRAWS_PER_GROUP = 5  # draws of pre-training by hand per step of the progress bar
+AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
+MAX_ANSWERS = 10  # the number of candidate answers that the pages about questions compute
+DRAWS_PER_GROUP = 5  # draws per step of the progress bar on the page Pre-training by hand
 WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larger batches are no faster on one core
 
 
 @dataclass(frozen=True)
 class CheckpointKey:
-    """The identity of a checkpoint, which is the key of caches."""
+    """The identity of a checkpoint, used as a cache key."""
 
     source: str
     """Its directory or hub id."""
     modified_at: float
-    """The time of the last change of its files, in seconds since 1970."""
+    """When its files were last changed, in seconds since 1970; 0 for a hub id."""
 
 
 def find_checkpoint(name: str) -> CheckpointKey:
@@ -51,7 +51,7 @@ def find_checkpoint(name: str) -> CheckpointKey:
         name: the name of a shipped checkpoint, a directory, or a hub id.
 
     Raises:
-        CheckpointError: a visitor may not open it.
+        CheckpointError: visitors are not allowed to open it.
     """
     access.check_checkpoint(name)
     path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
@@ -64,25 +64,25 @@ def find_checkpoint(name: str) -> CheckpointKey:
 
 
 def loadable_name(checkpoint: CheckpointKey) -> str:
-    """Return the name of a shipped checkpoint, or the directory or hub id of another one, for `bertlab.load`."""
+    """Return a name that `bertlab.load` accepts: that of a shipped checkpoint, or a directory or hub id."""
     return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
-    """Select the shipped checkpoint that suits a prediction.
+    """Select the shipped checkpoint that suits a command best.
 
     Args:
-        command: the prediction, as in `bertlab.default_checkpoint`.
-        language: the preferred language. If no suitable checkpoint has it, another language is selected.
+        command: the name of a command such as "fill-mask", as in `bertlab.default_checkpoint`.
+        language: the preferred language. If no checkpoint for this language is shipped, an English one is selected.
 
     Raises:
-        CheckpointError: no shipped checkpoint is suitable.
+        CheckpointError: no shipped checkpoint supports the command.
     """
     return find_checkpoint(str(bertlab.default_checkpoint(command, language)))
 
 
 def read_modification_time(file: Path) -> float:
-    """Return the time of the last change of a file in seconds since 1970, or 0 if the file cannot be read."""
+    """Read when a file was last changed, in seconds since 1970. Return 0 if the file cannot be accessed."""
     try:
         return file.stat().st_mtime
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def open_session(checkpoint: CheckpointKey) -> Session:
     """Open a checkpoint. All users share the session.
 
     Raises:
-        CheckpointError: the checkpoint is missing, damaged, or of another architecture.
+        CheckpointError: the checkpoint is missing, damaged, or has an unsupported architecture.
     """
     # All users share the cores. With one core per forward pass, the sum of their waiting times is shortest.
     torch.set_num_threads(1)
@@ -104,8 +104,15 @@ def open_session(checkpoint: CheckpointKey) -> Session:
 def read_description(name: str) -> tuple[ModelConfig, dict]:
     """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights.
 
+    Args:
+        name: the name of the checkpoint.
+
+    Returns:
+        The configuration, and the contents of `bertlab.json`; {} if that file is missing or damaged.
+
     Raises:
-        CheckpointError: the configuration is damaged.
+        CheckpointError: the configuration is missing or damaged.
+        KeyError: no shipped checkpoint has this name.
     """
     path = Path(bertlab.shipped()[name])
     try:
@@ -116,22 +123,22 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
 
 
 def _record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a query for the files of the figures that are drawn next."""
+    """Record the checkpoints and texts of a request for the saved files of the figures that are drawn next."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 
 def describe_request(
     checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None
 ) -> dict[str, str]:
-    """Describe a query by its checkpoints and texts.
+    """Describe a request by its checkpoints and texts.
 
     Args:
         checkpoint: the checkpoint.
         texts: the texts; None and "" are left out.
-        other: the second checkpoint of a comparison.
+        other: the second checkpoint of a comparison; None if only one checkpoint is used.
 
     Returns:
-        {name of a column: its value} for the saved files of a figure.
+        {name of a column: its value}. The saved files of a figure contain these columns.
     """
     names = {"checkpoint": loadable_name(checkpoint)}
     if other is not None and other != checkpoint:
@@ -140,7 +147,7 @@ def describe_request(
 
 
 def latest_request() -> dict[str, str]:
-    """Return the description of the latest query in this run of the page; empty before the first query."""
+    """Return the description of the latest request in this run of the page; {} before the first request."""
     return st.session_state.get("figures.request", {})
 
 
@@ -151,12 +158,13 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: for `xray`, wraps the sequence of windows; for `head_effects`, is called with the share of the layers
-            that are finished. Other methods ignore it.
+        progress: reports the progress of three methods; the others ignore it. For `xray` and `pretraining_losses` it
+            wraps a sequence, as `frame.progress_bar` does: the windows, or the groups of missing draws. For
+            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
-        BertlabError: the session raises it.
+        BertlabError: the checkpoint cannot be opened, or the method raises the error.
     """
     # the first argument of these two methods is the task type
     texts = values[1:] if method in ("intervene", "head_effects") else values
@@ -188,14 +196,26 @@ def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def compute_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionMap:
-    """Compute the attention of every head over one input."""
+    """Compute the attention of every head for one input. The result is cached.
+
+    Args:
+        checkpoint: the checkpoint.
+        first: the text.
+        second: the second text; None or "" if there is no second text.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or the input is empty or too long for the model.
+    """
     # a result takes up to 150 MB for 512 tokens, so only two of them are cached, and they are not copied
     return open_session(checkpoint).attention(first, second or None)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def find_telling_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
-    """Find the attention weight that says most about a text."""
+    """Find the attention weight that stands out most in one input. The result is cached.
+
+    The arguments and errors are those of `compute_attention`.
+    """
     return attention_summary.find_telling_attention(compute_attention(checkpoint, first, second))
 
 
@@ -203,7 +223,7 @@ def find_telling_attention(checkpoint: CheckpointKey, first: str, second: str | 
 def pack_attention(
     checkpoint: CheckpointKey, first: str, second: str | None, _attention: AttentionMap
 ) -> payload.AttentionPack:
-    """Pack the attention of every head for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
+    """Pack the result of `compute_attention` for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
     return payload.AttentionPack(_attention)
 
 
@@ -216,14 +236,14 @@ def render_bertviz(
     Args:
         checkpoint: the checkpoint.
         first: the text.
-        second: the second text; None if there is none.
+        second: the second text; None if there is no second text.
         view: "head", "model" or "neuron".
         layer: the layer that is shown initially.
         head: the head that is shown initially.
-        lang: language of the page.
+        lang: the language of the HTML page.
 
     Raises:
-        TextError: the input is too long for this view.
+        BertlabError: the checkpoint cannot be opened, or the input is empty or too long for the model or this view.
     """
     if view == "neuron":
         vectors = compute(checkpoint, "head_vectors", first, second)
@@ -236,20 +256,23 @@ def render_bertviz(
 
 def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | None, options: dict) -> str:
     """Render the attention view as one offline HTML file. Its title contains the checkpoint and the texts."""
-    title = _title(checkpoint, first, second)
+    title = _make_title(checkpoint, first, second)
     return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
 
 
 def render_neuron_page(
     checkpoint: CheckpointKey, first: str, second: str | None, layer: int, head: int, options: dict
 ) -> str:
-    """Render the view inside one head as one offline HTML file. Its title contains the checkpoint and the texts."""
+    """Render the view of the computation inside one head as one offline HTML file.
+
+    Its title contains the checkpoint and the texts.
+    """
     neuron_map = open_session(checkpoint).neuron(first, second, layer=layer, head=head)
-    return html.neuron_html(neuron_map, title=_title(checkpoint, first, second), options=options)
+    return html.neuron_html(neuron_map, title=_make_title(checkpoint, first, second), options=options)
 
 
-def _title(checkpoint: CheckpointKey, first: str, second: str | None) -> str:
-    """Return the title of an HTML file: the checkpoint and the texts, in at most 160 characters."""
+def _make_title(checkpoint: CheckpointKey, first: str, second: str | None) -> str:
+    """Make the title of an HTML file from the checkpoint and the texts, in at most 160 characters."""
     name = os.path.basename(open_session(checkpoint).name)
     title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
     # a surrogate without its other half cannot be encoded as UTF-8
@@ -269,11 +292,11 @@ def compute_head_effects(
     Args:
         checkpoint: the checkpoint.
         values: the positional arguments of `Session.head_effects`.
-        mask: which [MASK] of the text is predicted, counted from 0.
+        mask: the index of the [MASK] of the text that is predicted, counted from 0.
         on_progress: called after each layer with the share of the layers that are finished, from 0 to 1.
 
     Raises:
-        BertlabError: the session raises it.
+        BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises the error.
     """
     _record_request(checkpoint, *values[1:])
     by_layer = _cached_effects_by_layer(checkpoint, values, mask)
@@ -296,19 +319,23 @@ def _cached_effects_by_layer(checkpoint: CheckpointKey, values: tuple, mask: int
 def compute_pretraining_losses(
     checkpoint: CheckpointKey, text: str, draws: int, progress: Callable | None = None, **settings
 ) -> tuple[DrawLosses, ...]:
-    """Compute the losses of the first draws of pre-training by hand.
+    """Compute the losses of the first draws of a pre-training example: random sentence pairs and masks of one document.
 
-    Finished draws are cached, so that one more draw takes one forward pass, and an interrupted computation continues.
+    Finished draws are cached, so that an additional draw takes one forward pass, and an interrupted computation
+    continues where it stopped.
 
     Args:
         checkpoint: the checkpoint.
         text: the document.
         draws: the number of draws.
-        progress: wraps the sequence of groups of draws that are missing.
+        progress: wraps the sequence of the groups of draws that are not cached yet, and reports the progress.
         settings: fields of `explore.pretraining_example.DrawSettings`.
 
+    Returns:
+        The losses of draws 1 to `draws`, in this order.
+
     Raises:
-        BertlabError: the session raises it.
+        BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises the error.
     """
     _record_request(checkpoint, text)
     cached = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
@@ -329,23 +356,23 @@ def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -
 def compute_xray(
     checkpoint: CheckpointKey, question: str, text: str, progress: Callable | None = None, n_best: int = MAX_ANSWERS
 ) -> SpanXray:
-    """Find the answers to a question in a passage. Two pages share the cached result.
+    """Find the answers to a question in a passage, with the scores behind them. Two pages share the cached result.
 
     Args:
-        checkpoint: a checkpoint with the task head for spans.
+        checkpoint: a checkpoint with the task head that predicts answer spans.
         question: the question.
         text: the passage.
         progress: wraps the sequence of windows of a long passage and reports the progress.
         n_best: the maximum number of answers.
 
     Returns:
-        The answers, their scores and the windows that they were found in.
+        The result of `Session.xray`: the answers, their scores and the windows that they were found in.
 
     Raises:
-        BertlabError: the session raises it.
+        BertlabError: the checkpoint cannot be opened, or `Session.xray` raises the error.
     """
     _record_request(checkpoint, question, text)
-    cached = _cached_answers(checkpoint, question, text, n_best)
+    cached = _cached_xray(checkpoint, question, text, n_best)
     if not cached:
         options = {"batch_size": WINDOWS_PER_BATCH, "progress": progress or iter}
         cached.append(open_session(checkpoint).xray(question, text, n_best, **options))
@@ -353,13 +380,20 @@ def compute_xray(
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _cached_answers(checkpoint: CheckpointKey, question: str, text: str, n_best: int) -> list:
-    """Return the list that `compute_xray` stores its result in. A cached function could not report progress."""
+def _cached_xray(checkpoint: CheckpointKey, question: str, text: str, n_best: int) -> list:
+    """Return the list in which `compute_xray` stores its result.
+
+    `compute_xray` itself is not cached, because Streamlit could not draw a progress bar from a cached function.
+    """
     return []
 
 
 def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
-    """Count the tokens of a text of any length."""
+    """Count the tokens of a text of any length, without special tokens.
+
+    Raises:
+        CheckpointError: the checkpoint cannot be opened.
+    """
     return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
@@ -376,13 +410,13 @@ def compare_checkpoints(
     Args:
         first: the first checkpoint.
         second: the second checkpoint.
-        text: the text for both checkpoints, or for the first.
-        pair: the second text of that input; None for none.
-        other: the text for the second checkpoint; None for the same input.
-        other_pair: the second text of that input; None for none.
+        text: the text for both checkpoints, or only for the first one if `other` is given.
+        pair: the second text that belongs to `text`; None if there is no second text.
+        other: the text for the second checkpoint; None if both checkpoints read `text` and `pair`.
+        other_pair: the second text that belongs to `other`; None if there is no second text.
 
     Raises:
-        BertlabError: `explore.compare.compare` raises it.
+        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises the error.
     """
     _record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
     return _compare_cached(first, second, text, pair, other, other_pair)

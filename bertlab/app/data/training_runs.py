@@ -27,10 +27,10 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
     """Find the shipped runs and those of a directory.
 
     Args:
-        directory: the directory. If a visitor may not open it, it is treated like one that does not exist.
+        directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
 
     Returns:
-        {name: run directory}. If a run has the name of a shipped one, its path takes the place of its name.
+        {name: run directory}. A run that has the same name as a shipped one is listed under its path instead.
     """
     shipped = history.shipped_runs()
     runs = history.find_runs(directory) if access.is_allowed(directory) else {}
@@ -43,26 +43,28 @@ def find_run(name: str) -> Path:
     """Find the directory of a run by the name or the path of the run.
 
     Raises:
-        DataError: there is no such run, or a visitor may not open it.
+        DataError: there is no such run, or visitors are not allowed to open it.
     """
     try:
         path = find_runs().get(name) or Path(name).expanduser()
         if access.is_allowed(path) and path.is_dir() and history.is_run(path):
             return path
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user, a null byte
+    except (OSError, RuntimeError, ValueError):
+        # the path is too long, has a null byte, or begins with "~" and an unknown user
         pass
     raise DataError("run-not-found", path=access.shorten(name))
 
 
-def select_latest(runs: dict[str, Path], count: int, language: str) -> list[str]:
+def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[str]:
     """Select the runs whose logs were written last and whose curves can be compared.
 
-    They are either all pre-training runs or all fine-tuning runs, and they have the same language.
+    They are either all pre-training runs or all fine-tuning runs, and their vocabularies have the same language.
 
     Args:
         runs: {name: run directory}.
-        count: the maximum number of runs.
-        language: the language to select if all runs are shipped ones. Otherwise the newest run decides.
+        max_runs: the maximum number of runs.
+        language: the language of the selected runs if all of `runs` are shipped ones. Otherwise, or if no run has this
+            language, the selected runs are those that can be compared with the newest one.
 
     Returns:
         The names of the selected runs, in the order of `runs`.
@@ -71,7 +73,7 @@ def select_latest(runs: dict[str, Path], count: int, language: str) -> list[str]
     all_shipped = history.shipped_runs().keys() >= runs.keys()
     preferred = next((name for name in by_age if all_shipped and _language_or_none(runs[name]) == language), None)
     group = _comparison_group(runs[preferred or by_age[0]]) if by_age else None
-    selected = list(islice((name for name in by_age if _comparison_group(runs[name]) == group), count))
+    selected = list(islice((name for name in by_age if _comparison_group(runs[name]) == group), max_runs))
     return [name for name in runs if name in selected]
 
 
@@ -79,7 +81,7 @@ def read_language(run: Path) -> str:
     """Read the language code of the vocabulary of a run.
 
     Raises:
-        BertlabError: the run has no snapshots, or they are damaged.
+        BertlabError: the run has no snapshots, or the first one is damaged, or visitors are not allowed to open it.
     """
     return _read_vocabulary_language(find_checkpoint(str(history.find_snapshots(run)[0].path)))
 
@@ -90,7 +92,11 @@ def _read_vocabulary_language(checkpoint: CheckpointKey) -> str:
 
 
 def choose_default_run(runs: dict[str, Path], language: str) -> str:
-    """Choose the first shipped run in a language, else the first run.
+    """Choose the run that a page opens with: the first shipped run in a language, else the first run.
+
+    Args:
+        runs: {name: run directory}, with all shipped runs among them.
+        language: the code of the language.
 
     Returns:
         The name of the run; "" if there are no runs.
@@ -103,26 +109,28 @@ def choose_default_run(runs: dict[str, Path], language: str) -> str:
 
 
 def read_log(run: Path) -> list[dict]:
-    """Read the rows of a run's log. The file is read again only after it changed.
+    """Read the rows of a run's log; [] if there is none. The result is cached until the file changes.
 
     Raises:
-        DataError: the log is damaged.
+        DataError: the log exists but cannot be read.
     """
     return _read_log(run, _log_version(run))
 
 
 def read_thinned_log(run: Path) -> list[dict]:
-    """Read about 400 rows of a run's log, which are enough for its curves.
+    """Read a run's log, reduced to about 400 steps and all evaluations, which is enough for its curves.
+
+    The result is cached until the file changes.
 
     Raises:
-        DataError: the log is damaged.
+        DataError: the log exists but cannot be read.
     """
     return _read_thinned_log(run, _log_version(run))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read_log(run: Path, version: tuple) -> list[dict]:
-    """Read a log; `version` is the result of `_log_version` and makes the cache read a changed file again."""
+    """Read a log. `version`, the result of `_log_version`, is part of the cache key: a changed file is read again."""
     return history.read_log(run)
 
 
@@ -160,30 +168,41 @@ def _language_or_none(run: Path) -> str | None:
 def compute_timeline(
     run: Path, first: str, second: str | None, *, on_progress: Callable[[int, int], None]
 ) -> timeline.Timeline:
-    """Compute the predictions of every snapshot of a run for one input. Each snapshot is cached.
+    """Compute the predictions of every snapshot of a run for one input. The result of each snapshot is cached.
 
     Args:
         run: the run directory.
         first: the text.
-        second: the second text; None for none.
-        on_progress: called with the number of finished snapshots and the number of all snapshots.
+        second: the second text; None if there is no second text.
+        on_progress: called after each snapshot with the number of finished snapshots and the number of all snapshots.
 
     Raises:
-        BertlabError: `explore.timeline` raises it.
+        BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises the error.
     """
 
-    def read_snapshot(snapshot, count, text, pair):
-        return _read_snapshot(find_checkpoint(str(snapshot.path)), count, text, pair, snapshot)
+    def read_snapshot(snapshot, num_snapshots, text, pair):
+        return _read_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 
     return timeline.timeline(run, first, second, read=read_snapshot, on_progress=on_progress)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
-    """Pack the result of `compute_timeline` for the canvas view of the time machine."""
+    """Pack the predictions of every snapshot for the canvas view of the time machine.
+
+    Args:
+        run: the run directory.
+        first: the text.
+        second: the second text; None if there is no second text.
+        computed: the result of `compute_timeline` for these texts.
+        options: the options of the view; this function adds the run and the texts for its saved files.
+
+    Raises:
+        BertlabError: visitors are not allowed to open a snapshot, or the log cannot be read.
+    """
     checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in computed.snapshots)
-    query = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
+    request = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
     packed = _pack_timeline(run, checkpoints, first, second, computed)
-    return payload.with_options(packed, options | {"subject": query})
+    return payload.with_options(packed, options | {"subject": request})
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -197,9 +216,9 @@ def _pack_timeline(
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _read_snapshot(
-    checkpoint: CheckpointKey, count: int, text: str, pair: str | None, _snapshot
+    checkpoint: CheckpointKey, num_snapshots: int, text: str, pair: str | None, _snapshot
 ) -> timeline.SnapshotReading:
-    return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, count, text, pair)
+    return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, num_snapshots, text, pair)
 
 
 def _open_snapshot(checkpoint: CheckpointKey) -> Session:

@@ -169,7 +169,7 @@ def show_measurement(workload: Workload, here: machine.Machine) -> None:
         workload: the training step.
         here: this machine.
     """
-    st.caption(t("cost-measure-lead", steps=machine.MEASURED_STEPS))
+    st.caption(t("cost-measure-lead", steps=machine.NUM_MEASURED_STEPS))
     state = st.session_state.setdefault("cost.measured", {})
     if st.button(t("cost-measure-button"), icon=":material/timer:"):
         with frame.show_errors(), st.spinner(t("cost-measuring")):

@@ -1,4 +1,4 @@
-"""A passage read by the open checkpoint, with a progress bar for a long one."""
+"""The call that answers a question about a passage, with a progress bar for a long passage."""
 
 import streamlit as st
 
