@@ -2,8 +2,8 @@
 
 A process of its own measures them, because the memory of a process never shrinks back to what one step needed. The
 memory is the growth of the resident set since a warm-up step of a small model, which loads every library. It is
-measured twice: as it is, and in a step in which the C library returns freed memory to the system at once. Usually it
-holds some, because blocks of less than 32 MB come from a heap with gaps.
+measured twice: first in a step in which the C library returns freed memory to the system at once, then as usual, where
+it keeps some, because blocks of less than 32 MB come from a heap with gaps.
 """
 
 import ctypes
@@ -37,6 +37,7 @@ from bertlab.training.trainer import Trainer
 WARM_UP = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
 PROCESS = Path("/proc/self")
 M_MMAP_THRESHOLD = -3  # a parameter of glibc's `mallopt`, see its malloc.h
+SMALL_BLOCK, LARGEST_HEAP_BLOCK = 1 << 16, 32 << 20  # bytes; the second is the largest threshold that glibc chooses
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,17 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
     """
     dtype, threads = getattr(torch, workload.precision), torch.get_num_threads()
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
+    # before anything is allocated: a block that lies in the heap stays there, and new blocks fill the gaps
+    _map_blocks_from(SMALL_BLOCK)
     small = Workload(WARM_UP, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(small, device), clock)
     runtime_bytes = _reset_peak_memory(device)
     trainer = build_trainer(workload, device)
+    _run_step(trainer, clock)  # it allocates the state of the optimiser
+    _reset_peak_memory(device)
+    _run_step(trainer, clock)
+    memory_bytes = _read_peak_memory(device) - runtime_bytes
+    _map_blocks_from(LARGEST_HEAP_BLOCK)
     _run_step(trainer, clock)
     peaks, seconds, wall_seconds, resident_bytes = [], [], [], []
     for _ in range(steps):
@@ -94,10 +102,6 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
         wall_seconds.append(step_wall_seconds)
     if device.type == "cuda":
         resident_bytes.append(torch.cuda.max_memory_reserved(device))
-    _return_freed_memory_at_once()
-    _reset_peak_memory(device)
-    _run_step(trainer, clock)
-    memory_bytes = _read_peak_memory(device) - runtime_bytes
     flop = count_flop(lambda: _run_step(trainer, clock))
     return StepMeasurement(
         hardware=describe_hardware(device),
@@ -141,13 +145,14 @@ def _run_step(trainer: Trainer, clock: Callable[[], float]) -> tuple[float, floa
     return clock() - start, time.perf_counter() - wall_start
 
 
-def _return_freed_memory_at_once() -> None:
-    """Make the C library (glibc) map every larger block separately, so that it holds no freed memory.
+def _map_blocks_from(size: int) -> None:
+    """Make the C library (glibc) map new blocks of at least this many bytes separately, and others in its heap.
 
-    This takes time, and therefore happens only in the step that measures the memory.
+    Separate blocks return to the system as soon as they are freed, so the resident set is the memory in use; but
+    mapping takes time, so the steps whose time is measured use the heap.
     """
     with suppress(AttributeError, TypeError, OSError):  # other C libraries lack this function
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 16)
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, size)
 
 
 def _reset_peak_memory(device: torch.device) -> int:

@@ -20,7 +20,7 @@ LOGIT_ROWS = {"cpu": 64, "gpu": 4096}
 # or as separate operations.
 FUSED_BACKWARD_TENSORS, BACKWARD_TENSORS = 4, 8
 # Buffers that the CPU's library of matrix products (oneDNN) keeps; fitted to measurements (docs/lab-notebook.md).
-KERNEL_BYTES = {"bfloat16": 36_000_000, "float32": 10_000_000}
+KERNEL_BYTES = {"bfloat16": 30_000_000, "float32": 5_000_000}
 LENGTH_STEP = 32  # bfloat16 attention on a CPU pads sequences to a multiple of this
 
 
