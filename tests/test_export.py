@@ -23,6 +23,7 @@ WITHOUT_CHART = {"start-arcs", "wordpiece-search", "wordpiece-merges"}  # drawn 
 @pytest.mark.parametrize("typed", [{}, HOSTILE], ids=["as it opens", "hostile"])
 @pytest.mark.parametrize("screen", SCREENS)
 def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch, tmp_path, screen, typed):
+    monkeypatch.chdir(tmp_path)  # some of the code writes a file
     app = open_page(screen, **typed)
     assert not app.exception, app.exception[0].message
     menus, charts = saved_figures(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
@@ -30,7 +31,6 @@ def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch,
     for menu in menus:
         assert len({len(values) for values in (menu["columns"] or {}).values()}) <= 1, f"{menu['name']}: uneven columns"
     menus = [menu for menu in menus if menu["name"] not in WITHOUT_CHART]
-    monkeypatch.chdir(tmp_path)  # some of the code writes a file
     for menu, chart in zip(menus, charts, strict=True):
         assert menu["code"], f"{menu['name']}: draw it with plots.draw"
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart), (
