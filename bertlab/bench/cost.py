@@ -38,8 +38,8 @@ MAX_SECONDS = 600.0
 class CostBenchConfig(BenchOptions):
     """Compare the estimated memory and time of a training step with real steps on this machine.
 
-    Times are CPU seconds on a CPU, so that other programs hardly change them. Memory is the resident set of a process
-    that does nothing else, without Python and the libraries.
+    Times are CPU seconds on a CPU, so that other programs hardly change them. Memory is the resident set of a separate
+    process, minus what Python and the libraries occupy.
 
     Examples:
       bertlab bench cost

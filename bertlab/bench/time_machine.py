@@ -59,7 +59,7 @@ class TimeMachineBenchConfig(BenchOptions):
     run: Path = Path("assets/runs/tiny-en")
     """The run directory, which must have snapshots."""
     rounds: int = 3
-    """How many more times each snapshot is shown after the first."""
+    """How many times each snapshot is shown again after its first display."""
 
 
 def time_frames(page: Page, rounds: int) -> dict:

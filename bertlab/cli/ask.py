@@ -94,9 +94,9 @@ class Answer(QueryOptions):
     least 384."""
     batch_size: int = 8
     """Number of windows in a batch."""
-    null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Threshold tau: print "no answer" if the no-answer score exceeds the score of the best answer by more than this
-    value. Default: the threshold of the checkpoint."""
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER", aliases=("--null-threshold",))] = None
+    """Threshold tau: print "no answer" if the no-answer score exceeds the score of the best answer by more than tau.
+    Default: the threshold of the checkpoint."""
 
 
 def answer(config: Answer) -> None:
@@ -106,7 +106,7 @@ def answer(config: Answer) -> None:
     session = open_session(config, "answer", question, passage)
     answers = session.answer(
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
-        config.batch_size, config.null_threshold,
+        config.batch_size, config.threshold,
     )  # fmt: skip
     marks = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
     print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), text=answers.text)

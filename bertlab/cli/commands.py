@@ -102,7 +102,7 @@ examples:
 """
 """What `bertlab --help` prints."""
 
-BENCH_HELP = """Measure the speed of bertlab.
+BENCH_HELP = """Measure bertlab's speed, memory and accuracy, and report them.
 
 usage: bertlab bench NAME ...        bertlab bench NAME --help shows the options of a benchmark
 

@@ -20,7 +20,7 @@ Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 class CostOptions:
     """Estimate what a BERT costs: parameters, FLOP, memory, time and money, for training and inference.
 
-    Everything is arithmetic; only --measure runs training steps. Training is bertlab's own, see `bertlab pretrain`.
+    All values are calculated for training as `bertlab pretrain` does it; only --measure runs training steps.
 
     Examples:
       bertlab cost --preset base --tokens 512 --batch-size 32
@@ -55,13 +55,15 @@ class CostOptions:
     task: Task = "pretraining"
     """pretraining (MLM and NSP) or finetuning (a classification)."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    """Where the model is trained, since a CPU stores other activations. auto is this machine."""
+    """The device of the training. It changes the memory, because a CPU and a GPU store different activations. auto is
+    this machine."""
     steps: int = 100_000
     """Training steps of the whole run."""
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Price of every device in US dollars per hour. Default: a rough price of each, which is an assumption."""
+    """Price in US dollars per hour, used for all devices in the output. Default: an assumed, rough price for each
+    device."""
     measure: bool = False
     """Run three training steps on this machine, and show their memory and time beside the estimate."""
     json: bool = False

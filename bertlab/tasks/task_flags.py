@@ -27,10 +27,11 @@ class TaskFlags:
     """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
     choices, tagging a tag for every word, and span an answer in a passage."""
     text_column: Annotated[str | None, _NAME] = None
-    """The column of the text. It contains the context for multiple_choice, the tokens for tagging (a list, or words
-    separated by spaces), and the passage for span (default `context`)."""
+    """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
+    separated by spaces); with span, the passage (default `context`)."""
     pair_column: Annotated[str | None, _NAME] = None
-    """The column of the second text of a pair. It contains the question for span (default `question`)."""
+    """The column of the second text of a pair. With --type span it is the column of the question (default
+    `question`)."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """The columns of the choices for multiple_choice: one column per choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None

@@ -56,7 +56,7 @@ class EvaluateConfig(TaskFlags):
     hub id. Default: the task's data set on the hub."""
     split: str = "validation"
     """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. A
-    split of questions counts as unlabelled if none of its questions has an answer or is marked is_impossible."""
+    split of questions counts as unlabelled if every question lacks both an answer and the mark is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, the name of a shipped checkpoint, or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -66,7 +66,8 @@ class EvaluateConfig(TaskFlags):
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: a JSON object {id: score}; a higher score means that an answer is less likely."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """For SQuAD v2.0: threshold tau; if the no-answer score exceeds it, the prediction is "no answer". Default: the
+    """For SQuAD v2.0: threshold tau. The prediction is "no answer" if the no-answer score exceeds the score of the best
+    answer by more than tau (with --predictions: if the score in the --no-answer file exceeds tau). Default: the
     threshold of the checkpoint, or 0."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows

@@ -44,7 +44,8 @@ class RunConfig:
     """Stop after this much training time, not counting evaluation and saving. The learning-rate schedule is fitted to
     this time and ends at zero."""
     batch_size: int = 32
-    """Inputs per step (texts, pairs, or windows of a passage), in total over all processes."""
+    """Inputs per step (sentence pairs in pre-training; texts, pairs or passage windows in fine-tuning), in total over
+    all processes."""
     accumulate: int = 1
     """Gradient accumulation steps: split each batch into this many micro-batches. Less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
@@ -56,7 +57,7 @@ class RunConfig:
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads; all of them if not given."""
     seed: int = 0
-    """Seed for initialisation, shuffling, masking and dropout."""
+    """Seed of everything random: initialisation, shuffling, dropout, and in pre-training the masks."""
     attribution: str = ""
     """Source and licence of the data, for the model card."""
     note: str = ""

@@ -48,8 +48,9 @@ class ReproduceConfig:
     """For table6: a prepared corpus of held-out text, on which perplexity is measured. Without it, that column is left
     out."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. Tables 1 to 4
-    skip a task without such a directory, unless --columns names it. Default: the tasks' data on the hub."""
+    """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. In tables 1 to
+    4 a task without such a directory is left out; if --columns names it, that is an error. Default: the tasks' data on
+    the hub."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
     """For tables 1 to 4 and table7: the checkpoint to fine-tune, or the frozen encoder."""
     preset: Preset = "tiny"
@@ -62,7 +63,8 @@ class ReproduceConfig:
     given."""
     grid: bool = False
     """For tables 1 to 4: search the paper's grid (appendix A.3) on every task: learning rates 5e-5, 3e-5, 2e-5, batch
-    sizes 16 and 32, and 2, 3 and 4 epochs. The best of the 18 runs by the validation rows counts."""
+    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the one of the 18 runs
+    that is best on the validation rows."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
@@ -76,7 +78,7 @@ class ReproduceConfig:
     lstm_width: int = 128
     """Width of the BiLSTMs in each direction; 384 in the paper."""
     ner: EntityTask = "wikiann_en"
-    """The entity task to use instead of the paper's CoNLL-2003."""
+    """The entity task; the paper uses conll2003."""
     seeds: int = 1
     """Number of seeds; the table shows mean and standard deviation."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()

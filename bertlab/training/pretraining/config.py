@@ -45,8 +45,9 @@ class PretrainConfig(RunConfig):
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
     recipe: Literal["plain", "fast", "google"] = "plain"
-    """A set of settings to start from; other flags change individual settings. `--recipe google --help` shows
-    the settings of that recipe as defaults."""
+    """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
+    those with which the loss falls soonest on a small machine. Other flags change individual settings; `--recipe google
+    --help` shows the settings of that recipe as defaults."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -104,9 +105,9 @@ class PretrainConfig(RunConfig):
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
     from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
-    """Data-loader workers per process. Default: 0 on a CPU; on GPUs, twice the number of GPUs, limited to the CPU cores
-    per GPU but never below 2. Each worker builds the global batch and keeps only its
-    process's share."""
+    """Data-loader workers per process. Each builds the batch of all processes and keeps the share of its own process,
+    so more GPUs need more workers. Default: 0 on a CPU; two for each GPU of the run, but at most the CPU cores per GPU,
+    and at least 2."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

@@ -53,7 +53,7 @@ class PrepareConfig:
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
     twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
-    training only: after a change of weights, nothing is tokenised again."""
+    training only. To change them, run the same command with other weights; nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
     list it in invalid_rows.jsonl."""
