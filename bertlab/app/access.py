@@ -24,11 +24,19 @@ RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 
 def is_restricted() -> bool:
     """Whether visitors are allowed to open only some paths, because the app does not listen on a loopback address."""
-    address = st.get_option("server.address") or ""  # Streamlit listens on every address if none is set
+    return not is_loopback(st.get_option("server.address") or "")  # Streamlit listens on every address if none is set
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address can be reached only from the same machine.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("192.168.0.7"), is_loopback("")
+    (True, True, False, False)
+    """
     try:
-        return not ipaddress.ip_address(address).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return address != "localhost"
+        return host == "localhost"
 
 
 def is_allowed(path: str | Path) -> bool:

@@ -142,7 +142,9 @@ def scroll_to_answer(key: str) -> None:
 
 def draw_link_button() -> None:
     """Draw a button that copies the address of the page."""
-    _component("link")(key="copy-link", data={"label": t("copy-link"), "copied": t("copy-link-copied")})
+    _component("link")(
+        key="copy-link", width="content", data={"label": t("copy-link"), "copied": t("copy-link-copied")}
+    )
 
 
 def draw_html_button(make_html: Callable[[], str], name: str) -> None:

@@ -13,7 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from bertlab.app import components, frame, server, sidebar, url, view_state  # noqa: E402
+from bertlab.app import skeleton  # noqa: E402
+
+skeleton_place = skeleton.place()
+if "torch" not in sys.modules:  # the first visit of a new server, for which the imports below take seconds
+    skeleton.draw(skeleton_place)
+
+from bertlab.app import components, frame, link, server, sidebar, url, view_state  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
 from bertlab.app.pages import PAGES, menu  # noqa: E402
 
@@ -35,7 +41,12 @@ url.enter_page(page.url_path)
 view_state.enter_page()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
-with frame.show_errors():
-    page.run()
-components.draw_link_button()
+try:
+    if url.is_new_page():  # otherwise the previous state of the page stays in sight
+        skeleton.draw(skeleton_place, t("page-loading"))
+    with frame.show_errors():
+        page.run()
+finally:
+    skeleton_place.empty()
+link.draw_link()
 url.write_address(is_last=True)

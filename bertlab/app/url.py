@@ -61,8 +61,14 @@ def enter_page(page: str) -> None:
     state["url.page"], state["url.address"] = page, {}
     state["url.fresh"] = page_changed or went_back or after_undo
     state["url.went_back"], state["url.page_values"] = went_back, set()
+    state["url.is_new_page"] = page_changed
     state.pop("figures.request", None)  # of the previous run
     state["url.skip_undo"] = page_changed or went_back  # such changes were not made on this page, so not undone on it
+
+
+def is_new_page() -> bool:
+    """Whether this run is the first one of the page since the user opened it or came from another page."""
+    return st.session_state["url.is_new_page"]
 
 
 def _went_back() -> bool:

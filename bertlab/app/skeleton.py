@@ -1,0 +1,30 @@
+"""The skeleton: grey bars that stand in for a page until it is computed.
+
+It is drawn before the modules of the app are imported, which takes seconds in a new server. Therefore this module
+imports none of them, and the bars have their own style instead of that of `static/app.css`.
+"""
+
+import html
+
+import streamlit as st
+
+BAR = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transparent)"
+HEIGHTS = ("1.5rem", "1.5rem", "14rem")
+
+
+def place():
+    """Make the place of the skeleton and empty it. The style sheet moves it to the end of the page."""
+    return st.container(key="skeleton").empty()
+
+
+def draw(place, text: str = "") -> None:
+    """Draw the skeleton.
+
+    Args:
+        place: the result of `place`. To remove the skeleton, empty it.
+        text: what the page is doing, as one line.
+    """
+    line = f'<span class="small">{html.escape(text)}</span>' if text else ""
+    bars = "".join(f'<div style="{BAR};height:{height}"></div>' for height in HEIGHTS)
+    style = "display:grid;gap:0.9rem"
+    place.html(f'<div class="skeleton" role="status" aria-busy="true" style="{style}">{line}{bars}</div>')

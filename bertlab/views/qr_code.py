@@ -1,0 +1,33 @@
+"""QR codes of links, as SVG."""
+
+import segno
+from segno.encoder import DataOverflowError
+
+from bertlab.config.errors import TextError
+
+QUIET_ZONE = 4  # modules; the standard (ISO/IEC 18004) demands this many
+MODULE = 8  # pixels
+
+
+def qr_code(link: str) -> str:
+    """Draw a link as a QR code.
+
+    The code is dark on a white ground in every theme, since not all cameras read a light code on a dark ground.
+
+    Args:
+        link: the address; it may have up to about 2,900 characters.
+
+    Returns:
+        The address (data URI) of an SVG image, for the `src` of an `<img>`.
+
+    Raises:
+        TextError: the link is too long for a QR code.
+
+    >>> qr_code("http://192.168.0.7:8501/attention").startswith("data:image/svg+xml")
+    True
+    """
+    try:
+        code = segno.make_qr(link, error="l", boost_error=False)
+    except DataOverflowError as error:
+        raise TextError("link-too-long-for-qr-code") from error
+    return code.svg_data_uri(scale=MODULE, border=QUIET_ZONE, dark="#000", light="#fff")
