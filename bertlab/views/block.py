@@ -22,6 +22,7 @@ from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 10  # tokens with the most attention; the others are one row
 MAX_NEURONS = 10
+MAX_TOKEN_NAMES = 40  # of a longer text, rollout names every second token, or fewer
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
 _LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; shapes and norms are in the left one
 _CAPTION, _ROW, _STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16  # heights in pixels
@@ -194,16 +195,20 @@ def rollout_map(rollout: Rollout, position: int, *, lang: str = DEFAULT) -> go.F
     tokens = [escape_markup(shorten(token, 14)) for token in token_labels(rollout.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
     layers = [escape_markup(render("figure-layer-number", lang, layer=layer)) for layer in range(len(shares_LT))]
-    figure = empty_figure(height=170 + 30 * len(layers))
+    figure = empty_figure(height=180 + 30 * len(layers))
     figure.add_heatmap(
         z=np.sqrt(shares_LT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"], xgap=1, ygap=2,
         customdata=shares_LT.round(5), text=[tokens] * len(layers),
         hovertemplate="%{y} · %{text}: %{customdata:.1%}<extra></extra>",
-        colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [f"{tick:.0%}" for tick in ticks], "thickness": 12},
+        colorbar={
+            "tickvals": np.sqrt(ticks).tolist(), "ticktext": [f"{tick:.0%}" for tick in ticks], "thickness": 10,
+            # below the map, because beside it, it would take a quarter of a phone's screen
+            "orientation": "h", "y": 0, "yanchor": "top", "len": 0.9,
+        },
     )  # fmt: skip
-    step = max(1, -(-len(tokens) // 40))
+    step = max(1, -(-len(tokens) // MAX_TOKEN_NAMES))
     figure.update_xaxes(
-        side="top", tickangle=-60, tickvals=positions[::step], ticktext=tokens[::step], tickfont={"size": 12}
+        side="top", tickangle=-90, tickvals=positions[::step], ticktext=tokens[::step], tickfont={"size": 12}
     )
     figure.update_yaxes(
         tickvals=list(range(len(layers))), ticktext=layers, autorange="reversed", ticklabelstandoff=6

@@ -40,7 +40,7 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
             for index, choice in enumerate(choices)
         ],
     )  # fmt: skip
-    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.18), visible=False)
+    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.28), visible=False)
     return figure
 
 
@@ -77,7 +77,11 @@ def choice_products(
         customdata=names, hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(
-        title=render("figure-dimension", lang), tickvals=list(range(len(names))), ticktext=names, tickangle=-60
+        title=render("figure-dimension", lang),
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        tickangle=-90,
+        tickfont={"size": 12},
     )
     total = SignedNumber(float(difference_H.sum()))
     title = render("figure-score-difference", lang, total=f"{total:+.2f}")

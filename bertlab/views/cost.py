@@ -42,7 +42,7 @@ def part_bars(parts: Mapping[str, float], unit: str = "", *, lang: str = DEFAULT
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=labels, ticklabelstandoff=6)
-    figure.update_xaxes(range=[0, 2.2 * max((amount for amount, _ in rows), default=1)], visible=False)
+    figure.update_xaxes(range=[0, 2.5 * max((amount for amount, _ in rows), default=1)], visible=False)
     return figure
 
 

@@ -329,7 +329,7 @@ def heads_map(
     labels = labels or render_all(lang, "figure-attention-share", "figure-uniform-attention")
     layers, heads = share_LN.shape
     layer_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
-    figure = empty_figure(height=90 + 34 * layers)
+    figure = empty_figure(height=140 + 34 * layers)
     flat_shares = share_LN.ravel().astype(float)
     figure.add_scatter(
         x=[head for _, head in layer_heads],
@@ -352,7 +352,12 @@ def heads_map(
                 "nticks": 5,
                 "thickness": 10,
                 "outlinewidth": 0,
-                "title": {"text": escape_markup(labels[0])},
+                "title": {"text": escape_markup(labels[0]), "side": "bottom", "font": {"size": 13}},
+                # beside the map, it would take half of a phone's screen
+                "orientation": "h",
+                "y": 0,
+                "yanchor": "top",
+                "len": 0.9,  # so that the last number is not cut off
             },
         },
         selected={"marker": {"opacity": 1}},
@@ -361,7 +366,8 @@ def heads_map(
         f"<br>%{{customdata[2]:.1f}} × {escape_markup(labels[1])}<extra></extra>",
     )
     title = {"text": escape_markup(axes[0]), "font": {"size": 13}}
-    figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
+    figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title, side="top")
+    figure.update_layout(margin={"t": 56})
     name_rows(figure, layer_name, range(layers))
     figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # the same margin as on the x axis
     return figure
