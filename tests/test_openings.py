@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from support.pages import bodies, open_example_page
+from support.texts import text
 
 import bertlab
 from bertlab.app.examples import read_examples
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.word_spans import find_words, mask_spans
+from bertlab.views.numbers import percent
 
 pytestmark = pytest.mark.skipif("strongest" not in bertlab.shipped(), reason="no shipped checkpoints")
 LANGUAGES = ["en", "ko"]
@@ -36,6 +40,42 @@ def test_one_head_changes_the_prediction_of_head_surgery(language):
     session = bertlab.load(bertlab.default_checkpoint("fill-mask", language))
     effects = session.head_effects("masked_lm", read_examples(language).masked_sentence)
     assert np.abs(effects.effects_LN).max() > 0.6, "a head that nearly halves or doubles the odds"
+
+
+@pytest.mark.parametrize(("language", "kind", "change"), [
+    ("en", "masked_lm", 0.2), ("en", "sentence_pair", 0.3), ("en", "classification", 0.1),
+    ("ko", "masked_lm", 0.3), ("ko", "classification", 0.05),
+])  # fmt: skip
+def test_the_tools_of_head_surgery_open_on_changes_that_matter(language, kind, change):
+    examples = read_examples(language)
+    texts = {"masked_lm": (examples.masked_sentence,), "sentence_pair": examples.pair}.get(kind, (examples.review,))
+    session = bertlab.load(bertlab.default_checkpoint(TASK_TYPES[kind].command, language))
+    row, patch = (
+        session.intervene(kind, *texts, changes=part, other=examples.other_masked_sentence)
+        for part in examples.surgery[kind]
+    )
+    assert abs(row.outcomes[0].after - row.outcomes[0].before) > change
+    assert abs(patch.outcomes[0].after - patch.outcomes[0].before) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["row", "patch"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_tool_of_head_surgery_says_what_its_example_would_do(tool, language):
+    examples = read_examples(language)
+    session = bertlab.load(bertlab.default_checkpoint("fill-mask", language))
+    part = examples.surgery["masked_lm"][tool == "patch"]
+    outcome = session.intervene(
+        "masked_lm", examples.masked_sentence, changes=part, other=examples.other_masked_sentence
+    ).outcomes[0]
+    app = open_example_page("heads", tool=tool, lang=language)
+    shares = {"before": percent(outcome.before), "after": percent(outcome.after)}
+    said = text("heads-preview", language, word=f"<b>{outcome.label}</b>", **shares)
+    assert any(said in body for body in bodies(app))
+    apply = next(button for button in app.button if button.label == text("heads-apply", language))
+    apply.click().run()
+    assert app.query_params["changes"] == part
+    assert text("heads-preview-applied", language) in [caption.value for caption in app.caption]
 
 
 def test_the_example_questions_are_answered_from_the_passage():

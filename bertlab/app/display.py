@@ -6,6 +6,7 @@ import streamlit as st
 
 from bertlab.app.i18n import t
 from bertlab.app.numbers import NUMBERS
+from bertlab.app.sentences import Quote, Sentence
 from bertlab.views.passage import escape_html
 
 
@@ -30,6 +31,18 @@ def _draw_explanation(key: str) -> None:
         st.latex(number.formula)
         st.markdown(t(f"number-{key}-explanation"))
         st.caption(f"{t('number-source')}: [{number.source}]({number.link})")
+
+
+def sentence(said: Sentence | None) -> None:
+    """Show a sentence about a figure; nothing if there is none."""
+    if said is None:
+        return
+    values = {
+        name: f"<b>{escape_html(value)}</b>" if isinstance(value, Quote)
+        else escape_html(value) if isinstance(value, str) else value
+        for name, value in said.values.items()
+    }  # fmt: skip
+    st.html(f'<p class="small" dir="auto">{t(said.id, **values)}</p>')
 
 
 def format_or_dash(number: float | None, spec: str) -> str:

@@ -30,6 +30,9 @@ class Examples:
     """Another sentence with a [MASK], whose hidden states are patched into those of `masked_sentence`."""
     review: str
     """A review to classify."""
+    surgery: dict[str, Pair]
+    """{task type: (edited attention, patched hidden state)}, with which the tools of the page Head surgery open. Both
+    change the prediction; they are written in the syntax of `bertlab.explore.intervention_syntax`."""
     similar_pair: Pair
     """Two sentences with nearly the same meaning, for checkpoints that compare sentences."""
     text_with_names: str

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, plots, view_state
+from bertlab.app import calls, display, fields, plots, sentences, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.attention_summary import AttentionSummary, summarise_attention
@@ -13,6 +13,9 @@ from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
 SEGMENTS = {"a": 0, "b": 1}  # sentence, as the filter of the canvas names it -> segment
+# On a narrow screen, the map of rollout scrolls sideways instead of drawing the names of the tokens over each other.
+ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
+ROLLOUT_MARGIN, ROLLOUT_TOKEN = 80, 14  # pixels
 
 
 def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
@@ -89,11 +92,13 @@ def draw_block(
     st.subheader(t("attention-block", layer=layer), anchor=False)
     st.html(f'<p class="small" dir="auto">{t("attention-block-lead", token=f"<b>{token}</b>", head=head)}</p>')
     plots.draw("block", block.block_steps, block_map, data=columns.block_steps(block_map.result), lang=language())
+    display.sentence(sentences.block(block_map.result))
     display.explain("head_output", "residual", "feed_forward")
     st.subheader(t("attention-layers"), anchor=False)
     has_predictions = block_map.result.layers[0].prediction is not None
     st.caption(t("attention-layers-lead" if has_predictions else "attention-layers-lead-without-lens"))
     plots.draw("layers", block.layer_norms, block_map, data=columns.layer_norms(block_map.result), lang=language())
+    display.sentence(sentences.layer_norms(block_map.result))
     display.explain(*(["residual", "layer_probability"] if has_predictions else ["residual"]))
 
 
@@ -114,6 +119,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     position = fields.position(left, t("attention-rollout-position"), tokens, default_position, key="flow")
     right.caption(t("attention-rollout-lead"))
     data = columns.rollout(rollout.result, position)
+    st.html(ROLLOUT_STYLE.format(ROLLOUT_MARGIN + ROLLOUT_TOKEN * min(len(tokens), block.MAX_TOKEN_NAMES)))
     plots.draw("rollout", block.rollout_map, rollout, position, data=data, lang=language())
     source, shares_T = rollout.result.find_largest_source(position), rollout.result.shares_LTT[-1, position]
     names = {name: f"<b>{escape_html(tokens[at])}</b>" for name, at in (("token", position), ("source", source))}

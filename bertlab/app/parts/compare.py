@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots
+from bertlab.app import calls, display, fields, frame, plots, sentences
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.config import ModelConfig
@@ -75,10 +75,12 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
         st.subheader(t("compare-head"), anchor=False)
         chosen = fields.layer_and_head(config, tuple(map(int, most_different)), "compare.")
         _draw("head", differences.head_difference, comparison, *chosen, lang=language())
+        display.sentence(sentences.compared_head(result, *chosen))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
         figure = differences.head_differences
         _draw("heads", figure, comparison, chosen=chosen, lang=language(), on_click=_choose_head)
+        display.sentence(sentences.compared_heads(result))
     display.explain("js_distance", "attention_difference")
 
 
@@ -92,17 +94,20 @@ def draw_layers(comparison: calls.Expression) -> None:
     if result.cosine_distance_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
         _draw("similarity", differences.layer_similarity, comparison, lang=language())
+        display.sentence(sentences.compared_layers(result))
         display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
         _draw("drift", differences.layer_differences, comparison, lang=language())
+        display.sentence(sentences.compared_layers(result))
     with right:
         st.subheader(t("compare-changed-tokens"), anchor=False)
         last = len(result.cosine_distance_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
         _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
+        display.sentence(sentences.changed_tokens(result, layer))
     display.explain("cka", "cosine_distance")
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import encode_csv
@@ -113,6 +113,8 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         plots.draw(
             "confusion", evaluation.confusion_map, matrix, chosen_cell, on_click=toggle, **file_options, lang=language()
         )
+        names = [name or t("evaluation-nothing") for name in confusion.names]
+        display.sentence(sentences.confusion(names, confusion.counts_GP))
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen_cell] if chosen_cell else None
 

@@ -4,7 +4,7 @@ import random
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, plots, selection, url
+from bertlab.app import calls, display, fields, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import language, t
@@ -78,6 +78,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
         data = {name: [getattr(row, name) for row in ranking.result] for name in ("text", "index", "probability")}
         zoom = fields.zoom_switch(st)
         plots.draw("candidates", pair_laboratory.candidate_bars, ranking, data=data, zoom=zoom)
+        display.sentence(sentences.ranking(ranking.result))
         display.explain("nsp_probability")
 
 

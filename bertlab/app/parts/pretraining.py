@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, frame, plots, url
+from bertlab.app import calls, display, frame, plots, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
@@ -138,6 +138,7 @@ def show_predictions(example: calls.Expression) -> None:
     st.subheader(t("pretraining-answers"), anchor=False, help=t("pretraining-answers-help"))
     data = pretraining.candidate_columns(example.result)
     plots.draw("candidates", pretraining.candidate_grid, example, data=data, lang=language())
+    display.sentence(sentences.predictions(example.result))
     notes = {fate: f" ({t(f'figure-fate-{fate}')})" for fate in ("random", "unchanged")}
     display.table(
         {

@@ -1,23 +1,22 @@
-"""Components of the Head surgery page: text fields, the grid of heads, the list of changes, and tools for more changes.
+"""Components of the Head surgery page: text fields, the grid of heads, and the list of changes.
 
 The address holds all changes as one line of text (`bertlab.explore.intervention_syntax`).
 """
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from bertlab.app import calls, components, fields, frame, selection, url
+from bertlab.app import calls, components, fields, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
-from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, TokenRow
+from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange
 from bertlab.tasks.registry import TASK_TYPES, probe_types
 from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import MIN_COLOUR_LIMIT
@@ -25,7 +24,6 @@ from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
-from bertlab.views.token_labels import token_labels
 
 MAX_CHANGE_BUTTONS = 18  # further changes are only counted
 ROLES = ("previous", "next", "itself", "same")  # the roles with a translated name; [CLS] and [SEP] need none
@@ -260,15 +258,24 @@ def find_colour_limit(effects: HeadEffects) -> float:
     return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
-def prediction_html(change: PredictionChange, names: dict[str, str]) -> str:
+def outcome_names() -> dict[str, str]:
+    """Return the names to show instead of some labels: {label: name}. The label of "no answer" is empty."""
+    return {name: t(f"heads-outcome-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
+
+
+def name_outcome(label: str) -> str:
+    """Return the name of an outcome in the language of the interface."""
+    return outcome_names().get(label, label)
+
+
+def prediction_html(change: PredictionChange) -> str:
     """Return one line of HTML with the probability of the prediction before and after the changes.
 
     Args:
         change: the result of `Session.intervene`.
-        names: names to show instead of labels such as "IsNext" or "" (no answer), by label.
     """
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
-    old_name, new_name = (escape_html(names.get(outcome.label, outcome.label)) for outcome in (old, new))
+    old_name, new_name = (escape_html(name_outcome(outcome.label)) for outcome in (old, new))
     line = t(
         "heads-before-after",
         word=f"<b>{old_name}</b>",
@@ -278,121 +285,3 @@ def prediction_html(change: PredictionChange, names: dict[str, str]) -> str:
     if change.top:
         line += t("heads-most-probable-now", word=f"<b>{new_name}</b>", after=percent(new.after))
     return f'<p class="say" dir="auto">{line}</p>'
-
-
-# -- tools -----------------------------------------------------------------------------------------------------------
-
-
-def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
-    """Draw a choice of a position by its token. The default is limited to the positions of the text."""
-    names = token_labels(tokens)
-    return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
-
-
-def edit_attention(
-    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]
-) -> None:
-    """Draw the fields that replace one row of attention: uniform, all on one position, or numbers typed by the user.
-
-    Args:
-        line: the line of changes.
-        checkpoint: the checkpoint.
-        probe_input: the texts of the prediction.
-        tokens: the tokens of these texts.
-
-    Raises:
-        BertlabError: what `Session.attention_row` raises.
-    """
-    st.caption(t("heads-row-lead"))
-    config = sessions.open_session(checkpoint).config
-    cells = st.columns([1, 1, 2])
-    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
-    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
-    position = _choose_position(cells[2], tokens, "row.from")
-    method = url.choice(
-        st.segmented_control, t("heads-row-weights"), ["uniform", "one", "hand"], key="row.how", required=True,
-        format_func=lambda method: t(f"heads-row-{method}"),
-    )  # fmt: skip
-    weights: list[tuple[int, float]] = []
-    if method == "one":
-        weights = [(_choose_position(st, tokens, "row.to"), 1.0)]
-    if method == "hand":
-        probs_T = sessions.compute(
-            checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
-        )
-        probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
-        current, new = t("heads-row-now"), t("heads-row-new")
-        rows = {t("heads-row-token"): token_labels(tokens), current: probs_T.round(4), new: probs_T.round(3)}
-        number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
-        edited_rows = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), current],
-            column_config={current: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
-        )  # fmt: skip
-        weights = [(target, float(weight)) for target, weight in enumerate(edited_rows[new]) if weight and weight > 0]
-        st.caption(t("heads-row-scaled"))
-    if method == "hand" and not weights:
-        frame.note(t("heads-row-empty"), "error")
-    part = changes.row_part((layer, head, position), weights)
-    st.button(
-        t("heads-apply"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
-        icon=":material/check:", disabled=method == "hand" and not weights,
-    )  # fmt: skip
-
-
-def patch_hidden_states(
-    line: str, checkpoint: sessions.CheckpointKey, other: str, tokens: tuple[TokenRow, ...]
-) -> None:
-    """Draw the fields that replace a hidden state by one from another text.
-
-    Args:
-        line: the line of changes.
-        checkpoint: the checkpoint.
-        other: the other text.
-        tokens: the tokens of the text whose hidden state is replaced.
-
-    Raises:
-        BertlabError: what `Session.encode` raises for the other text.
-    """
-    config = sessions.open_session(checkpoint).config
-    other_tokens = sessions.compute(checkpoint, "encode", other)
-    cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
-    from_layer = fields.hidden_state(cells[0].selectbox, t("heads-patch-from"), config.num_layers, 0, key="patch.layer")
-    from_position = _choose_position(cells[1], other_tokens, "patch.from", 1)
-    layer = fields.hidden_state(cells[2].selectbox, t("heads-patch-to"), config.num_layers, 0, key="patch.into")
-    position = _choose_position(cells[3], tokens, "patch.to", 1)
-    part_for_position = changes.patch_part((layer, position), (from_layer, from_position))
-    part_for_all_positions = changes.patch_part((layer, None), (from_layer, None))
-    with st.container(horizontal=True, gap="xsmall"):
-        for name, part in (
-            (t("heads-apply"), part_for_position),
-            (t("heads-patch-all-positions"), part_for_all_positions),
-        ):
-            st.button(
-                name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
-            )
-    st.caption(t("heads-patch-help"))
-
-
-def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
-    """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
-    config = sessions.open_session(checkpoint).config
-    parsed_changes = parse_changes(line, config)
-    st.caption(t("heads-export-lead"))
-    if not parsed_changes.heads:
-        frame.note(t("heads-export-no-heads"))
-        return
-    if parsed_changes.rows or parsed_changes.patches:
-        st.caption(t("heads-export-heads-only"))
-    ablated_heads = sorted(
-        parsed_changes.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
-    )
-    heads = ",".join(f"{layer}.{head}" for layer, head in ablated_heads)
-    command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
-    st.code(shlex.join(command), language="bash", wrap_lines=True)
-    # query, key, value and output projection of one head, with the biases of the first three
-    weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
-    total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
-    vocabulary = config.vocab_size * config.hidden_size
-    shares = {"share": percent(weights * len(ablated_heads) / total), "vocabulary": percent(vocabulary / total)}
-    st.caption(t("heads-export-size", heads=len(ablated_heads), **shares))
-    st.caption(t("heads-export-compatibility"))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
@@ -90,6 +90,7 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) ->
                 "effect": [word.effect for word in effects.words],
             }
             plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
+            display.sentence(sentences.word_effects(effects))
             display.explain("word_effect" if prediction.value is None else "word_effect_value")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text, pair)

@@ -1,8 +1,10 @@
 """What a BERT costs: parameters, FLOP, memory, time and money of any configuration, and a measurement beside them."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app import calls, display, fields, frame, plots, sentences, url
 from bertlab.app.data import machine
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import cost as parts
@@ -13,6 +15,12 @@ from bertlab.views.cost import format_quantity
 
 GROWTH = {"flop": "cost-training-flop", "training-memory": "cost-training-memory",
           "inference-memory": "cost-inference-memory"}  # fmt: skip
+
+
+def show_largest(parts: Mapping[str, float]) -> None:
+    """Name the largest part of a cost in a sentence."""
+    display.sentence(sentences.parts(parts, cost_views.name_part(max(parts, key=parts.get), language())))
+
 
 frame.heading("cost")
 with frame.show_errors():
@@ -31,19 +39,23 @@ with frame.show_errors():
     with left:
         st.subheader(t("cost-parameters"), anchor=False)
         plots.draw("parameters", cost_views.part_bars, cost.field("parameters"), lang=lang)
+        show_largest(result.parameters)
     with right:
         st.subheader(t("cost-training-flop"), anchor=False, help=t("cost-training-flop-help"))
         plots.draw("flop", cost_views.part_bars, cost.field("training_flop"), "FLOP", lang=lang)
+        show_largest(result.training_flop)
         forward = format_quantity(sum(result.forward_flop.values()), "FLOP")
         st.caption(t("cost-forward", flop=forward))
     left, right = st.columns(2)
     with left:
         st.subheader(t("cost-training-memory"), anchor=False, help=t("cost-memory-help"))
         plots.draw("training", cost_views.part_bars, cost.field("training_memory").field("parts"), "B", lang=lang)
+        show_largest(result.training_memory.parts)
         st.caption(t(f"cost-moment-{result.training_memory.moment}"))
     with right:
         st.subheader(t("cost-inference-memory"), anchor=False, help=t("cost-inference-help"))
         plots.draw("inference", cost_views.part_bars, cost.field("inference_memory").field("parts"), "B", lang=lang)
+        show_largest(result.inference_memory.parts)
         st.caption(t("cost-inference-flop", flop=format_quantity(sum(result.inference_flop.values()), "FLOP")))
 
     st.subheader(t("cost-growth"), anchor=False)

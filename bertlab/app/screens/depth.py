@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.text.word_spans import MASK
@@ -41,6 +41,7 @@ with frame.show_errors():
     )
     st.html(GRID_STYLE.format(width, right_edge))
     plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid_options)
+    display.sentence(sentences.lens(lens))
     display.explain("layer_probability", "rank")
 
     left, right = st.columns(2, gap="large")
@@ -50,6 +51,7 @@ with frame.show_errors():
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
         data = columns.lens_at(lens, position)
         plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, lang=language())
+        display.sentence(sentences.lens_at(lens, position))
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import display, fields, frame, plots, selection, sentences, url
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import masked_text
 from bertlab.text.word_spans import MASK
@@ -43,4 +43,5 @@ with st.container(key="proposals"), frame.show_errors():
                     name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")
                 }
                 plots.draw(f"mask-{number}", figures.mask_bars, fills[number], data=data, lang=language(), **bars)
+                display.sentence(sentences.candidates(fill.candidates))
         display.explain("mask_probability", "rank", "token_loss")

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.app.parts import surgery
+from bertlab.app.parts import surgery, surgery_tools
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import change_figures, columns
 
@@ -13,7 +13,6 @@ TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
 probe_input, line = surgery.choose_probe_input(), surgery.recall_changes()
-names = {name: t(f"heads-outcome-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(
         TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
@@ -42,22 +41,23 @@ with frame.show_errors():
     other_text = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
-            surgery.edit_attention(line, checkpoint, probe_input, tokens)
+            surgery_tools.edit_attention(line, checkpoint, probe_input, tokens, other_text)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
             other_text = fields.text_line(st, t("heads-patch-other"), example, key="other")
-            surgery.patch_hidden_states(line, checkpoint, other_text, tokens)
+            surgery_tools.patch_hidden_states(line, checkpoint, probe_input, tokens, other_text)
         elif tool == "keep":
-            surgery.show_export_command(line, checkpoint)
+            surgery_tools.show_export_command(line, checkpoint)
         elif tool == "map" and effects is not None:
             data = columns.head_effects(effects.result)
             plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
+            display.sentence(sentences.head_effects(effects.result, surgery.name_outcome(effects.result.label)))
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other_text, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
-        st.html(surgery.prediction_html(change.result, names))
-        options = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}
+        st.html(surgery.prediction_html(change.result))
+        options = {"names": surgery.outcome_names(), "zoom": fields.zoom_switch(st), "lang": language()}
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **options)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:

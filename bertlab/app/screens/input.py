@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.views import figures, passage
@@ -17,6 +17,7 @@ with frame.show_errors():
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
     plots.draw("embeddings", figures.embedding_strips, embeddings, lang=language())
+    display.sentence(sentences.embeddings(embeddings.result))
     display.explain("embedding")
     st.subheader(t("input-table"), anchor=False)
     rows = {

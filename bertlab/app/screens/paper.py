@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, url
+from bertlab.app import display, fields, frame, plots, sentences, url
 from bertlab.app.data import paper_results
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
@@ -35,6 +35,7 @@ with frame.show_errors():
         data = benchmarks.result_columns(results)
         plots.draw("results", benchmarks.task_bars, results, data=data, extra_columns={}, lang=language())
         parts.describe_own_results(name, own_results)
+        display.sentence(sentences.results(results))
         display.explain(parts.find_explanation(measure))
 
     st.subheader(t("paper-overview"), anchor=False)

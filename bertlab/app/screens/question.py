@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import components, display, fields, frame, plots, selection, url
+from bertlab.app import components, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.reading import call_xray
@@ -92,3 +92,4 @@ if answers:
         plots.draw(
             "curves", figures.span_curves, answers_expression, passage_expression, zoom=zoom, data=data, lang=language()
         )
+        display.sentence(sentences.span(answers, text))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import components, display, frame, plots, selection
+from bertlab.app import components, display, frame, plots, selection, sentences
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES, find_page, menu
@@ -77,6 +77,7 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
     data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
     plots.draw("mask-0", figures.mask_bars, fills[0], data=data, lang=language())
+    display.sentence(sentences.candidates(fill.candidates))
     page = PAGES["fill-mask"]
     st.page_link(page.script, label=t("start-open-fill-mask"), icon=page.icon)
 

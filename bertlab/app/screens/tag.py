@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
 from bertlab.views import labels
@@ -30,6 +30,7 @@ with frame.show_errors():
     data = {"word": [word.text for word in tags.words], "tag": [word.tag for word in tags.words]}
     data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
     plots.draw("tags", labels.tag_heat, tagging, data=data)
+    display.sentence(sentences.tags(tags))
     display.explain("tag_probability")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)

@@ -5,7 +5,7 @@ import os
 import streamlit as st
 
 import bertlab
-from bertlab.app import calls, components, display, fields, frame, plots, selection, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
@@ -64,6 +64,7 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     data = {"vocabulary": list(rates), "tokens_per_word": [rate for rate, _ in rates.values()],
             "unknown_share": [share for _, share in rates.values()]}  # fmt: skip
     plots.draw("vocabularies", wordpiece.vocabulary_bars, rates, data=data, lang=language())
+    display.sentence(sentences.token_rates(rates))
     display.explain("tokens_per_word")
 
 
@@ -72,6 +73,7 @@ def show_positions(checkpoint: sessions.CheckpointKey) -> None:
     similarity = calls.call_session(checkpoint, "position_similarity")
     plots.draw("position-maps", positions.position_maps, similarity, lang=language())
     plots.draw("position-distance", positions.similarity_by_distance, similarity, lang=language())
+    display.sentence(sentences.positions(similarity.result))
     display.explain("position_similarity", "sinusoid")
 
 

@@ -1,0 +1,195 @@
+"""The tools of the Head surgery page below the grid of heads: edit attention, patch hidden states, export the model.
+
+The fields of the first two open with an example that changes the prediction, and a sentence says what they would do.
+"""
+
+import shlex
+
+import numpy as np
+import streamlit as st
+
+from bertlab.app import fields, frame, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import t
+from bertlab.app.parts.surgery import ProbeInput, name_outcome, parse_changes, store_changes
+from bertlab.explore import intervention_syntax as changes
+from bertlab.explore.facts import TokenRow
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+from bertlab.views.token_labels import token_labels
+
+
+def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
+    """Let the user choose a position by its token."""
+    names = token_labels(tokens)
+    return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
+
+
+def edit_attention(
+    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
+) -> None:
+    """Draw the fields that replace one row of attention: all on one position, uniform, or numbers typed by the user.
+
+    Args:
+        line: the line of changes.
+        checkpoint: the checkpoint.
+        probe_input: the texts of the prediction.
+        tokens: the tokens of these texts.
+        other: the text from which hidden states are patched.
+
+    Raises:
+        BertlabError: what `Session.attention_row` and `Session.intervene` raise.
+    """
+    st.caption(t("heads-row-lead"))
+    config = sessions.open_session(checkpoint).config
+    (first_layer, first_head, first_position), first_target = _find_example_row(probe_input)
+    first_layer, first_head = min(first_layer, config.num_layers - 1), min(first_head, config.num_heads - 1)
+    cells = st.columns([1, 1, 2])
+    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, first_layer, key="row.layer")
+    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, first_head, key="row.head")
+    position = _choose_position(cells[2], tokens, "row.from", first_position)
+    method = url.choice(
+        st.segmented_control, t("heads-row-weights"), ["one", "uniform", "hand"], key="row.how", required=True,
+        format_func=lambda method: t(f"heads-row-{method}"),
+    )  # fmt: skip
+    weights: list[tuple[int, float]] = []
+    if method == "one":
+        weights = [(_choose_position(st, tokens, "row.to", first_target), 1.0)]
+    if method == "hand":
+        probs_T = sessions.compute(
+            checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
+        )
+        probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
+        current, new = t("heads-row-now"), t("heads-row-new")
+        rows = {t("heads-row-token"): token_labels(tokens), current: probs_T.round(4), new: probs_T.round(3)}
+        number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
+        edited_rows = st.data_editor(
+            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), current],
+            column_config={current: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
+        )  # fmt: skip
+        weights = [(target, float(weight)) for target, weight in enumerate(edited_rows[new]) if weight and weight > 0]
+        st.caption(t("heads-row-scaled"))
+    if method == "hand" and not weights:
+        frame.note(t("heads-row-empty"), "error")
+    part = changes.row_part((layer, head, position), weights)
+    st.button(
+        t("heads-apply"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
+        icon=":material/check:", disabled=method == "hand" and not weights,
+    )  # fmt: skip
+    if weights or method == "uniform":
+        show_preview(line, part, checkpoint, probe_input, other)
+
+
+def patch_hidden_states(
+    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
+) -> None:
+    """Draw the fields that replace a hidden state by one from another text.
+
+    Args:
+        line: the line of changes.
+        checkpoint: the checkpoint.
+        probe_input: the texts of the prediction.
+        tokens: the tokens of these texts.
+        other: the other text.
+
+    Raises:
+        BertlabError: what `Session.encode` raises for the other text, and what `Session.intervene` raises.
+    """
+    config = sessions.open_session(checkpoint).config
+    other_tokens = sessions.compute(checkpoint, "encode", other)
+    (first_into, first_to), (first_state, first_from) = _find_example_patch(probe_input)
+    cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
+    from_layer = fields.hidden_state(
+        cells[0].selectbox, t("heads-patch-from"), config.num_layers, first_state, key="patch.layer"
+    )
+    from_position = _choose_position(cells[1], other_tokens, "patch.from", first_from)
+    layer = fields.hidden_state(
+        cells[2].selectbox, t("heads-patch-to"), config.num_layers, first_into, key="patch.into"
+    )
+    position = _choose_position(cells[3], tokens, "patch.to", first_to)
+    one = changes.patch_part((layer, position), (from_layer, from_position))
+    every = changes.patch_part((layer, None), (from_layer, None))
+    with st.container(horizontal=True, gap="xsmall"):
+        for name, part in ((t("heads-apply"), one), (t("heads-patch-all-positions"), every)):
+            st.button(
+                name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
+            )
+    show_preview(line, one, checkpoint, probe_input, other)
+    st.caption(t("heads-patch-help"))
+
+
+def _find_example_row(probe_input: ProbeInput) -> tuple[tuple[int, int, int], int]:
+    """Find the row with which "Edit attention" opens: its (layer, head, position), and the position to attend to."""
+    if (parts := _find_example(probe_input)) is None:
+        return (0, 0, 0), 0
+    ((place, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
+    return place, target
+
+
+def _find_example_patch(probe_input: ProbeInput) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Find the patch with which "Patch hidden states" opens: (hidden index, position) to replace, and its source."""
+    if (parts := _find_example(probe_input)) is None:
+        return (0, 1), (0, 1)
+    ((to, source),) = changes.resolve(parts[1], 1).patches.items()
+    return to, source
+
+
+def _find_example(probe_input: ProbeInput) -> tuple[str, str] | None:
+    """Find the example changes for the example text of a prediction; None for any other text."""
+    examples = selection.examples_for(TASK_TYPES[probe_input.kind].command)
+    texts = {"masked_lm": (examples.masked_sentence, None), "sentence_pair": examples.pair}
+    if (probe_input.text, probe_input.pair) != texts.get(probe_input.kind, (examples.review, None)):
+        return None
+    return examples.surgery.get(probe_input.kind)
+
+
+def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, other: str) -> None:
+    """Say what a change would do to the prediction, or that it is applied already.
+
+    Args:
+        line: the line of changes.
+        part: the part that "Apply" adds to it.
+        checkpoint: the checkpoint.
+        probe_input: the prediction.
+        other: the text from which hidden states are patched.
+    """
+    if part in changes.split(line):
+        st.caption(t("heads-preview-applied"))
+        return
+    config = sessions.open_session(checkpoint).config
+    now, then = (
+        sessions.compute(checkpoint, "intervene", *probe_input.values, changes=each, other=other, mask=probe_input.mask)
+        for each in (line, changes.add(line, part, config.num_heads))
+    )
+    # the first outcome of both is the prediction without any changes
+    names = [f"<b>{escape_html(name_outcome(change.outcomes[change.top].label))}</b>" for change in (now, then)]
+    word = name_outcome(now.outcomes[0].label)
+    shares = {"before": percent(now.outcomes[0].after), "after": percent(then.outcomes[0].after)}
+    sentence = t("heads-preview", word=f"<b>{escape_html(word)}</b>", **shares)
+    if then.top and names[0] != names[1]:
+        sentence += " " + t("heads-preview-top", word=names[1], after=percent(then.outcomes[then.top].after))
+    st.html(f'<p class="small" dir="auto">{sentence}</p>')
+
+
+def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
+    """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
+    config = sessions.open_session(checkpoint).config
+    parsed = parse_changes(line, config)
+    st.caption(t("heads-export-lead"))
+    if not parsed.heads:
+        frame.note(t("heads-export-no-heads"))
+        return
+    if parsed.rows or parsed.patches:
+        st.caption(t("heads-export-heads-only"))
+    ablated = sorted(parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
+    heads = ",".join(f"{layer}.{head}" for layer, head in ablated)
+    command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
+    st.code(shlex.join(command), language="bash", wrap_lines=True)
+    # query, key, value and output projection of one head, with the biases of the first three
+    weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
+    total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
+    vocabulary = config.vocab_size * config.hidden_size
+    shares = {"share": percent(weights * len(ablated) / total), "vocabulary": percent(vocabulary / total)}
+    st.caption(t("heads-export-size", heads=len(ablated), **shares))
+    st.caption(t("heads-export-compatibility"))

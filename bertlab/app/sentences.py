@@ -1,0 +1,263 @@
+"""One sentence about each figure, computed from the numbers that the figure draws.
+
+A function takes the result that a figure draws, and returns the id and the values of a message, which
+`display.sentence` shows. Layers and heads are counted from 0, as in the figures.
+
+Shape legend: L layers, N heads, T tokens, U units, G labels, P predictions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.explore.block import BlockMap
+from bertlab.explore.compare import Comparison
+from bertlab.explore.facts import HeadEffects, InputMap, Lens, WordEffects
+from bertlab.explore.pair_laboratory import RankedSentence
+from bertlab.explore.position_similarity import PositionSimilarity
+from bertlab.explore.pretraining_results import PretrainingExample
+from bertlab.tasks.masked_lm import Candidate
+from bertlab.tasks.span.answer import Answers
+from bertlab.tasks.tag_prediction import Tags
+from bertlab.views.benchmarks import TaskResult
+from bertlab.views.numbers import percent
+
+FAR = 10  # positions; the distance whose similarity is compared with that of neighbours
+FIRST_GUESSES = 5
+
+
+class Quote(str):
+    """A text of the user, of a file or of a vocabulary, which is shown in bold."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence about a figure."""
+
+    id: str
+    """The id of the message."""
+    values: Mapping[str, object]
+    """The parameters of the message."""
+
+
+def _sentence(id: str, **values: object) -> Sentence:
+    return Sentence(f"sentence-{id}", values)
+
+
+def candidates(candidates: Sequence[Candidate]) -> Sentence:
+    """Compare the two most probable tokens for a mask, and say what share all tokens of the figure have."""
+    shown = percent(sum(row.probability for row in candidates))
+    values = {"first": Quote(candidates[0].token), "count": len(candidates), "shown": shown}
+    if len(candidates) < 2 or not candidates[1].probability:
+        return _sentence("candidate", **values)
+    ratio = candidates[0].probability / candidates[1].probability
+    return _sentence("candidates", second=Quote(candidates[1].token), ratio=ratio, **values)
+
+
+def word_effects(effects: WordEffects) -> Sentence | None:
+    """Name the word with the largest effect on a label or value."""
+    if not effects.words:
+        return None
+    word = max(effects.words, key=lambda word: abs(word.effect))
+    values = {"word": Quote(word.text), "effect": abs(word.effect)}
+    direction = "falls" if word.effect >= 0 else "rises"
+    if effects.label is None:
+        return _sentence(f"word-value-{direction}", **values)
+    return _sentence(f"word-label-{direction}", label=Quote(effects.label), **values)
+
+
+def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
+    """Compare how many tokens per word two vocabularies need: {vocabulary: (tokens per word, share unknown)}."""
+    if any(not rate for rate, _ in rates.values()):
+        return None
+    (few, low), (many, high) = sorted(((name, rate) for name, (rate, _) in rates.items()), key=lambda row: row[1])
+    if low == high:
+        return _sentence("token-rates-equal", rate=low)
+    return _sentence("token-rates", few=Quote(few), many=Quote(many), low=low, high=high, ratio=high / low)
+
+
+def positions(similarity: PositionSimilarity) -> Sentence:
+    """Compare the similarity of neighbouring position vectors with that of distant ones."""
+    far = min(FAR, len(similarity.learned_P) - 1)
+    near, distant = float(similarity.learned_P[1]), float(similarity.learned_P[far])
+    return _sentence("positions", near=near, distance=far, distant=distant)
+
+
+def embeddings(input_map: InputMap) -> Sentence:
+    """Compare the mean lengths of the token, position and segment embeddings."""
+    names = {"token": input_map.token_TH, "position": input_map.position_TH, "segment": input_map.token_type_TH}
+    lengths = {name: float(np.linalg.norm(vectors, axis=-1).mean()) for name, vectors in names.items()}
+    return _sentence("embeddings", **lengths)
+
+
+def ranking(rows: Sequence[RankedSentence]) -> Sentence:
+    """Name the most and the least probable candidate for the next sentence by their numbers, from 1."""
+    best, worst = (pick(rows, key=lambda row: row.probability) for pick in (max, min))
+    values = {"best": best.index + 1, "high": percent(best.probability)}
+    if len(rows) < 2:
+        return _sentence("ranking-one", **values)
+    return _sentence("ranking", worst=worst.index + 1, low=percent(worst.probability), **values)
+
+
+def tags(tags: Tags) -> Sentence | None:
+    """Name the word whose tag is least certain."""
+    if not tags.words:
+        return None
+    word = min(tags.words, key=lambda word: max(word.probabilities))
+    return _sentence("tags", word=Quote(word.text), tag=Quote(word.tag), share=percent(max(word.probabilities)))
+
+
+def span(answers: Answers, passage: str) -> Sentence | None:
+    """Name the words in which the answer starts and ends most probably."""
+    if not answers.words:
+        return None
+    start, end = (int(np.argmax(probs)) for probs in (answers.start_probs, answers.end_probs))
+    words = [Quote(passage[slice(*answers.words[index])]) for index in (start, end)]
+    shares = [percent(answers.start_probs[start]), percent(answers.end_probs[end])]
+    return _sentence("span", start=words[0], end=words[1], start_share=shares[0], end_share=shares[1])
+
+
+def lens(lens: Lens) -> Sentence:
+    """Say at how many positions the middle layer already predicts what the last layer predicts."""
+    middle = len(lens.rank_LT) // 2  # index l + 1 is the output of layer l
+    settled, total = int((lens.rank_LT[middle] == 1).sum()), lens.rank_LT.shape[1]
+    return _sentence("lens", layer=middle - 1, settled=settled, total=total)
+
+
+def lens_at(lens: Lens, position: int) -> Sentence:
+    """Say after which layer the final prediction of a position is in first place for good."""
+    ranks = lens.rank_LT[:, position].tolist()
+    first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
+    word = Quote(lens.final_T[position])
+    return _sentence("lens-at", word=word, layer=first - 1) if first else _sentence("lens-at-once", word=word)
+
+
+def head_effects(effects: HeadEffects, label: str) -> Sentence:
+    """Name the head that helps a prediction most, and the one that hurts it most.
+
+    Args:
+        effects: the effects.
+        label: the name of the prediction in the language of the interface.
+    """
+    effects_LN = effects.effects_LN
+    places = [np.unravel_index(int(at), effects_LN.shape) for at in (effects_LN.argmin(), effects_LN.argmax())]
+    lowest, highest = (float(effects_LN[place]) for place in places)
+    first, second = (f"{effects.layers[layer]}.{head}" for layer, head in places)
+    helping, hurting = {"helping": first, "falls": -lowest}, {"hurting": second, "rises": highest}
+    if lowest >= 0:
+        return _sentence("head-effects-none-helps", label=Quote(label), **hurting)
+    if highest <= 0:
+        return _sentence("head-effects-none-hurts", label=Quote(label), **helping)
+    return _sentence("head-effects", label=Quote(label), **helping, **hurting)
+
+
+def block(block_map: BlockMap) -> Sentence:
+    """Compare what attention and the feed-forward network add in one layer."""
+    norms = {"attention": block_map.attention_H, "feed_forward": block_map.feed_forward_H}
+    return _sentence(
+        "block", layer=block_map.layer, **{name: float(np.linalg.norm(vector)) for name, vector in norms.items()}
+    )
+
+
+def layer_norms(block_map: BlockMap) -> Sentence:
+    """Name the layers in which attention and the feed-forward network add most."""
+    layers = block_map.layers[1:]  # the first one stands for the embeddings
+    attention = max(layers, key=lambda summary: summary.attention_norm)
+    feed_forward = max(layers, key=lambda summary: summary.feed_forward_norm)
+    return _sentence(
+        "layer-norms", attention=attention.attention_norm, attention_layer=attention.layer,
+        feed_forward=feed_forward.feed_forward_norm, feed_forward_layer=feed_forward.layer,
+    )  # fmt: skip
+
+
+def predictions(example: PretrainingExample) -> Sentence | None:
+    """Count the predictions whose true token is first, and those whose true token is among the first five."""
+    ranks = [row.rank for row in example.predictions]
+    if not ranks:
+        return None
+    if len(ranks) == 1:
+        return _sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
+    if len(ranks) == 1:
+        return _sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
+    first, among = sum(rank == 1 for rank in ranks), sum(rank <= FIRST_GUESSES for rank in ranks)
+    return _sentence("predictions", count=len(ranks), first=first, among=among, guesses=FIRST_GUESSES)
+
+
+def results(rows: Sequence[TaskResult]) -> Sentence | None:
+    """Compare our best result with the best published one, or name the best published one."""
+    published = [row for row in rows if row[1] != "validation"]
+    own = [row for row in rows if row[1] == "validation"]
+    if not published:
+        return None
+    best = max(published, key=lambda row: row[2])
+    values = {"best": Quote(best[0]), "value": best[2]}
+    if not own:
+        return _sentence("results", **values)
+    ours = max(own, key=lambda row: row[2])
+    difference = round(ours[2], 1) - round(best[2], 1)
+    id = "results-below" if difference < 0 else "results-above"
+    return _sentence(id, ours=Quote(ours[0]), own_value=ours[2], difference=abs(difference), **values)
+
+
+def compared_heads(comparison: Comparison) -> Sentence:
+    """Name the head whose attention differs most, and how many heads differ by less than half of that."""
+    js_LN = comparison.js_LN
+    layer, head = np.unravel_index(int(js_LN.argmax()), js_LN.shape)
+    most = float(js_LN[layer, head])
+    if not most:
+        return _sentence("compared-heads-equal")
+    less = int((js_LN < most / 2).sum())
+    return _sentence("compared-heads", head=f"{layer}.{head}", most=most, less=less, total=js_LN.size)
+
+
+def compared_head(comparison: Comparison, layer: int, head: int) -> Sentence:
+    """Name the two tokens between which the attention of one head changes most."""
+    difference_UU = comparison.difference_UU(layer, head)
+    query, key = np.unravel_index(int(np.abs(difference_UU).argmax()), difference_UU.shape)
+    change = float(difference_UU[query, key])
+    if not change:
+        return _sentence("compared-head-equal", head=f"{layer}.{head}")
+    values = {"query": Quote(comparison.units[query].label), "key": Quote(comparison.units[key].label)}
+    id = "compared-head-more" if change > 0 else "compared-head-less"
+    return _sentence(id, head=f"{layer}.{head}", points=100 * abs(change), **values)
+
+
+def compared_layers(comparison: Comparison) -> Sentence | None:
+    """Name the layer whose hidden states are least similar; None if the two sides have different layers."""
+    cka_LM = comparison.cka_LM
+    if cka_LM.shape[0] != cka_LM.shape[1]:
+        return None
+    cka_L = np.diagonal(cka_LM)
+    index = int(cka_L.argmin())
+    if not index:
+        return _sentence("compared-embeddings", cka=float(cka_L[0]))
+    return _sentence("compared-layers", layer=index - 1, cka=float(cka_L[index]))
+
+
+def changed_tokens(comparison: Comparison, index: int) -> Sentence:
+    """Name the token whose hidden state differs most; index 0 is the embeddings, l + 1 the output of layer l."""
+    distance_U = comparison.cosine_distance_LU[index]
+    unit = int(distance_U.argmax())
+    return _sentence("changed-tokens", unit=Quote(comparison.units[unit].label), distance=float(distance_U[unit]))
+
+
+def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
+    """Name the most frequent confusion."""
+    errors_GP = np.array(counts_GP).copy()
+    np.fill_diagonal(errors_GP, 0)
+    label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)
+    count = int(errors_GP[label, prediction])
+    if not count:
+        return _sentence("confusion-none")
+    return _sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
+
+
+def parts(parts: Mapping[str, float], name: str) -> Sentence:
+    """Name the largest part of a cost.
+
+    Args:
+        parts: {part: amount}.
+        name: the name of the largest part in the language of the interface.
+    """
+    return _sentence("parts", part=Quote(name), share=percent(max(parts.values()) / (sum(parts.values()) or 1)))

@@ -1,0 +1,51 @@
+sentence-candidates = { $first } is { FORMAT($ratio, spec: ".1f") } times as probable as { $second }. The { $count } tokens shown have { $shown } of the probability.
+sentence-candidate = { $first } has { $shown } of the probability.
+sentence-word-label-falls = { $word } has the largest effect: masking it lowers the log-odds of { $label } by { FORMAT($effect, spec: ".2f") }.
+sentence-word-label-rises = { $word } has the largest effect: masking it raises the log-odds of { $label } by { FORMAT($effect, spec: ".2f") }.
+sentence-word-value-falls = { $word } has the largest effect: masking it lowers the value by { FORMAT($effect, spec: ".2f") }.
+sentence-word-value-rises = { $word } has the largest effect: masking it raises the value by { FORMAT($effect, spec: ".2f") }.
+sentence-token-rates = { $few } needs { FORMAT($low, spec: ".1f") } tokens per word, { $many } { FORMAT($high, spec: ".1f") }: { FORMAT($ratio, spec: ".1f") } times as many.
+sentence-token-rates-equal = Both vocabularies need { FORMAT($rate, spec: ".1f") } tokens per word.
+sentence-positions = Learned vectors of neighbouring positions have a mean cosine similarity of { FORMAT($near, spec: ".2f") }; vectors { $distance ->
+        [one] 1 position
+       *[other] { $distance } positions
+    } apart, { FORMAT($distant, spec: ".2f") }.
+sentence-embeddings = Mean length of the vectors: token { FORMAT($token, spec: ".2f") }, position { FORMAT($position, spec: ".2f") }, segment { FORMAT($segment, spec: ".2f") }.
+sentence-ranking = Candidate { $best } is the most probable next sentence ({ $high }), candidate { $worst } the least probable ({ $low }).
+sentence-ranking-one = Candidate { $best } follows with a probability of { $high }.
+sentence-tags = The least certain word is { $word }: its tag { $tag } has { $share }.
+sentence-span = The answer starts most probably at { $start } ({ $start_share }) and ends most probably at { $end } ({ $end_share }).
+sentence-lens = After layer { $layer }, { $settled } of { $total } positions already { $settled ->
+        [one] predicts
+       *[other] predict
+    } the same token as after the last layer.
+sentence-lens-at = From layer { $layer } on, { $word } stays in first place.
+sentence-lens-at-once = { $word } is in first place from the embeddings on.
+sentence-head-effects = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. Head { $hurting } hurts it most: without it, they rise by { FORMAT($rises, spec: ".2f") }.
+sentence-head-effects-none-helps = No head helps { $label }. Head { $hurting } hurts it most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
+sentence-head-effects-none-hurts = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. No head hurts it.
+sentence-block = In layer { $layer }, attention adds a vector of length { FORMAT($attention, spec: ".1f") } to this token, and the feed-forward network one of length { FORMAT($feed_forward, spec: ".1f") }.
+sentence-layer-norms = Attention adds most in layer { $attention_layer } (length { FORMAT($attention, spec: ".1f") }), the feed-forward network in layer { $feed_forward_layer } ({ FORMAT($feed_forward, spec: ".1f") }).
+sentence-predictions = For { $first } of { $count } chosen tokens, the true token is the first guess; for { $among }, it is among the first { $guesses }.
+sentence-prediction-right = One token was chosen, and the true token is the first guess.
+sentence-prediction-wrong = One token was chosen, and the true token is not the first guess.
+sentence-results = { $best } has the best published result: { FORMAT($value, spec: ".1f") }.
+sentence-results-below = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points below the best published one, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-results-above = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points above the best published one, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-compared-heads = The attention of head { $head } differs most (distance { FORMAT($most, spec: ".2f") }). { $less } of { $total } heads { $less ->
+        [one] differs
+       *[other] differ
+    } by less than half of that.
+sentence-compared-heads-equal = No head differs.
+sentence-compared-head-more = In head { $head }, the attention of { $query } to { $key } changes most: it rises by { FORMAT($points, spec: ".1f") } percentage points.
+sentence-compared-head-less = In head { $head }, the attention of { $query } to { $key } changes most: it falls by { FORMAT($points, spec: ".1f") } percentage points.
+sentence-compared-head-equal = Head { $head } does not differ.
+sentence-compared-layers = The hidden states differ most after layer { $layer } (CKA { FORMAT($cka, spec: ".2f") }).
+sentence-compared-embeddings = The embeddings differ most (CKA { FORMAT($cka, spec: ".2f") }).
+sentence-changed-tokens = The hidden state of { $unit } differs most (cosine distance { FORMAT($distance, spec: ".2f") }).
+sentence-confusion = Most frequent error: { $label } predicted as { $prediction }, { $count ->
+        [one] once
+       *[other] { $count } times
+    }.
+sentence-confusion-none = There is no error in these rows.
+sentence-parts = Largest part: { $part }, with { $share }.
