@@ -10,8 +10,9 @@ app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
 
 # One thread a process: two test processes on two cores, and results that do not depend on the number of cores. A process
-# that has finished takes over half of what the other still has.
-PYTEST = OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# that has finished takes over half of what the other still has. Tests start many processes, which need not all compile
+# bertlab, so bytecode is written even where the environment forbids it.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test: $(VENV)/.ready-for-tests
 	$(PYTEST) -m "not simulated_gpu"

@@ -106,7 +106,10 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
 
 @pytest.mark.slow
 def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
-    done = run(installed, "-c", "import bertlab; print(bertlab.__file__); print(len(bertlab.shipped()))")
+    names = "; ".join(f"bertlab.{name}" for name in bertlab.__all__)
+    code = f"import bertlab; {names}; print(bertlab.__file__); print(len(bertlab.shipped()))"
+    done = run(installed, "-c", code)
+    assert done.returncode == 0, done.stderr
     assert str(installed.parents[1]) in done.stdout, "not the bertlab of the wheel"
     assert done.stdout.split()[-1] == "0"
     assert run(installed, "-m", "bertlab", "--help").returncode == 0
@@ -126,9 +129,6 @@ def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
     exceptions, elements = map(int, done.stdout.split()[-2:])
     assert exceptions == 0, done.stderr
     assert elements > 0
-    names = "; ".join(f"bertlab.{name}" for name in bertlab.__all__)
-    done = run(installed, "-c", f"import bertlab; {names}")
-    assert done.returncode == 0, done.stderr
 
 
 # Whole training in one process, since importing torch costs more than the training does.

@@ -241,6 +241,7 @@ def test_the_report_of_this_repository_is_current_and_short():
 
 def test_bench_step_measures_every_part(capsys, monkeypatch):
     monkeypatch.setattr(training_step, "ATTENTION_SHAPES", ((1, 2, 8, 4),))
+    monkeypatch.setattr(training_step, "MUON_PRESETS", ("tiny",))
     assert main(["bench", "step", "--rounds", "1", "--preset", "tiny", "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)
     assert {"Muon update, tiny", "without padding, passage windows"} <= set(measured)

@@ -1,5 +1,8 @@
 """Links and undo: the address holds what a user typed or chose and restores it, and every change can be undone."""
 
+from collections import defaultdict
+from functools import cache
+
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import SCREENS, open_example_page, open_page
@@ -19,6 +22,16 @@ def controls(app: AppTest) -> dict:
     return {key: widget for key, widget in widgets.items() if key != "lang"}
 
 
+@cache
+def ids_by_text() -> dict[str, set[str]]:
+    """The ids of the messages that read alike, by their English and their Korean text."""
+    ids = defaultdict(set)
+    for id in message_ids():
+        for code in ("en", "ko"):
+            ids[render(id, code)].add(id)
+    return ids
+
+
 def change_value(app: AppTest, widget) -> bool:
     """Set a control to a new value. Returns False for a control that has no other value."""
     if widget.type in ("text_input", "text_area"):
@@ -33,7 +46,7 @@ def change_value(app: AppTest, widget) -> bool:
         widget.set_value(widget.options[-1])
     elif widget.type == "button_group":
         # AppTest knows only the labels; the id of a label's message is PREFIX-VALUE, with one prefix for all options
-        ids = [[id for id in message_ids() if label in (render(id), render(id, "ko"))] for label in widget.options]
+        ids = [ids_by_text()[label] for label in widget.options]
         prefixes = set.intersection(*({id.rpartition("-")[0] for id in of_label} for of_label in ids))
         values = {id.rpartition("-")[2] for id in ids[-1] if id.rpartition("-")[0] in prefixes}
         # the names of metrics are the labels of measures, but the options of the page The paper have other values

@@ -26,6 +26,8 @@ from bertlab.training.optimizers import is_hidden_matrix
 
 # (batch size, heads, tokens, head size)
 ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
+# the models whose Muon update is measured
+MUON_PRESETS = ("tiny", "mini", "minilm")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def measure(config: StepBenchConfig) -> dict:
         hidden = torch.randn(shape, requires_grad=True)
         functions = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
         compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", functions, 3 * config.rounds)
-    for name in ("tiny", "mini", "minilm"):
+    for name in MUON_PRESETS:
         compare(f"Muon update, {name}", make_muon_functions(FastBert(preset(name))))
     return measurements
 
