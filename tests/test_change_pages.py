@@ -11,6 +11,7 @@ from support.texts import text
 
 import bertlab
 from bertlab.app.data import sessions
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.views import change_figures, differences
 
@@ -187,6 +188,21 @@ def test_the_card_of_a_smaller_dtype_states_no_metrics_of_the_original(capsys, t
     assert "eight bits" in card
     assert "| accuracy |" not in card
     assert "88.76" not in card
+
+
+@pytest.mark.parametrize("words", [["--prune", "0.0"], ["--dtype", "float8"], ["--dtype", "float16"]])
+def test_an_export_with_other_weights_drops_the_results_of_the_original(tiny_model, tiny_tokenizer, tmp_path, words):
+    record = bertlab.load("sst2").record | {
+        "cloze": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5]]], "fits": ["tea"], "kind": "food", "right": True}],
+        "other_tasks": {"rte": {"metrics": {"accuracy": 60.0}, "measured_on": ["rte"]}},
+    }
+    original = checkpoint.save(tmp_path / "original", tiny_model, tiny_tokenizer, record, dtype=torch.float32)
+    assert main(["export", str(tmp_path / "made"), "--checkpoint", str(original), *words]) == 0
+    exported = bertlab.load(tmp_path / "made").record
+    same_weights = words == ["--dtype", "float16"]
+    assert exported.keys() & {"cloze", "other_tasks"} == ({"cloze", "other_tasks"} if same_weights else set())
+    assert bool(exported["validation"]) == same_weights
+    assert ("note" in exported) == (words[0] == "--dtype")
 
 
 @pytest.mark.parametrize(

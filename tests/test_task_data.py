@@ -116,6 +116,7 @@ def test_a_stray_quote_in_a_tab_separated_file_is_text(tmp_path):
         ("a.csv", "", "file-empty"),
         ("a.csv", " \n", "file-empty"),
         ("a.csv", "id;text\n1;Tea.\n", "table-delimiter-not-comma"),
+        ("a.tsv", "title; text\nTea; Hot.\n", "table-delimiter-not-tab"),
         ("a.json", "[]", "file-without-rows"),
         ("a.parquet", "PAR1", "file-not-parquet"),
         ("a.xlsx", "x", "file-format-unknown"),

@@ -11,7 +11,7 @@ def t(id: str, **values: object) -> str:
     """Translate: return an interface text in the language of this session.
 
     Args:
-        id: the id of a message in `bertlab/locales/*/app`.
+        id: the id of a message in the catalogues, usually one in `bertlab/locales/*/app`.
         values: the parameters of the message.
 
     Raises:
@@ -21,9 +21,9 @@ def t(id: str, **values: object) -> str:
 
 
 def error_text(error: Exception | str) -> str:
-    """Return the message of an error as one line in the language of this session.
+    """Return the message of an error in the language of this session.
 
-    The message of another library's error is not translated.
+    The message of another library's error is returned unchanged.
     """
     return error.render(language()) if isinstance(error, BertlabError) else str(error)
 

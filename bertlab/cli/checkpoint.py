@@ -14,8 +14,11 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# Fields of a record that describe results of exactly these weights. They are removed when the weights change.
-WEIGHT_DEPENDENT_FIELDS = {"cloze", "note"}
+# Fields of bertlab.json that hold only for the weights they were computed with. `--prune`, `--average` and `--dtype
+# float8` remove them, and empty `validation`.
+RESULT_FIELDS = {"cloze", "other_tasks"}
+# `--prune` and `--average` also remove the note on the training, because another model results. Rounding does not.
+WEIGHT_DEPENDENT_FIELDS = RESULT_FIELDS | {"note"}
 EMPTY_VALUES = ("", None, [], {})
 
 
@@ -54,7 +57,7 @@ def info(config: Info) -> None:
     rows += [(name.replace("_", " "), _format_value(value)) for name, value in settings.items()]
     record = {
         name: value for name, value in session.record.items() if name != "cloze"
-    }  # only the model card shows `cloze`
+    }  # `cloze` is too long for this table; the model card and --json contain it
     rows += [
         (name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY_VALUES
     ]
@@ -63,8 +66,8 @@ def info(config: Info) -> None:
 
 
 def _list_commands(session: "Session") -> list[str]:
-    """List the commands that this checkpoint supports."""
-    return list(session.commands) or ["attend only (a bare encoder makes no predictions)"]
+    """List the commands that make predictions with this checkpoint."""
+    return list(session.commands) or ["none (a bare encoder makes no predictions; try `bertlab attend`)"]
 
 
 def _list_shipped() -> list[str]:
@@ -174,10 +177,10 @@ def export(config: Export) -> None:
     changed, record, summary = _apply_change(config, session)
     name, card = Path(config.out).name, ""
     if "command" in record:  # the checkpoint was written by a training run of bertlab
-        record = {**record, "stored": config.dtype}
         if config.dtype == "float8":
-            # The metrics were measured before quantisation. `bertlab evaluate --record` adds new ones.
-            record["validation"] = {}
+            # The results were computed before quantisation. `bertlab evaluate --record` adds new ones.
+            record = _drop_results(record, RESULT_FIELDS)
+        record = {**record, "stored": config.dtype}
         card = render_card(name, record)
     elif changed is not session:
         card = render_export_card(name, record)
@@ -196,8 +199,12 @@ def _apply_change(config: Export, session: "Session") -> tuple["Session", dict, 
         changed, fields, summary = _average(config, session)
     else:
         return session, session.record, f"stored as {config.dtype}"
-    record = {name: value for name, value in session.record.items() if name not in WEIGHT_DEPENDENT_FIELDS}
-    return changed, record | fields | {"validation": {}}, summary
+    return changed, _drop_results(session.record, WEIGHT_DEPENDENT_FIELDS) | fields, summary
+
+
+def _drop_results(record: dict, names: set[str]) -> dict:
+    """Return a copy of a record without some fields and with empty `validation`."""
+    return {name: value for name, value in record.items() if name not in names} | {"validation": {}}
 
 
 def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:

@@ -19,8 +19,8 @@ from bertlab.config.errors import DataError, first_line
 from bertlab.text.pretraining.sentence_pairs import Documents, compute_offsets
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# The minimum number of batches in a block. The last, incomplete batch of a block may be left out; with 16 batches, that
-# is one pair in 32 on average.
+# The minimum number of batches in a block of the maximum size. The last, incomplete batch of a block may be left out;
+# if a block has exactly 16 batches, that is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
 # fields of corpus.json and of its settings: name until version 0.1 -> current name
@@ -78,7 +78,9 @@ class Corpus:
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
-        """Open a prepared corpus and check its files against their checksums.
+        """Open a prepared corpus and check its files against their checksums, if it has any.
+
+        A corpus in the format until version 0.1 has none.
 
         Raises:
             DataError: the directory is not a prepared corpus, or it is damaged.
@@ -124,8 +126,9 @@ class Corpus:
         return -(-len(self.rows) // self.block_size)
 
     def enlarge_blocks(self, batch_tokens: int) -> "Corpus":
-        """Return the corpus with blocks that have at least `MIN_BATCHES` batches of this many tokens.
+        """Return the corpus with a maximum block size of at least `MIN_BATCHES` batches of this many tokens.
 
+        All blocks get nearly the same size, so they may be half as large as the maximum.
         The pairs at the end of a block that do not fill a batch are left out; with small blocks these would be many.
         """
         documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])

@@ -30,7 +30,8 @@ class CommaSeparated(FileFormat):
                 raise DataError("table-header-unreadable", path=file.name, reason=error)
             names = tuple(name.strip() for name in fields)
             if len(names) == 1 and (mark := next((mark for mark in ";\t" if mark in names[0]), "")):
-                raise DataError("table-delimiter-not-comma", path=file.name, delimiter=repr(mark))
+                id = "table-delimiter-not-comma" if self.delimiter == "," else "table-delimiter-not-tab"
+                raise DataError(id, path=file.name, delimiter=repr(mark))
             if not all(map(is_unicode, names)):
                 raise DataError("table-header-not-decodable", path=file.name)
             return name_blank_columns(names)
@@ -98,7 +99,7 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
     # If there are fewer rows than lines, either quoted fields contain line breaks, or the marks belong to the text. In
-    # the first case, a line that ends inside a field has fewer tabs than the others.
+    # the first case, a row is spread over several lines, so not all lines have the same number of tabs.
     tabs = [line.count("\t") for line in lines if line.strip()]
     return rows == len(tabs) or len(set(tabs)) > 1
 

@@ -70,6 +70,7 @@ directory-not-empty = { $path } exists and is not a prepared corpus: name anothe
 table-header-unreadable = { $path }: the first line { $reason }
 table-header-not-decodable = { $path }: the column names in the first line are not valid text; save the file as UTF-8
 table-delimiter-not-comma = the columns of { $path } are separated by { $delimiter }, not by commas: save the file with commas
+table-delimiter-not-tab = the columns of { $path } are separated by { $delimiter }, not by tabs: save the file with tabs
 table-columns-repeated = { $source } has several columns named { $columns }: rename them
 pasted-table = the pasted table
 pasted-table-empty = the pasted table has no rows below its column names

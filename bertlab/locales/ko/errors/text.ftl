@@ -60,6 +60,7 @@ directory-not-empty = { $path }이(가) 이미 있는데 준비된 말뭉치가 
 table-header-unreadable = { $path }: 첫 줄에 문제가 있어요. { $reason }
 table-header-not-decodable = { $path }: 첫 줄의 열 이름이 올바른 텍스트가 아니에요. UTF-8로 저장해 주세요.
 table-delimiter-not-comma = { $path }: 열이 쉼표가 아니라 { $delimiter }(으)로 나뉘어 있어요. 쉼표로 나누어 저장해 주세요.
+table-delimiter-not-tab = { $path }: 열이 탭이 아니라 { $delimiter }(으)로 나뉘어 있어요. 탭으로 나누어 저장해 주세요.
 table-columns-repeated = { $source }에 { $columns } 열이 여러 번 있어요. 이름을 바꿔 주세요.
 pasted-table = 붙여 넣은 표
 pasted-table-empty = 붙여 넣은 표에 열 이름만 있고 행이 없어요.
