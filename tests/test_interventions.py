@@ -152,6 +152,16 @@ def test_interventions_that_do_not_exist_are_refused(session, changes, id, param
         intervene(session, "mask", changes, other="Rain.")
 
 
+@pytest.mark.parametrize(
+    ("objective", "labels"), [("next sentence", {"IsNext", "NotNext"}), ("sentence order", {"in order", "swapped"})]
+)
+def test_the_outcomes_of_a_sentence_pair_are_those_of_the_objective_of_the_checkpoint(session, objective, labels):
+    trained = Session(replace(session.loaded, record={"objectives": ["masked words", objective]}))
+    outcomes = intervene(trained, "nsp").outcomes
+    assert {outcome.label for outcome in outcomes} == labels
+    assert outcomes[0].label == trained.next_sentence(A, B).label == trained.head_effects("nsp", A, B).label
+
+
 def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
     with raises_error(InterventionError, "patch-without-text"):
         intervene(session, "mask", "p0.0-0.0")

@@ -55,7 +55,7 @@ def test_without_a_second_sentence_every_segment_is_read_once(library):
     assert not rows.b_length_E.any()
     assert (rows.a_length_E >= 1).all()
     assert rows.a_length_E.max() == 126
-    assert np.isin(rows.a_start_E, library.segment_start).all()
+    assert np.isin(rows.a_start_E, library.sentence_start).all()
     seen = np.zeros(len(library.tokens), int)
     for start, length in zip(rows.a_start_E, rows.a_length_E, strict=True):
         seen[start : start + length] += 1

@@ -14,7 +14,7 @@ def pairs(library):
 
 def document_of(library, position_E):
     """The index of the document that each token position belongs to."""
-    segment = np.searchsorted(library.segment_start, position_E, side="right") - 1
+    segment = np.searchsorted(library.sentence_start, position_E, side="right") - 1
     return np.searchsorted(library.document_start, segment, side="right") - 1
 
 
@@ -72,7 +72,7 @@ def test_documents_of_one_sentence_do_not_reveal_the_label(share):
     assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
     assert bag_of_lengths_accuracy(pairs) < 0.56
     single_D = np.diff(library.document_start) == 1
-    inside_E = np.isin(pairs.b_start_E, library.segment_start, invert=True)
+    inside_E = np.isin(pairs.b_start_E, library.sentence_start, invert=True)
     for label in (IS_NEXT, NOT_NEXT):  # the position at which B begins does not reveal it either
         assert inside_E[(pairs.label_E == label) & single_D[pairs.document_a_E]].mean() > 0.9
 

@@ -710,7 +710,7 @@ def test_an_interrupted_grid_keeps_a_complete_checkpoint(tmp_path, monkeypatch):
 
 def test_grid_tries_the_settings_of_the_paper(tmp_path, tiny_checkpoint):
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
-    tried = hyperparameter_search.list_settings(settings)
+    tried = hyperparameter_search.list_combinations(settings)
     assert len(tried) == 18
     assert {row["lr"] for row in tried} == {5e-5, 3e-5, 2e-5}
     assert {row["batch_size"] for row in tried} == {16, 32}

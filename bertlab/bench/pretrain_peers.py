@@ -1,4 +1,7 @@
-"""The peers of `bertlab bench pretrain`: a training loop over `BertForPreTraining`, and two sources of its batches."""
+"""The implementation that `bertlab bench pretrain` compares bertlab with (its peer).
+
+It is a training loop over transformers' `BertForPreTraining`, with two sources of batches.
+"""
 
 import itertools
 import time
@@ -39,7 +42,7 @@ class PaddedPairs:
 
 
 class FullRows:
-    """Rows of consecutive text of one length, without padding: [CLS], tokens of the corpus, [SEP].
+    """Rows of equal length that contain consecutive text, without padding: [CLS], tokens of the corpus, [SEP].
 
     Args:
         corpus: the directory of a prepared corpus.
@@ -135,7 +138,8 @@ class PretrainingPeer:
         batch = next(self.batches).to(self.device)
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.mask_rule)
         B, T = inputs.input_ids_BT.shape
-        # Unused entries get an index one past the end. To remove them, the CPU would have to wait for the GPU.
+        # `mask_tokens` returns K places for each row, some of them unused. These are written to an extra last element,
+        # which is cut off. To filter them out, the CPU would have to wait for the GPU.
         target_P = index_P.where(labels_P != IGNORED, B * T)
         labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, target_P, labels_P)[:-1].view(B, T)
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):

@@ -365,4 +365,5 @@ class Session(Predictor):
         self._require_head(kind)
         if task_type.probe_reads_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
-        return task_type.probe(self.model, self.tokenizer, self._encode(text, pair), pair, mask)
+        encoding = self._encode(text, pair)
+        return task_type.probe(self.model, self.tokenizer, encoding, pair, mask, self.loaded.pair_objective)

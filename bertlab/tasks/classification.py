@@ -23,6 +23,7 @@ from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -131,7 +132,15 @@ class ClassificationTask(LabelledTaskType):
             raise ValueError(cell)
         return examples.labels.index((examples.spec.labels or examples.labels)[number])
 
-    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    def probe(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        encoding: Encoding,
+        pair: str | None,
+        mask: int,
+        pair_objective: PairObjectiveName = "next",
+    ) -> Probe:
         return make_pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
 
     def predict_text(self, model: Bert, encoding: Encoding) -> Classification:

@@ -242,7 +242,15 @@ class MaskedLMTask(TaskType):
         # a model with causal attention cannot use the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
-    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    def probe(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        encoding: Encoding,
+        pair: str | None,
+        mask: int,
+        pair_objective: PairObjectiveName = "next",
+    ) -> Probe:
         positions = mask_positions(tokenizer, encoding)
         if not 0 <= mask < len(positions):
             raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)

@@ -4,7 +4,6 @@ Source: Devlin et al. 2019, section 3.1; Lan et al. 2020 (arXiv 1909.11942), sec
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of
@@ -103,12 +102,20 @@ class SentencePairTask(TaskType):
     command = "next-sentence"
     page = "next-sentence"
     reads_only_pairs = True
-    column_flags: ClassVar[tuple[str, ...]] = ("text_column", "pair_column")
+    column_flags = ("text_column", "pair_column")
     can_probe = True
     probe_reads_pair = True
 
-    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES["next"].labels)
+    def probe(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        encoding: Encoding,
+        pair: str | None,
+        mask: int,
+        pair_objective: PairObjectiveName = "next",
+    ) -> Probe:
+        return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES[pair_objective].labels)
 
     def table_row(self, prediction: NextSentence) -> dict[str, str | float]:
         """The columns of a prediction in a table of many."""

@@ -21,6 +21,7 @@ from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -39,6 +40,8 @@ class TaskType(ABC):
     """The name of the command that predicts and, with underscores, of the method of `Session`; "" if there is none."""
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" if there is none."""
+    column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
+    """The fields of `task_flags.TaskFlags` that name columns of this type, except those of the label and the id."""
     reads_only_pairs: ClassVar[bool] = False
     """Whether every input of the command is a pair of texts."""
     can_probe: ClassVar[bool] = False
@@ -58,7 +61,15 @@ class TaskType(ABC):
         """Whether a model can make predictions of this type."""
         return self.head in model.head_names
 
-    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    def probe(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        encoding: Encoding,
+        pair: str | None,
+        mask: int,
+        pair_objective: PairObjectiveName = "next",
+    ) -> Probe:
         """Make a probe: one prediction that can be recomputed under interventions; see `probe.Probe`.
 
         Args:
@@ -67,6 +78,7 @@ class TaskType(ABC):
             encoding: the input.
             pair: the second text, for types that read pairs; otherwise None.
             mask: for masked language modelling, which [MASK] of the text to predict, counted from 0.
+            pair_objective: for sentence pairs, the objective of the checkpoint, which names the labels.
 
         Raises:
             BertlabError: the type has no probe (`can_probe`).
@@ -123,8 +135,6 @@ class FinetuneTaskType(TaskType):
     """Default number of passes over the training data."""
     progress_metric: ClassVar[ProgressMetric]
     """The metric in the progress bar."""
-    column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `task_flags.TaskFlags` that name columns of this type, except those of the label and the id."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
     """The fields of `column_flags` that a custom task must set."""
     uses_labels: ClassVar[bool] = False

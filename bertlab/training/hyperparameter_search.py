@@ -1,8 +1,8 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-A search prints, for each setting, the mean and the spread of the metric over the seeds. It keeps the checkpoint of the
-run with the best metric on the held-out rows. Each finished run is recorded in a line of `grid.jsonl`, so that an
-interrupted search can be resumed.
+A search prints, for each combination of these values without the seed, the mean and the spread of the metric over the
+seeds. It keeps the checkpoint of the run with the best metric on the held-out rows. Each finished run is recorded in a
+line of `grid.jsonl`, so that an interrupted search can be resumed.
 
 Source: Devlin et al. 2019, appendix A.3.
 """
@@ -35,7 +35,7 @@ def is_search(config) -> bool:
     return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
 
-def list_settings(config) -> list[dict]:
+def list_combinations(config) -> list[dict]:
     """List all combinations of learning rate, batch size and epochs; without a grid, there is only one."""
     learning_rates = config.grid_rates or (PAPER_LEARNING_RATES if config.grid else (config.optim.lr,))
     batch_sizes = config.grid_batches or (PAPER_BATCH_SIZES if config.grid else (config.batch_size,))
@@ -47,24 +47,27 @@ def list_settings(config) -> list[dict]:
 
 
 def list_runs(config) -> Iterator[tuple[dict, object]]:
-    """Yield (setting including the seed, configuration) of every run, all runs of one seed before those of the next."""
+    """Yield (run setting, configuration) of every run, all runs of one seed before those of the next.
+
+    The run setting is the combination and the seed.
+    """
     for seed in range(config.seed, config.seed + config.seeds):
-        for setting in list_settings(config):
-            seeded_setting = setting | {"seed": seed}
+        for combination in list_combinations(config):
+            run_setting = combination | {"seed": seed}
             run_config = replace(
                 config,
-                out=config.out / "runs" / _make_run_name(seeded_setting),
+                out=config.out / "runs" / _make_run_name(run_setting),
                 seed=seed,
-                batch_size=setting["batch_size"],
-                epochs=setting["epochs"],
-                optim=replace(config.optim, lr=setting["lr"]),
+                batch_size=combination["batch_size"],
+                epochs=combination["epochs"],
+                optim=replace(config.optim, lr=combination["lr"]),
                 seeds=1,
                 grid=False,
                 grid_rates=(),
                 grid_batches=(),
                 grid_epochs=(),
             )
-            yield seeded_setting, run_config
+            yield run_setting, run_config
 
 
 def run(config) -> list[dict]:
@@ -73,11 +76,13 @@ def run(config) -> list[dict]:
     `config.out`/checkpoint contains the checkpoint of the best run; checkpoints of the other runs are deleted.
 
     Returns:
-        For each finished run the setting, the metrics (under the key "figures") and the minutes.
+        For each finished run its run setting ("setting"), its metrics ("figures", an old name: numbers, not plots) and
+        its minutes ("minutes").
 
     Raises:
-        BertlabError: a setting is out of its range, there are no held-out rows to compare the runs on, `torchrun`
-            started several processes, or the directory contains a different search or one that is in progress.
+        BertlabError: a field of the configuration is out of its range, there are no held-out rows to compare the runs
+            on, `torchrun` started several processes, or the directory contains a different search or one that is in
+            progress.
     """
     from bertlab.training.finetune import read_data
 
@@ -139,21 +144,21 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
 
 
 def format_table(results: list[dict], metric: str) -> list[str]:
-    """Format results as a table with one line for each setting, the best mean first.
+    """Format results as a table with one line for each combination, the best mean first.
 
-    The columns are the setting, the mean, spread (standard deviation) and best value of the metric, and the number of
-    seeds.
+    The columns are the combination, the mean, spread (standard deviation) and best value of the metric, and the number
+    of seeds.
     """
-    values_by_setting: dict[tuple, list[float]] = {}
+    values_by_combination: dict[tuple, list[float]] = {}
     for result in results:
         setting = result["setting"]
-        key = (setting["lr"], setting["batch_size"], setting["epochs"])
-        values_by_setting.setdefault(key, []).append(result["figures"][metric])
+        combination = (setting["lr"], setting["batch_size"], setting["epochs"])
+        values_by_combination.setdefault(combination, []).append(result["figures"][metric])
     lines = [
         f"{'lr':>8}  {'batch':>5}  {'epochs':>7}  {metric + ' mean':>20}  {'spread':>7}  {'best':>7}  {'seeds':>5}"
     ]
     for (lr, batch_size, epochs), values in sorted(
-        values_by_setting.items(), key=lambda item: -statistics.mean(item[1])
+        values_by_combination.items(), key=lambda item: -statistics.mean(item[1])
     ):
         spread = f"{statistics.stdev(values):7.2f}" if len(values) > 1 else f"{'-':>7}"
         epochs_text = "default" if epochs is None else f"{epochs:g}"

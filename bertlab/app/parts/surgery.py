@@ -18,6 +18,7 @@ from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange
 from bertlab.tasks.registry import TASK_TYPES, probe_types
+from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import MIN_COLOUR_LIMIT
 from bertlab.views.figures import DIVERGING
@@ -258,14 +259,26 @@ def find_colour_limit(effects: HeadEffects) -> float:
     return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
-def outcome_names() -> dict[str, str]:
-    """Return the names to show instead of some labels: {label: name}. The label of "no answer" is empty."""
-    return {name: t(f"heads-outcome-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
+def outcome_names(kind: str) -> dict[str, str]:
+    """Return the names to show instead of some labels: {label: name}. The label of "no answer" is empty.
+
+    Args:
+        kind: the task type of the prediction. Only the labels of sentence pairs are translated, because a token such as
+            "swapped" may equal one of them.
+    """
+    if kind != "sentence_pair":
+        return {"": t("heads-outcome-none")}
+    return {
+        label: t(f"next-sentence-{answer}-{name}")
+        for name, objective in PAIR_OBJECTIVES.items()
+        if objective
+        for answer, label in zip(("yes", "no"), objective.labels, strict=True)
+    }
 
 
-def name_outcome(label: str) -> str:
-    """Return the name of an outcome in the language of the interface."""
-    return outcome_names().get(label, label)
+def name_outcome(kind: str, label: str) -> str:
+    """Return the name of an outcome of a task type in the language of the interface."""
+    return outcome_names(kind).get(label, label)
 
 
 def prediction_html(change: PredictionChange) -> str:
@@ -275,7 +288,7 @@ def prediction_html(change: PredictionChange) -> str:
         change: the result of `Session.intervene`.
     """
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
-    old_name, new_name = (escape_html(name_outcome(outcome.label)) for outcome in (old, new))
+    old_name, new_name = (escape_html(name_outcome(change.kind, outcome.label)) for outcome in (old, new))
     line = t(
         "heads-before-after",
         word=f"<b>{old_name}</b>",

@@ -163,8 +163,10 @@ def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe
         for each in (line, changes.add(line, part, config.num_heads))
     )
     # the first outcome of both is the prediction without any changes
-    names = [f"<b>{escape_html(name_outcome(change.outcomes[change.top].label))}</b>" for change in (now, then)]
-    word = name_outcome(now.outcomes[0].label)
+    names = [
+        f"<b>{escape_html(name_outcome(change.kind, change.outcomes[change.top].label))}</b>" for change in (now, then)
+    ]
+    word = name_outcome(now.kind, now.outcomes[0].label)
     shares = {"before": percent(now.outcomes[0].after), "after": percent(then.outcomes[0].after)}
     sentence = t("heads-preview", word=f"<b>{escape_html(word)}</b>", **shares)
     if then.top and names[0] != names[1]:

@@ -51,13 +51,19 @@ with frame.show_errors():
         elif tool == "map" and effects is not None:
             data = columns.head_effects(effects.result)
             plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
-            display.sentence(sentences.head_effects(effects.result, surgery.name_outcome(effects.result.label)))
+            display.sentence(
+                sentences.head_effects(effects.result, surgery.name_outcome(effects.result.kind, effects.result.label))
+            )
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other_text, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_html(change.result))
-        options = {"names": surgery.outcome_names(), "zoom": fields.zoom_switch(st), "lang": language()}
+        options = {
+            "names": surgery.outcome_names(change.result.kind),
+            "zoom": fields.zoom_switch(st),
+            "lang": language(),
+        }
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **options)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:

@@ -34,6 +34,7 @@ from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType, Progres
 from bertlab.tasks.training_data import TrainingData, TrainingOptions, checksum
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import choose_evenly
@@ -316,7 +317,15 @@ class SpanTask(FinetuneTaskType):
 
     # -- probe -------------------------------------------------------------------------------------------------
 
-    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    def probe(
+        self,
+        model: Bert,
+        tokenizer: Tokenizer,
+        encoding: Encoding,
+        pair: str | None,
+        mask: int,
+        pair_objective: PairObjectiveName = "next",
+    ) -> Probe:
         """Make a probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
         passage = [
             position

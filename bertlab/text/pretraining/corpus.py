@@ -69,8 +69,8 @@ class Corpus:
     """An open prepared corpus."""
 
     rows: datasets.Dataset
-    """One row per document: `input_ids`, `segment_lengths` (tokens of each sentence), `source` (a name) and `nth` (the
-    number of the source)."""
+    """One row per document: `input_ids`, `segment_lengths` (tokens of each segment; here a segment is a sentence),
+    `source` (a name) and `nth` (the index of its source in the sources and weights of corpus.json)."""
     facts: dict
     """The content of corpus.json, with current names."""
     block_size: int = 2048
@@ -149,10 +149,10 @@ class Corpus:
             return lists.flatten().to_numpy(zero_copy_only=False), lists.value_lengths().to_numpy()
 
         tokens, _ = flatten("input_ids")
-        segment_lengths, segments_D = flatten("segment_lengths")
+        sentence_lengths, sentences_D = flatten("segment_lengths")  # segment: here a sentence
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
-        segment_start, document_start = compute_offsets(segment_lengths), compute_offsets(segments_D)
-        return Documents(tokens, segment_start, document_start, source_D, np.arange(size))
+        sentence_start, document_start = compute_offsets(sentence_lengths), compute_offsets(sentences_D)
+        return Documents(tokens, sentence_start, document_start, source_D, np.arange(size))
 
     def draw_repetitions(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
         """Draw how many times an epoch uses each document of a block, from the weight of its source.
@@ -169,10 +169,10 @@ class Corpus:
         if (weights == 1).all():
             return None
         first, size = self._block_span(block)
-        source_D = self.rows.data.slice(first, size).column("nth").to_numpy()
-        if source_D.max(initial=0) >= len(weights):
-            raise DataError("corpus-weights-invalid", sources=int(source_D.max()) + 1, weights=weights.tolist())
-        weight_D = weights[source_D]
+        source_number_D = self.rows.data.slice(first, size).column("nth").to_numpy()
+        if source_number_D.max(initial=0) >= len(weights):
+            raise DataError("corpus-weights-invalid", sources=int(source_number_D.max()) + 1, weights=weights.tolist())
+        weight_D = weights[source_number_D]
         return (weight_D + rng.random(size)).astype(np.int64)
 
 

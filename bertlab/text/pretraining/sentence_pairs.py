@@ -13,7 +13,7 @@ and source do not reveal the label: the accuracy of a classifier that sees only 
 Two later objectives are sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019, section 3.1),
 and no second sentence, only one run of consecutive sentences (DOC-SENTENCES of RoBERTa, Liu et al. 2019, section 4.2).
 
-Shape legend: S segments (sentences), D documents, E pairs (examples), G groups of documents.
+Shape legend: S sentences, D documents, E pairs (examples), G groups of documents.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ class Documents:
 
     tokens: np.ndarray
     """The token ids of all documents."""
-    segment_start: np.ndarray
+    sentence_start: np.ndarray
     """Where each sentence begins in `tokens`, and where the last one ends: S + 1 positions."""
     document_start: np.ndarray
-    """Where each document begins in `segment_start`, and where the last one ends: D + 1 positions."""
+    """Where each document begins in `sentence_start`, and where the last one ends: D + 1 positions."""
     source_D: np.ndarray
     """The index of each document's source."""
     original_D: np.ndarray
@@ -57,9 +57,9 @@ class Documents:
         """
         index = np.repeat(np.arange(len(self)), times_D)
         spans = [slice(*self.document_start[d : d + 2]) for d in index]
-        segments = [self.segment_start[span.start : span.stop + 1] for span in spans]
-        lengths = [np.diff(starts) for starts in segments]
-        tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
+        sentences = [self.sentence_start[span.start : span.stop + 1] for span in spans]
+        lengths = [np.diff(starts) for starts in sentences]
+        tokens = [self.tokens[starts[0] : starts[-1]] for starts in sentences]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
             compute_offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),
@@ -114,7 +114,7 @@ def make_pairs(
     if pair_objective == "none":
         return _cut_runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
-    tokens_D = np.diff(documents.segment_start[documents.document_start])
+    tokens_D = np.diff(documents.sentence_start[documents.document_start])
     cuts_D = [_find_cuts(documents, d, longest) for d in range(len(documents))]
     one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
     candidates_D = _find_candidates(documents.original_D, 2 * documents.source_D + one_sentence_D)
@@ -227,7 +227,7 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
     A sentence of more than `longest` tokens is cut into equal parts.
     """
     begin, end = documents.document_start[d], documents.document_start[d + 1]
-    starts = documents.segment_start[begin : end + 1]
+    starts = documents.sentence_start[begin : end + 1]
     lengths = np.diff(starts)
     parts = -(-lengths // longest)
     if (parts > 1).any():

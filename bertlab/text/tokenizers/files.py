@@ -136,8 +136,8 @@ def find_capitalised_token(vocab: Iterable[str]) -> str | None:
 def translate_failures(id: str, error_type: type[BertlabError], **params: object) -> Iterator[None]:
     """Convert a failure of the `tokenizers` library in a `with` block into an `error_type` with this id.
 
-    The library raises plain `Exception`s. A panic of its Rust code raises `PanicException`, which is not a subclass of
-    `Exception`.
+    The library raises plain `Exception`s, and `ValueError`, `TypeError` or `OverflowError` for arguments that it cannot
+    convert. A panic of its Rust code raises `PanicException`, which is not a subclass of `Exception`.
     """
     try:
         yield

@@ -75,8 +75,8 @@ finetune-rows-held-out = no validation rows were given: { FORMAT($held_out, spec
         [one] is
        *[other] are
     } held out for evaluation (--hold-out)
-search-under-torchrun = the runs of a hyperparameter search (--grid) are trained one after the other: start it without torchrun
-search-without-held-out-rows = a hyperparameter search (--grid) compares its runs on held-out rows: name some with --validation
+search-under-torchrun = the runs of a hyperparameter search (--seeds, --grid or --grid-...) are trained one after the other: start it without torchrun
+search-without-held-out-rows = a hyperparameter search (--seeds, --grid or --grid-...) compares its runs on held-out rows: name some with --validation
 search-other-metric = the runs in { $directory } were compared by a different metric from { $metric }: choose another --out
 reproduce-row-unknown = { $table } has no row { $name }: use one of { $names }
 reproduce-column-unknown = { $table } has no column { $name }: use one of { $names }
