@@ -17,7 +17,8 @@ from support.stories import question_row
 from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
-from bertlab.bench import finetune_parity, peer, results, training_step
+from bertlab.app.pages import menu
+from bertlab.bench import app_pages, finetune_parity, peer, results, training_step
 from bertlab.bench.flops import count_flop
 from bertlab.bench.harness import summarise_rounds
 from bertlab.bench.pretrain_peers import FullRows
@@ -230,6 +231,17 @@ def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
     (tmp_path / "results.json").write_text('[{"measure": "f1", "figures": {}, "recipe": {"held_out": 3}}]')
     row = {"metric": "f1", "metrics": {}, "recipe": {"validation_rows": 3}}
     assert finetune_parity.read_run_results(tmp_path / "results.json") == [row]
+
+
+def test_the_benchmark_of_the_app_covers_every_page():
+    assert [page or "start" for page in app_pages.PAGES] == [
+        page.name for section in menu().values() for page in section
+    ]
+    changed = {change.page for change in app_pages.TIMED_CHANGES.values()}
+    # pages without a field for a text or a number, and the time machine, which computes many checkpoints
+    assert set(app_pages.PAGES) - changed == {"paper", "training", "evaluation", "time-machine"}
+    for change in app_pages.TIMED_CHANGES.values():
+        assert change.text.format(word="a", number=1) != change.text.format(word="b", number=2), change.page
 
 
 def test_the_report_of_this_repository_is_current_and_short():

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass, field
 
+PAGES = (
+    "", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
+    "question", "classify", "choose", "tag", "heads", "depth", "xray", "compare", "training", "time-machine",
+    "evaluation",
+)  # fmt: skip
+"""The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error
 
 WORDS = [
@@ -25,20 +31,22 @@ class TextChange:
     """A new text for one field of a page, and how to detect that its result is drawn."""
 
     page: str
-    """The name of the page in its address."""
+    """The name of the page in its address, "" for the start page."""
     field_key: str
     """The key of the text field."""
     text: str
-    """The new text. In a timed change, its {word} is replaced by a different word each time, since the result of a text
-    that was sent before would come from a cache."""
+    """The new text. In a timed change, its {word} or {number} is replaced by a different one each time, since the
+    result of a text that was sent before would come from a cache."""
     result_selector: str = ""
     """The CSS selector of the last element of the result to be drawn; "" for a result that a canvas draws, which is
     complete when the canvas has drawn the word. Needed for timed changes only."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
+    live: bool = True
+    """Whether the field sends its text when the user stops typing; otherwise only Enter sends it."""
 
 
-TIMED_CHANGES = {
+VISITOR_CHANGES = {
     "fill_mask": TextChange(
         "fill-mask", "text", "She put the {word} on the [MASK] and closed the door.", ".st-key-mask-0 .main-svg"
     ),
@@ -51,7 +59,35 @@ TIMED_CHANGES = {
         "question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
     ),
 }  # fmt: skip
-"""The changes whose response times are measured."""
+"""The changes that the simulated visitors make."""
+
+SENTENCE, MASKED = "The old {word} stood beside the road.", "The girl put the {word} into the [MASK] before dawn."
+TIMED_CHANGES = VISITOR_CHANGES | {
+    "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),
+    "pretraining": TextChange("pretraining", "draw", "{number}", ".st-key-candidates .main-svg", live=False),
+    "wordpiece": TextChange("wordpiece", "words", "an unbelievable {word}", ".st-key-figure-search .stHtml"),
+    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg", live=False),
+    "input": TextChange("input", "a", SENTENCE, ".st-key-embeddings .main-svg", {"b": ""}),
+    "attention_head": TextChange("attention", "a", SENTENCE, "", {"b": "", "look": "neuron"}),
+    "rollout": TextChange("attention", "a", SENTENCE, ".st-key-rollout .main-svg", {"b": "", "look": "rollout"}),
+    "fill_mask_pair": TextChange(
+        "fill-mask", "text2", "The {word} was cold.", ".st-key-mask-0 .main-svg", {"text": "She opened the [MASK]."}
+    ),
+    "next_sentence_candidates": TextChange(
+        "next-sentence", "b1", "Nobody had seen the {word}.", ".st-key-candidates .main-svg", {"nsp": "candidates"}
+    ),
+    "classify": TextChange("classify", "judged", "A {word} that I would see again.", ".st-key-words-effects .main-svg"),
+    "choose": TextChange("choose", "ending1", "The {word} is hot and would melt.", ".st-key-choice-products .main-svg"),
+    "tag": TextChange("tag", "named", "The {word} in Lyon was opened by Anna Keller.", ".st-key-tags .main-svg"),
+    "heads": TextChange("heads", "masked", MASKED, ".st-key-before-after .main-svg"),
+    "depth": TextChange("depth", "masked", MASKED, ".st-key-depth .main-svg"),
+    "xray": TextChange("xray", "question", "When did the {word} burn?", ".st-key-heads .main-svg"),
+    "compare": TextChange(
+        "compare", "b2", "The {word} is not level.", ".st-key-moved-most .main-svg", {"between": "inputs"}
+    ),
+}  # fmt: skip
+"""The changes whose response times are measured: at least one for each page that answers what the user types, except
+the time machine, which computes the answers of many checkpoints."""
 
 LAYOUT_SHIFT_CHANGES = [
     TextChange("input", "a", "The girl put the small stone into the river."),

@@ -11,7 +11,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from bertlab.bench.app_pages import TIMED_CHANGES, TIMEOUT_SECONDS, WORDS
+from bertlab.bench.app_pages import PAGES, TIMEOUT_SECONDS, VISITOR_CHANGES, WORDS, TextChange
+from bertlab.config.errors import BertlabError
 
 
 class VisitorOptions(Protocol):
@@ -31,7 +32,8 @@ class Visitor:
     """A simulated session that opens a page, changes its text several times, and records response times and errors.
 
     Args:
-        number: the number of the visitor, which selects the page and the texts.
+        change: the page and the text to change.
+        number: the number of the visitor, which selects the words of the texts.
         options: what the visitor does.
 
     Attributes:
@@ -40,8 +42,8 @@ class Visitor:
         errors: errors of the connection and of the script, and errors shown on the page.
     """
 
-    def __init__(self, number: int, options: VisitorOptions):
-        self.change = list(TIMED_CHANGES.values())[number % len(TIMED_CHANGES)]
+    def __init__(self, change: TextChange, number: int, options: VisitorOptions):
+        self.change = change
         self.random = random.Random(number)
         self.number, self.options = number, options
         self.opening_ms: list[float] = []
@@ -50,20 +52,24 @@ class Visitor:
         self.page_hash = self.query_string = ""
 
     async def visit(self, address: str) -> None:
-        """Open the page and make all changes. A lost connection or a timeout is an error and ends the visit."""
+        """Open the page and make all changes, if there are any. A lost connection or a timeout ends the visit."""
         url = f"ws://{address}/_stcore/stream"
         try:
             async with connect(url, subprotocols=["streamlit"], max_size=None) as connection:
-                await self._change_texts(connection)
+                await (self._change_texts if self.change.text else self._open)(connection)
         except (WebSocketException, OSError, TimeoutError) as error:
             self.errors.append(type(error).__name__)
 
-    async def _change_texts(self, connection: ClientConnection) -> None:
+    async def _open(self, connection: ClientConnection) -> str:
+        """Open the page and return the id of its text field."""
         start = BackMsg()
         start.rerun_script.page_name = self.change.page
         checkpoint = {"checkpoint": self.options.checkpoint} if self.options.checkpoint else {}
         start.rerun_script.query_string = self.query_string = urlencode(self.change.parameters | checkpoint)
-        field_id = await self._send(connection, start, self.opening_ms)
+        return await self._send(connection, start, self.opening_ms)
+
+    async def _change_texts(self, connection: ClientConnection) -> None:
+        field_id = await self._open(connection)
         count = self.options.visitor_changes
         for number in range(count):
             await asyncio.sleep(self.random.uniform(0, 2) * self.options.visit_seconds / (count + 1))
@@ -102,17 +108,37 @@ class Visitor:
                 elif kind == "script_finished":
                     if reply.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                         break
-                    self.errors.append(ForwardMsg.ScriptFinishedStatus.Name(reply.script_finished))
+                    # a page may show a first result, compute more and then run again
+                    if reply.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                        self.errors.append(ForwardMsg.ScriptFinishedStatus.Name(reply.script_finished))
         times.append((time.perf_counter() - start) * 1000)
         return field_id
 
 
 def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
     """Run all visitors at the same time and return them with the times and errors that they recorded."""
-    visitors = [Visitor(number, options) for number in range(options.visitors)]
+    changes = list(VISITOR_CHANGES.values())
+    visitors = [Visitor(changes[number % len(changes)], number, options) for number in range(options.visitors)]
 
     async def run_all() -> None:
         await asyncio.gather(*(visitor.visit(address) for visitor in visitors))
 
     asyncio.run(run_all())
     return visitors
+
+
+def time_first_visits(address: str, options: VisitorOptions) -> dict[str, float]:
+    """Visit every page once, each in a new session, and return the milliseconds until its script has run.
+
+    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before.
+
+    Raises:
+        BertlabError: a page could not be opened.
+    """
+    warm_up, *visitors = (Visitor(TextChange(page, "", ""), 0, options) for page in ("paper", *PAGES))
+    asyncio.run(warm_up.visit(address))
+    for visitor in visitors:
+        asyncio.run(visitor.visit(address))
+        if visitor.errors:
+            raise BertlabError("bench-app-page-failed", page=visitor.change.page, error=visitor.errors[0])
+    return {visitor.change.page or "start": round(visitor.opening_ms[0], 1) for visitor in visitors}
