@@ -556,3 +556,29 @@ def test_ablate_heads_by_clicking_and_undo(visit):
     expect(tab.locator(".heads .tip")).to_contain_text("Layer 0, head 1")
     again = visit("", link=tab.url)
     expect(again.locator('.heads button[data-layer="0"][data-head="1"]')).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_tab_key_skips_the_closed_menu_of_a_phone(visit):
+    tab = visit("wordpiece", width=390, height=844)
+    until(tab, "() => getComputedStyle(document.querySelector('.stSidebar')).visibility === 'hidden'")
+    in_menu, stops = "() => !!document.activeElement.closest('.stSidebar')", []
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        assert not tab.evaluate(in_menu), tab.evaluate("document.activeElement.outerHTML")
+        stops.append(tab.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert text("wordpiece-text") in stops
+    tab.get_by_role("button", name="Expand sidebar").click()
+    until(tab, "() => document.querySelector('.stSidebar').dataset.collapsed === 'false'")
+    tab.get_by_role("link", name=text("paper")).first.focus()
+    assert tab.evaluate(in_menu)
+
+
+def test_the_qr_code_opens_and_closes_with_the_keyboard(visit):
+    tab = visit("cost")
+    tab.locator(".st-key-qr-code button").focus()
+    tab.keyboard.press("Enter")
+    code = tab.locator("img.qr-code")
+    expect(code).to_be_visible()
+    assert code.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 100
+    tab.keyboard.press("Escape")
+    expect(code).to_have_count(0)
