@@ -290,6 +290,12 @@ def test_overview_shows_our_best_result_and_the_published_ones():
     assert mnli.endswith("–</td></tr>")
 
 
+def test_a_checkpoint_that_was_also_evaluated_on_another_task_has_a_result_there():
+    (squad,) = [result for result in find_results() if result.task == "squad" and result.system == "squad"]
+    assert squad.num_rows == 5665
+    assert 78 <= squad.values["squad.f1"] <= 79
+
+
 def test_results_of_a_reproduced_table_are_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = tmp_path / "runs" / "t1" / "ours-seed0"

@@ -341,6 +341,15 @@ def test_the_no_answer_threshold_of_a_run_is_used_by_answer_and_evaluate(
     run_evaluate(replace(evaluate_config, record=True))
     assert checkpoint.load(opened.path).null_threshold == pytest.approx(metrics["null_threshold"], abs=0.01)
 
+    answerable = write(tmp_path / "answerable.json", dev[1::2])
+    recorded = checkpoint.load(opened.path).record
+    run_evaluate(replace(evaluate_config, what="squad", data=answerable, record=True))
+    after = checkpoint.load(opened.path).record
+    other = after.pop("other_tasks")["squad"]
+    assert after == recorded, "metrics of another task replace nothing"
+    assert (other["metrics"]["total"], other["measured_on"]) == (15, "answerable.json")
+    assert "bertlab evaluate squad --checkpoint" in (opened.path / "README.md").read_text()
+
 
 def test_thresholds_need_squad_v2(tiny_checkpoint):
     with raises_error(BertlabError, "flag-needs-unanswerable", flag="--threshold"):

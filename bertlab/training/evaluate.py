@@ -14,6 +14,7 @@ import tyro
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
+from bertlab.config.tasks import TASKS
 from bertlab.tasks.metrics import name_metrics
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
@@ -81,8 +82,8 @@ class EvaluateConfig(TaskFlags):
     """Maximum number of tokens in an input. By default 128, or 384 for passages; more if the checkpoint was fine-tuned
     with more."""
     record: bool = False
-    """Write the metrics into the checkpoint's bertlab.json and card; for SQuAD v2.0, also tune
-    the no-answer threshold (tau) on these rows and store it."""
+    """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
+    (tau) on these rows and store it. Metrics of another task than the checkpoint's own are added to its own."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -186,9 +187,24 @@ def run(config: EvaluateConfig) -> None:
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
+def _is_other_task(what: str, record: dict) -> bool:
+    """Whether a task of the catalogue is not the one that a checkpoint was fine-tuned on, such as SQuAD v1.1 and v2.0."""
+    tasks = [name for name in record.get("objectives", ()) if name in TASKS]
+    return what in TASKS and bool(tasks) and what not in tasks
+
+
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
-    """Write the metrics into the checkpoint's record and model card."""
+    """Write the metrics into the checkpoint's record and model card.
+
+    Those of another task than the checkpoint's own stand beside its metrics, and leave its threshold as it is.
+    """
     loaded = checkpoint.load(config.checkpoint)
+    if _is_other_task(config.what, loaded.record):
+        own = {"metrics": metrics, "measured_on": Path(config.data or config.what).name}
+        others = {**loaded.record.get("other_tasks", {}), config.what: own}
+        record = {**loaded.record, "other_tasks": others}
+        checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))
+        return
     record = {**loaded.record, "validation": metrics}
     if config.what == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names

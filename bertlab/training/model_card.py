@@ -3,6 +3,8 @@
 The card includes the command that reproduces its metrics.
 """
 
+from collections.abc import Mapping
+
 # Metric -> (label, number format).
 METRICS = {
     "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
@@ -56,7 +58,8 @@ def render_card(name: str, record: dict) -> str:
         name: the name of the checkpoint.
         record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
             tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
-            if there are metrics. Among the optional keys is cloze, the result of `cloze.answer_clozes`.
+            if there are metrics. Among the optional keys are cloze, the result of `cloze.answer_clozes`, and
+            other_tasks, {task: {"metrics": {name: value}, "measured_on": data}}.
 
     Returns:
         Markdown.
@@ -86,20 +89,28 @@ def render_card(name: str, record: dict) -> str:
         "",
     ]
     if record["validation"]:
-        metrics = []
-        for key, value in record["validation"].items():
-            label, form = METRICS.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
-            metrics.append((label, form.format(value)))
         text += ["## Evaluation on held-out data", ""]
         text += [f"On {', '.join(record['measured_on'])}.", ""] if record.get("measured_on") else []
-        text += [*_format_table(metrics), ""]
+        text += [*_format_metrics(record["validation"]), ""]
         text += [f"Command: `{record['evaluate_command']}`", ""]
+    for task, other in record.get("other_tasks", {}).items():
+        text += [f"## Evaluation on another task: {task}", "", f"On {other['measured_on']}.", ""]
+        text += [*_format_metrics(other["metrics"]), ""]
+        text += [f"Command: `bertlab evaluate {task} --checkpoint CHECKPOINT --data VALIDATION`", ""]
     if record.get("cloze"):
         text += _format_cloze_results(record["cloze"])
     if record.get("note"):
         text += [record["note"], ""]
     settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
     return "\n".join([*text, f"Settings: {settings}.", ""])
+
+
+def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
+    rows = []
+    for key, value in metrics.items():
+        label, form = METRICS.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
+        rows.append((label, form.format(value)))
+    return _format_table(rows)
 
 
 def render_export_card(name: str, record: dict) -> str:

@@ -46,6 +46,8 @@ def _find_shipped() -> Iterator[OwnResult]:
         with suppress(BertlabError):
             _, record = sessions.read_description(name)
             yield from _make_result(name, record, name)
+            for task, other in record.get("other_tasks", {}).items():
+                yield from _make_result(name, {"objectives": [task], "validation": other.get("metrics")}, name)
 
 
 def _find_runs(directory: str) -> Iterator[OwnResult]:

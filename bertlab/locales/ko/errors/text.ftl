@@ -2,7 +2,7 @@ text-empty = 텍스트가 비어 있어요. 단어를 몇 개 입력해 주세�
 text-too-long = 텍스트가 { $tokens }토큰인데 이 모델은 { $limit }토큰까지만 읽어요. 텍스트를 줄여 주세요.
 invalid-row = { $source } { FORMAT($row, spec: ",") }행: { $reason }
 invalid-row-with-id = { $source } { FORMAT($row, spec: ",") }행(id { $id }): { $reason }
-invalid-row-stops = { $error } (--invalid skip을 주면 쓸 수 없는 행을 빼고 진행해요)
+invalid-row-stops = { $error } (--invalid skip을 주면 잘못된 행을 빼고 진행해요)
 row-without-text = 텍스트가 없어요
 text-not-a-string = 텍스트는 문자열이어야 해요. 한 번에 하나씩 넣어 주세요.
 
@@ -24,7 +24,7 @@ vocab-cased = { $path }: { $token }처럼 대문자가 든 토큰이 있는데, 
 vocab-syllables-split = { $path }: { $token } 같은 토큰이 있는데, 대소문자를 구분하지 않는 토크나이저는 악센트를 없애면서 이런 토큰을 분해해요. 대소문자를 구분하는 토크나이저로 읽어 주세요.
 vocab-no-text = 어휘 집합을 학습할 텍스트가 없어요.
 vocab-accents-split-syllables = 대소문자를 구분하지 않는 어휘 집합은 악센트를 없애면서 한글 음절을 자모로 분해해요. 대소문자를 구분하세요(--cased).
-vocab-size-too-small = 토큰 { $size }개는 너무 적어요. 이 텍스트의 글자만 해도 { $smallest }개가 필요해요.
+vocab-size-too-small = 어휘 집합의 크기 { $size }은(는) 너무 작아요. 이 텍스트의 글자만 해도 토큰 { $smallest }개가 필요해요.
 row-without-column = "{ $column }" 열이 없어요(있는 열: { $columns }). 텍스트가 든 열을 --column으로 지정해 주세요.
 row-value-not-text = "{ $column }" 열에 텍스트가 아니라 { $type } 값이 있어요
 row-without-id = "{ $column }" 열에 ID가 없어요
