@@ -45,8 +45,9 @@ class AppBenchConfig(BenchOptions):
     The part `visit` opens every page once, without a browser, and measures the time until its script has run. The
     checkpoint of the page is loaded meanwhile.
 
-    The part `change` types a new text on each page and measures the time until the new result is drawn. It sends half
-    of the texts by pressing Enter and half by pausing, which includes the delay before the field reacts.
+    The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
+    the texts are sent by pressing Enter. The field itself sends the others when typing pauses; their times include this
+    delay.
 
     The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time

@@ -40,7 +40,7 @@ class LengthsBenchConfig(TrainingBenchOptions):
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Minimum number of tokens in a round of one combination, which consists of one or more steps."""
+    """Each combination runs as many steps in a round as are needed to reach this many tokens, but at least one."""
     rounds: int = 5
     """Number of rounds; each combination runs once in every round."""
     precision: Precision = "auto"

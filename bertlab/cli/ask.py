@@ -96,7 +96,7 @@ class Answer(QueryOptions):
     """Number of windows in a batch."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER", aliases=("--null-threshold",))] = None
     """Threshold tau: print "no answer" if the no-answer score exceeds the score of the best answer by more than tau.
-    Default: the threshold of the checkpoint."""
+    Default: the threshold of the checkpoint; a checkpoint without one always answers."""
 
 
 def answer(config: Answer) -> None:

@@ -56,7 +56,7 @@ class CostOptions:
     """pretraining (MLM and NSP) or finetuning (a classification)."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """The device of the training. It changes the memory, because a CPU and a GPU store different activations. auto is
-    this machine."""
+    a GPU if this machine has one, otherwise the CPU."""
     steps: int = 100_000
     """Training steps of the whole run."""
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

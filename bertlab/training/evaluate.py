@@ -57,7 +57,8 @@ class EvaluateConfig(TaskFlags):
     hub id. Default: the task's data set on the hub."""
     split: str = "validation"
     """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. A
-    split of questions counts as unlabelled if every question lacks both an answer and the mark is_impossible."""
+    split of questions counts as unlabelled if no question has an answer or is marked as unanswerable (field
+    `is_impossible`)."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, the name of a shipped checkpoint, or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -188,7 +189,8 @@ def run(config: EvaluateConfig) -> None:
 
 
 def _is_other_task(what: str, record: dict) -> bool:
-    """Whether a task of the catalogue is not the one that a checkpoint was fine-tuned on, such as SQuAD v1.1 and v2.0."""
+    """Whether a task of the catalogue is not the one that a checkpoint was fine-tuned on, such as SQuAD v1.1 and
+    v2.0."""
     tasks = [name for name in record.get("objectives", ()) if name in TASKS]
     return what in TASKS and bool(tasks) and what not in tasks
 

@@ -25,7 +25,8 @@ class ReproduceConfig:
 
     table1: GLUE. table2: SQuAD v1.1. table3: SQuAD v2.0. table4: SWAG. These fine-tune the checkpoint of --from on
     every task whose rows are at hand, name the missing ones, and show the published results beside ours.
-    table5: pre-training without next-sentence prediction, left to right, and with a BiLSTM on top. table6: model sizes.
+    table5: pre-training without next-sentence prediction, and left to right; the left-to-right model is also
+    fine-tuned with a BiLSTM on top. table6: model sizes.
     table7: features of a frozen encoder. table8: percentages of the masked tokens that become [MASK] (m), stay the same
     (s) or become a random token (r).
 
@@ -84,11 +85,11 @@ class ReproduceConfig:
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these columns (table1: mnli qqp qnli sst2 cola stsb mrpc rte; table2: squad; table3: squad_v2; table4: swag
     comve; table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner ner-frozen; table8:
-    sst2 ner ner-frozen)."""
+    sst2 ner ner-frozen). ner is the fine-tuned model; ner-frozen, a tagger on features of the frozen encoder."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these rows (tables 1 to 4 have one, ours; table5: bert no-nsp left-to-right bilstm; table6: l1 l2-a1 l2 l4
-    l4-h192 l8-h192; table7: finetuned embeddings second last sum-4 concat-4 sum-all; table8: m80-s10-r10 m100-s0-r0
-    m80-s0-r20 m80-s20-r0 m0-s20-r80 m0-s0-r100)."""
+    l4-h192 l8-h192; table7: finetuned embeddings second (second-to-last layer) last sum-4 concat-4 sum-all; table8:
+    m80-s10-r10 m100-s0-r0 m80-s0-r20 m80-s20-r0 m0-s20-r80 m0-s0-r100)."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

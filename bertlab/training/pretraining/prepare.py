@@ -36,7 +36,8 @@ class PrepareConfig:
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
     more than a megabyte is split between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
+    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. Of an existing corpus,
+    only the weights can be changed."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
     vocab.txt. Without this flag, a vocabulary is trained on the text."""
@@ -53,7 +54,8 @@ class PrepareConfig:
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
     twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
-    training only. To change them, run the same command with other weights; nothing is tokenised again."""
+    training only. To change those of an existing corpus, run the same command with other weights; nothing is
+    tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
     list it in invalid_rows.jsonl."""
