@@ -945,7 +945,7 @@ def test_held_out_text_of_another_vocabulary_is_refused(corpus, tmp_path):
     text = tmp_path / "held-out.txt"
     text.write_text("\n\n".join(stories(9)))
     prepare(PrepareConfig((str(text),), tmp_path / "other", vocab_size=120, workers=1))
-    with pytest.raises(DataError, match=r"vocabulary from .*: prepare it again with --tokenizer .*tokenizer$"):
+    with pytest.raises(DataError, match=r"vocabulary of .*: prepare it again with --tokenizer .*tokenizer$"):
         list(pretrain(settings(corpus, tmp_path / "run", validation=tmp_path / "other")))
     assert not (tmp_path / "run").exists()
 
@@ -999,7 +999,7 @@ def test_flags_for_new_weights_are_refused_with_from(corpus, tmp_path, tiny_chec
         assert capsys.readouterr().err == line
     for recipe in ("plain", "google", "fast"):
         assert main([*words, "--recipe", recipe]) == 2
-        assert "was tokenised with a different vocabulary" in capsys.readouterr().err
+        assert "was not tokenised with the vocabulary" in capsys.readouterr().err
 
 
 def test_finetuning_squad_learns_stops_and_resumes(corpus, tmp_path):
