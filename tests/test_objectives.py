@@ -108,7 +108,7 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, pair_objective):
     cross_entropy = torch.nn.functional.cross_entropy
     expected = cross_entropy(out.prediction_logits.flatten(0, 1), labels_BT.flatten())
     if pair_objective != "none":
-        expected = expected + cross_entropy(out.seq_relationship_logits, batch.nsp_labels_B)
+        expected = expected + cross_entropy(out.seq_relationship_logits, batch.pair_labels_B)
     assert loss.value.item() == pytest.approx(expected.item(), abs=1e-4)
     names = {"next": {"nsp_loss", "nsp_accuracy"}, "order": {"order_loss", "order_accuracy"}, "none": set()}
     assert set(loss.metrics) == {"mlm_loss", "mlm_accuracy"} | names[pair_objective]

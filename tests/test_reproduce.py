@@ -142,7 +142,7 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
     assert torch.equal(labels_P[labelled_P], flat[index_P[labelled_P] + 1])
 
     class PairBatch:
-        inputs, key_B, nsp_labels_B = batch, torch.arange(2), torch.zeros(2, dtype=torch.int64)
+        inputs, key_B, pair_labels_B = batch, torch.arange(2), torch.zeros(2, dtype=torch.int64)
 
         def __len__(self):
             return 2

@@ -135,7 +135,7 @@ def build_trainer(workload: Workload, device: torch.device) -> Trainer:
 
 def compute_classification_loss(model: nn.Module, batch: PairBatch) -> Loss:
     """Compute the loss of a classification of pairs into two labels."""
-    return label_loss(model.classify(model.pool(batch.inputs)), LabelBatch(batch.inputs, batch.nsp_labels_B))
+    return label_loss(model.classify(model.pool(batch.inputs)), LabelBatch(batch.inputs, batch.pair_labels_B))
 
 
 def _run_step(trainer: Trainer, clock: Callable[[], float]) -> tuple[float, float]:

@@ -148,7 +148,7 @@ class PretrainingPeer:
                 attention_mask=inputs.attention_mask_BT.long(),
                 token_type_ids=inputs.token_type_ids_BT,
                 labels=labels_BT,
-                next_sentence_label=batch.nsp_labels_B,
+                next_sentence_label=batch.pair_labels_B,
             )
         outputs.loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)

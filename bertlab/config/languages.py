@@ -1,10 +1,19 @@
-"""Interface languages: each is one directory in `bertlab/locales`. No other module depends on a particular language.
+"""Interface languages: each is one directory in `bertlab/locales`.
+
+Everything specific to an interface language is in its directory; only English, the fallback, is named in code.
+`config.tasks` names the languages of data sets.
 
 The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
 and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
-figures that Python makes, `views/` for views that the browser draws. It may also contain data: `examples.toml` (the
-example texts of each page), `samples.toml` (example rows for the evaluation page), `clozes.toml` (sentences with a
-[MASK]) and `question_words.toml`.
+figures that Python makes, `views/` for views that the browser draws. It may also contain data:
+
+- `examples.toml`: the texts that each page opens with
+- `samples.toml`: sample rows of the evaluation page, to type over
+- `example_rows.toml`: templates from which rows for an evaluation are generated
+- `documents.toml`: documents for pre-training by hand
+- `next_sentence_probes.toml`: sentence pairs for the pair laboratory
+- `clozes.toml`: sentences with a [MASK], and the words that fit
+- `question_words.toml`: question words, by which the error analysis groups questions
 
 To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
 that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
@@ -40,8 +49,8 @@ class Language:
     directory: Path
     """The directory of its files."""
     answer_normaliser: str = ""
-    """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISERS`; "" if no published
-    script supports the language, so that answers are not scored."""
+    """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`;
+    "" if no published evaluation program covers the language. Answers are then not scored."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
     types."""

@@ -179,7 +179,7 @@ class ExampleDrawer:
         hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][places]
         predictions = self._predict(hidden_PH, labels_P[places].tolist(), [tokens[at] for at in positions], top_k)
         objective = self.settings.pair_objective
-        label = int(drawn.batch.nsp_labels_B[0])
+        label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
             number, objective, label, PAIR_OBJECTIVES[objective].labels[label],
             None if drawn.other is None else self.texts[drawn.other], drawn.text_tokens, len(self.sentences[0]),

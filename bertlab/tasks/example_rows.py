@@ -19,7 +19,8 @@ from bertlab.tasks.registry import TASK_TYPES
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
 # the similarity of two sentences by what they share, on the scale of STS-B
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
-MAX_ATTEMPTS_PER_ROW = 50  # until a new row is drawn; then there are fewer rows
+# Draws per requested row, over all rows together. If they do not give enough different rows, there are fewer.
+MAX_ATTEMPTS_PER_ROW = 50
 
 
 def generate_rows(
@@ -29,8 +30,8 @@ def generate_rows(
 
     Args:
         spec: the task.
-        labels: the labels of the checkpoint. A classification uses the first as negative and the last as positive; tags
-            that are not among them become "O".
+        labels: the labels of the checkpoint. A classification needs exactly two, negative and then positive; without
+            labels, "negative" and "positive" are used. Tags that are not among the labels become "O".
         language: a language code; a language without templates gets the English ones.
         count: maximum number of rows; there are fewer if the templates do not give as many, and none for a task that
             they do not suit, such as a classification of text pairs.
@@ -66,7 +67,7 @@ def format_json_lines(rows: Sequence[dict]) -> str:
 
 
 class _Slots:
-    """Fill the slots of templates. All templates that one object fills get the same entries."""
+    """Fill the slots of templates. A slot gets the same entry in all templates that one object fills."""
 
     def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
         self.lists, self.rng = lists, rng
@@ -139,15 +140,15 @@ def _tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: ran
             slot = _SLOT.fullmatch(part)
             words = slots.entry(*slot.groups()).split() if slot else [part]
             tokens += words
-            tags += _tag_words(words, slot[1] if slot else "", labels)
+            tags += _tag_words(words, slot[1] if slot else "", labels, templates.get("articles", ()))
         tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
         yield {tokens_column: tokens, spec.label[0]: tags}
 
 
-def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str]) -> list[str]:
+def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str], articles: Sequence[str]) -> list[str]:
     """Tag the words of an entity, or of other text if `entity_type` is "". An article is not part of a name."""
-    if entity_type and words[0] == "the":
-        return ["O", *_tag_words(words[1:], entity_type, labels)]
+    if entity_type and words[0] in articles:
+        return ["O", *_tag_words(words[1:], entity_type, labels, articles)]
     tags = [f"{'I' if number else 'B'}-{entity_type}" if entity_type else "O" for number in range(len(words))]
     return [tag if not labels or tag in labels else "O" for tag in tags]
 

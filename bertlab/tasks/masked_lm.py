@@ -29,7 +29,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 @dataclass(frozen=True)
 class PretrainingLoss:
-    """The pre-training loss of a `PairBatch`: mean over masked tokens plus mean over sentence pairs.
+    """The pre-training loss of a `PairBatch`: mean over the tokens to predict plus mean over sentence pairs.
 
     Source: Devlin et al. 2019, appendix A.2; for distillation, Hinton et al. 2015 and Sanh et al. 2019.
     """
@@ -89,9 +89,9 @@ class PretrainingLoss:
         parts = {"mlm": loss}
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
-            parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.nsp_labels_B)
+            parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.pair_labels_B)
             with torch.no_grad():
-                accuracy = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
+                accuracy = (logits_B2.argmax(-1) == batch.pair_labels_B).float().mean()
             metrics |= {f"{pair.name}_loss": pair_loss.detach(), f"{pair.name}_accuracy": accuracy}
         return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
 
@@ -111,7 +111,7 @@ class PretrainingLoss:
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
-        """Count the masked tokens and sentence pairs, over which the parts of the loss are averaged."""
+        """Count the tokens to predict and the sentence pairs, over which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
         pair = PAIR_OBJECTIVES[self.pair_objective]
         return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
@@ -147,7 +147,7 @@ class Original:
 
     @property
     def loss(self) -> float:
-        """The negative log-probability in nats, which is what this token adds to the pre-training loss."""
+        """The negative log-probability in nats; the MLM loss is its mean over the predicted tokens."""
         return -math.log(max(self.probability, sys.float_info.min))
 
 

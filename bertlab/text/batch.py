@@ -76,7 +76,7 @@ class PairBatch(_TensorRows):
     """[CLS] A [SEP] B [SEP]."""
     key_B: torch.Tensor
     """The random key of the masks of each row, int64 [B]."""
-    nsp_labels_B: torch.Tensor
+    pair_labels_B: torch.Tensor
     """The label of the sentence-pair objective, int64 [B]: 0 for IsNext and 1 for NotNext, or 0 for sentences in their
     original order and 1 for swapped ones."""
 

@@ -1,9 +1,11 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-A figure shows these values as colours or lengths; `export.tidy` prepares them for JSON. Layers and heads are counted
-from 0; the hidden states before layer 0 are called "embeddings".
+These are the values that a figure shows as colours or lengths. `export.tidy` makes them fit for JSON, in which the
+browser receives them to write the CSV. Layers and heads are counted from 0; the hidden states before layer 0 are called
+"embeddings".
 
-Shape legend: T tokens, U units, N heads, L layers (of the first side), M layers (of the second side).
+Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side),
+M layers of the second side; see `explore.compare`.
 """
 
 from collections.abc import Sequence
@@ -52,7 +54,11 @@ def prediction_change(change: PredictionChange) -> Columns:
 
 
 def lens(lens_result: Lens) -> Columns:
-    """For every layer and position: the layer's prediction, and the rank and probability of the last layer's."""
+    """For every layer and position: the layer's prediction with its probability, and the last layer's prediction.
+
+    The columns `final_rank` and `final_probability` are the rank and the probability that the layer gives to the last
+    layer's prediction.
+    """
     layers, positions = lens_result.probs_LT.shape
     tokens = token_labels(lens_result.tokens)
     indices = [(layer, position) for layer in range(layers) for position in range(positions)]
@@ -76,7 +82,10 @@ def lens_at(lens_result: Lens, position: int) -> Columns:
 
 
 def block_steps(block: BlockMap) -> Columns:
-    """Every number of a layer's steps: step, token (of the values), index in the vector and value."""
+    """Make one row for each number that a layer computes.
+
+    The columns are the step, the token (only for value vectors), the index in the vector, and the number.
+    """
     labels = token_labels(block.tokens)
     parts = [
         (name, label, vector_D)
@@ -86,7 +95,7 @@ def block_steps(block: BlockMap) -> Columns:
     parts += [
         ("head_output", "", block.head_output_D), ("heads", "", block.heads_H), ("input", "", block.input_H),
         ("attention", "", block.attention_H), ("attention_sum", "", block.attention_sum_H),
-        ("attention_norm", "", block.attended_H), ("neurons", "", block.neurons_I),
+        ("attention_layer_norm", "", block.attended_H), ("neurons", "", block.neurons_I),
         ("feed_forward", "", block.feed_forward_H), ("feed_forward_sum", "", block.feed_forward_sum_H),
         ("output", "", block.output_H),
     ]  # fmt: skip
@@ -98,8 +107,11 @@ def block_steps(block: BlockMap) -> Columns:
     }
 
 
-def layer_norms(block: BlockMap) -> Columns:
-    """What every layer adds at one position, and the prediction after it."""
+def residual_norms(block: BlockMap) -> Columns:
+    """For the embeddings and every layer: Euclidean lengths at one position, and the prediction after it.
+
+    The lengths are those of the outputs that attention and feed-forward network add, and of the result.
+    """
     names = ("attention_norm", "feed_forward_norm", "output_norm", "prediction", "probability")
     columns = {"layer": [_layer_name(index) for index in range(len(block.layers))]}
     return columns | {name: [getattr(summary, name) for summary in block.layers] for name in names}
@@ -157,15 +169,21 @@ def layer_similarity(comparison: Comparison) -> Columns:
     }
 
 
-def most_changed_tokens(comparison: Comparison, layer: int) -> Columns:
-    """The cosine distance of every token in one layer, largest first."""
-    order = np.argsort(-comparison.cosine_distance_LU[layer], kind="stable").tolist()
+def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
+    """The cosine distance of every token in one hidden state, largest first.
+
+    Args:
+        comparison: from `explore.compare`.
+        index: the hidden state: 0 for the embeddings, n + 1 for the output of layer n; negative numbers count from the
+            last one.
+    """
+    order = np.argsort(-comparison.cosine_distance_LU[index], kind="stable").tolist()
     return {
-        "layer": [_layer_name(layer % len(comparison.cosine_distance_LU))] * len(order),
+        "layer": [_layer_name(index % len(comparison.cosine_distance_LU))] * len(order),
         "position": order,
         "first": [comparison.units[at].first for at in order],
         "second": [comparison.units[at].second for at in order],
-        "cosine_distance": [float(comparison.cosine_distance_LU[layer, at]) for at in order],
+        "cosine_distance": [float(comparison.cosine_distance_LU[index, at]) for at in order],
     }
 
 

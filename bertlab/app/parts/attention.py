@@ -97,7 +97,7 @@ def draw_block(
     st.subheader(t("attention-layers"), anchor=False)
     has_predictions = block_map.result.layers[0].prediction is not None
     st.caption(t("attention-layers-lead" if has_predictions else "attention-layers-lead-without-lens"))
-    plots.draw("layers", block.layer_norms, block_map, data=columns.layer_norms(block_map.result), lang=language())
+    plots.draw("layers", block.layer_norms, block_map, data=columns.residual_norms(block_map.result), lang=language())
     display.sentence(sentences.layer_norms(block_map.result))
     display.explain(*(["residual", "layer_probability"] if has_predictions else ["residual"]))
 

@@ -49,6 +49,8 @@ class Rows:
     def first(self, count: int) -> "Rows":
         """Return the first `count` rows, and in `skipped` only the rows before the last of them.
 
+        If there are no more rows than `count`, everything is returned unchanged.
+
         >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
         >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped
         (1, frozenset(), frozenset({2, 4}))
@@ -95,7 +97,8 @@ def read_file(
     """Read all rows of a file.
 
     Args:
-        limits: the maximum size of its content; None for `COMPRESSED_LIMITS` if it is compressed, else for no limit.
+        limits: the maximum size of the file's content. If None, `COMPRESSED_LIMITS` apply to a compressed file, and
+            none to others.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 

@@ -82,7 +82,7 @@ def evaluate_pretraining(
             batch = next(sampler).to(parameter.device)
             metrics = loss(model, batch).metrics
             _, _, labels_P = loss.make_targets(batch)
-            num_masked, num_pairs = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
+            num_masked, num_pairs = int((labels_P != IGNORED).sum()), len(batch.pair_labels_B)
             counts["masked"] += num_masked
             counts["rows"] += num_pairs
             for name, metric in metrics.items():
