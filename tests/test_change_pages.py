@@ -194,7 +194,7 @@ def test_the_card_of_a_smaller_dtype_states_no_metrics_of_the_original(capsys, t
 def test_an_export_with_other_weights_drops_the_results_of_the_original(tiny_model, tiny_tokenizer, tmp_path, words):
     record = bertlab.load("sst2").record | {
         "cloze": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5]]], "fits": ["tea"], "kind": "food", "right": True}],
-        "other_tasks": {"rte": {"metrics": {"accuracy": 60.0}, "measured_on": ["rte"]}},
+        "other_tasks": {"rte": {"metrics": {"accuracy": 60.0}, "measured_on": "rte"}},
     }
     original = checkpoint.save(tmp_path / "original", tiny_model, tiny_tokenizer, record, dtype=torch.float32)
     assert main(["export", str(tmp_path / "made"), "--checkpoint", str(original), *words]) == 0

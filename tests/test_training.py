@@ -1089,6 +1089,18 @@ def test_the_bar_of_a_resumed_run_moves(capsys):
     assert "94.0%" in shown
 
 
+def test_keys_of_a_run_that_are_no_settings_are_no_differing_settings():
+    runs = [
+        {"seed": 1, "initial_precision": "float32", "data_fingerprint": {"rows": 1}},
+        {"seed": 2, "initial_precision": "bfloat16", "data_fingerprint": {"rows": 2}},
+    ]
+    runs = [
+        run | {"lengthened_after": [seed], "exported": state}
+        for run, seed, state in zip(runs, (10, 20), ("finished", "stopped"), strict=True)
+    ]
+    assert history.differing_settings(runs) == {"seed": [1, 2]}
+
+
 def test_differing_settings_are_named_by_the_flags_that_a_user_types(tmp_path):
     config = FinetuneConfig(task="custom", kind="span", from_="tiny", out=tmp_path, precision="float32")
     run_settings.claim_run(config, torch.device("cpu"), {})

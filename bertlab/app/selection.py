@@ -1,4 +1,4 @@
-"""Selection of the checkpoint of a page, and of examples in its language."""
+"""Select the checkpoint of a page, and read examples in the language of that checkpoint."""
 
 import os
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
             detects by their script. If they contain no letters, it picks one for the language of the interface.
 
     Raises:
-        CheckpointError: the checkpoint cannot be opened. With "auto": no shipped checkpoint supports the command.
+        CheckpointError: the checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
+            checkpoint supports the command.
     """
     checkpoint = _select(command, texts)
     session = sessions.open_session(checkpoint)
@@ -120,9 +121,10 @@ def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
     If the chosen checkpoint does not support the command and no shipped one is suitable, the chosen one is returned.
 
     Raises:
-        CheckpointError: the chosen checkpoint cannot be opened. With "auto": no shipped checkpoint is suitable.
+        CheckpointError: the chosen checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
+            checkpoint supports the command.
     """
-    code = _detect_language(texts)
+    code = _detect_language(texts) or language()
     chosen = st.session_state.get("opened", sessions.AUTO)
     if chosen != sessions.AUTO:
         checkpoint = sessions.find_checkpoint(chosen)
@@ -138,21 +140,21 @@ def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
         task = next(filter(None, tasks), None)
         if task is None:
             raise
-        pretrained = "strongest"  # the default of `bertlab.finetune`, if no checkpoint is installed
+        pretrained = "strongest"  # if no checkpoint is shipped, name the default of `bertlab.finetune`
         if bertlab.shipped():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
 
 
-def _detect_language(texts: Sequence[str]) -> str:
-    """Detect the language of texts by their script; that of the interface if they contain no letters."""
+def _detect_language(texts: Sequence[str]) -> str | None:
+    """Detect the language of texts by their script; None if they contain no letters."""
     words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
-    return detect_language(words) if words else language()
+    return detect_language(words) if words else None
 
 
 def _note_other_language(session: Session, texts: Sequence[str]) -> None:
     """Show a note if the texts are in a different language from the one the checkpoint was trained on."""
-    if not any(texts) or (code := _detect_language(texts)) == session.language:
+    if (code := _detect_language(texts)) in (None, session.language):
         return
     ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
     tokens = session.tokenizer.tokens(ids)
@@ -171,6 +173,6 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
 
 
 def _name_language(code: str) -> str:
-    """Return the name of a language in the interface language, or in that language itself if it has no translation."""
+    """Return the name of a language in the interface language, else in English, else its own name for itself."""
     id = f"language-name-{code}"
     return t(id) if id in message_ids() else languages()[code].name

@@ -200,7 +200,7 @@ def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[t
     page.evaluate("window.layerBytes = []")
     hover_time = timer.time_repeatedly(HOVER, HOVERS)
     first_view = ("bertlab, first view", size, f"{len(first_bytes):,}", packing_time, paint_time, hover_time)
-    if pack.is_unsplit:
+    if not pack.is_sent_in_parts:
         return [(*first_view, timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES))]
     layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(LAYER_SWITCHES)]
     last_layer, packing_time = time_call(lambda: pack.bytes({"view": "lines", "layer": LAYER_SWITCHES}))

@@ -28,10 +28,11 @@ RECENT_STEPS = 100  # the number of steps over which `compute_recent_mean` avera
 MAX_NUMBER = 1e15  # a larger number in a log or record is invalid
 # Keys whose value in a thinned row is that of the last step, not the mean over the steps.
 _LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
-_NOT_SETTINGS = set(RUN_KEYS.values())  # keys of run.json that are not settings
+# Keys of run.json that are not settings; `bertlab export-run` adds the last one.
+_NOT_SETTINGS = {"initial_precision", "data_fingerprint", "lengthened_after", "exported"}
 _FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
-# A run has diverged if the mean loss of its last `_WINDOW_STEPS` steps exceeds the lowest mean over as many consecutive
-# steps by both this difference and this factor.
+# A stopped run has diverged if the mean loss of its last `_WINDOW_STEPS` steps exceeds the lowest mean over as many
+# consecutive steps by both this difference and this factor.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW_STEPS = 20
 
@@ -168,8 +169,8 @@ def is_step(row: Mapping) -> bool:
 def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
     """Reduce a log to about `max_rows` rows of training steps, denser at the start of the run, and all evaluations.
 
-    Each row of training steps is the mean over consecutive steps, except that its step, tokens, seconds and learning
-    rate are those of the last one.
+    Each row of training steps is the mean over consecutive steps, except for the values in `_LAST_VALUE_KEYS` (step,
+    learning rate, ...), which are those of the last one.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
@@ -254,7 +255,8 @@ def find_snapshots(run: Path) -> list[Snapshot]:
 def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
     """Return whether a run is still training, from its log, its result and the time since its log last changed.
 
-    A run has diverged if its last loss is not a number, or if it stopped with a loss far above its minimum.
+    A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result and with
+    a loss far above its minimum.
 
     Args:
         run: the run directory.

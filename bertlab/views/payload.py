@@ -51,7 +51,7 @@ class AttentionPack:
     def __init__(self, attention: AttentionMap):
         probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
         self.num_layers, self.num_heads, num_tokens = _check_shape(attention)
-        self.is_unsplit = probs_LNTT.size <= MAX_UNSPLIT_SIZE
+        self.is_sent_in_parts = probs_LNTT.size > MAX_UNSPLIT_SIZE
         header = {
             "kind": "attention",
             **_token_fields(attention.tokens),
@@ -64,12 +64,12 @@ class AttentionPack:
         coder = _Coder(probs_LNTT)
         self._header = header | {"scale": coder.scale, "error": coder.error}
         self._thumbnails = []
-        if not self.is_unsplit and num_tokens > THUMBNAIL_SIDE:
+        if self.is_sent_in_parts and num_tokens > THUMBNAIL_SIDE:
             thumbnails = _compress(coder(_make_thumbnails(probs_LNTT)))
             self._thumbnails = [({"kind": "thumbs", "side": THUMBNAIL_SIDE}, thumbnails)]
         # A map that is sent as a whole is compressed now. A longer one is not, because few of its heads will be sent.
         self._layer_blocks = [coder(probs_NTT) for probs_NTT in probs_LNTT]
-        if self.is_unsplit:
+        if not self.is_sent_in_parts:
             self._layer_blocks = [_compress(codes) for codes in self._layer_blocks]
 
     @property
@@ -89,7 +89,7 @@ class AttentionPack:
             state: the state that the view reports; invalid values are replaced by defaults.
             options: options of the view: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines}.
         """
-        if self.is_unsplit:
+        if not self.is_sent_in_parts:
             return self.complete_bytes(options)
         layer, heads = self.visible_heads(state or {})
         codes = memoryview(self._layer_blocks[layer])
@@ -100,7 +100,7 @@ class AttentionPack:
 
     def complete_bytes(self, options: dict | None = None) -> bytes:
         """Return a payload with every layer, however long the input is, for a file that cannot load more later."""
-        layers = self._layer_blocks if self.is_unsplit else map(_compress, self._layer_blocks)
+        layers = map(_compress, self._layer_blocks) if self.is_sent_in_parts else self._layer_blocks
         blocks = [({"kind": "layer", "layer": n}, packed) for n, packed in enumerate(layers)]
         return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
@@ -114,7 +114,7 @@ class AttentionPack:
             _clamp_index(state.get(name), limit)
             for name, limit in (("layer", self.num_layers), ("head", self.num_heads))
         )
-        if self.is_unsplit or (
+        if not self.is_sent_in_parts or (
             state.get("view") != "lines" and (self._thumbnails or state.get("view") in ("grid", "matrix"))
         ):
             return layer, (head,)

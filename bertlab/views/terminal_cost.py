@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from bertlab.bench.cost import Comparison
 
 
+_MOMENTS = {
+    "forward": "at the end of the forward pass",
+    "backward": "during the backward pass",
+    "update": "during the update",
+}
+
+
 def cost_lines(cost: Cost) -> list[str]:
-    """Return the parameters, FLOP and memory of a workload as lines: totals, then the parts of each."""
+    """Return the parameters, FLOP and memory of a workload as lines: each total, followed by its parts."""
     blocks = {
         "parameters": (cost.parameters, ""),
         "FLOP of a forward pass": (cost.forward_flop, "FLOP"),
         "FLOP of a training step": (cost.training_flop, "FLOP"),
-        f"memory of training (peak: {cost.training_memory.moment})": (cost.training_memory.parts, "B"),
+        f"memory of training at its peak ({_MOMENTS[cost.training_memory.moment]})": (cost.training_memory.parts, "B"),
         "FLOP of inference": (cost.inference_flop, "FLOP"),
         "memory of inference": (cost.inference_memory.parts, "B"),
     }

@@ -36,7 +36,7 @@ class AttentionWidget(anywidget.AnyWidget):
         self.payload = self._pack_attention(attention).bytes(self.state, self._options)
 
     def figure(self) -> go.Figure:
-        """The open head as a Plotly figure; in the line view, the first head that is switched on."""
+        """The open head as a Plotly figure; in the line view, the first of the selected heads."""
         layer, heads = self._pack.visible_heads(self.state)
         head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
         return figures.attention_map(self._attention, layer, head, **self._options)
@@ -51,12 +51,15 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def _send_visible_heads(self, change) -> None:
         visible = self._pack.visible_heads(change["new"])
-        if visible != self._pack.visible_heads(change["old"]) and not self._pack.is_unsplit:
+        if visible != self._pack.visible_heads(change["old"]) and self._pack.is_sent_in_parts:
             self.payload = self._pack.bytes(change["new"], self._options)
 
 
 class NeuronWidget(anywidget.AnyWidget):
-    """The neuron view of a NeuronMap; `state["token"]` is the position of the query token."""
+    """The inside of one attention head (queries, keys, scores), known from BertViz as the neuron view.
+
+    `state["token"]` is the position of the query token.
+    """
 
     _esm = assets.bundle_for_host("neuron", "jupyter")
     _css = assets.css()

@@ -24,7 +24,7 @@ class Column:
     paper_task: str = ""
     """The task of this column in the paper, shown in brackets in the heading; "" shows nothing."""
     metric: str = ""
-    """The metric; "" for the first one of the task."""
+    """The metric; "" for the first one of the task; ignored for "pretrain", whose value is the perplexity."""
     lower_is_better: bool = False
     """Whether lower values are better."""
     optional: bool = False
@@ -38,7 +38,8 @@ class Row:
     title: str
     """The heading of the row."""
     pretrained: str
-    """The key in `Table.pretrainings` of the pre-training run that the row starts from."""
+    """The key in `Table.pretrainings` of the pre-training run that the row starts from; unused if the table has no
+    pre-training runs."""
     paper_results: dict[str, float]
     """The paper's results by column."""
     lstm: bool = False
@@ -79,7 +80,8 @@ def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     Args:
         columns: the names of the columns.
         rows: name with underscores -> (title, the paper's result or None for each column, and optionally a dictionary
-            of other fields of `Row`).
+            of other fields of `Row`). The name is also the default of `Row.pretrained`, which is unused if the table
+            has no pre-training runs.
     """
     table_rows = {}
     for identifier, (title, *values) in rows.items():
@@ -114,8 +116,8 @@ def _mask_shares(mask: float, random: float) -> dict:
 
 
 TABLES = {
-    # SQuAD needs more pre-training than two cores can do. The optional NER column also depends on context on both
-    # sides, and shows differences sooner.
+    # The table has the paper's SQuAD column, but its differences need more pre-training than two cores can do. NER also
+    # depends on context on both sides, and shows them sooner. The paper has no such column, so it is optional.
     "table5": Table(
         "Effect of the pre-training tasks",
         "table 5, section 5.1",
@@ -137,8 +139,9 @@ TABLES = {
             "left-to-right": {"pair_objective": "none", "left_to_right": True},
         },
     ),
-    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024; these have the same proportions at a size
-    # for two cores. Each title gives layers x hidden size and attention heads, and those of the paper in brackets.
+    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To fit two cores, these have a third of the
+    # layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and attention
+    # heads, and those of the paper in brackets.
     "table6": Table(
         "Effect of the model size",
         "table 6, section 5.2",
