@@ -4,10 +4,14 @@ VENV ?= .venv
 PORT ?= 8501
 BIN := $(VENV)/bin
 
-.PHONY: app test test-fast test-gpu lint format clean
+.PHONY: app lab lessons lessons-build test test-fast test-gpu lint format clean
 
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
+
+# The lessons, in JupyterLab.
+lab: $(VENV)/.ready
+	$(BIN)/jupyter lab notebooks/lessons.ipynb
 
 # One thread a process: two test processes on two cores, and results that do not depend on the number of cores. A process
 # that has finished takes over half of what the other still has. Tests start many processes, which need not all compile
@@ -15,15 +19,23 @@ app: $(VENV)/.ready
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test: $(VENV)/.ready-for-tests
-	$(PYTEST) -m "not simulated_gpu"
+	$(PYTEST) -m "not simulated_gpu and not lessons"
 
 # For use while editing: under a minute on two cores.
 test-fast: $(VENV)/.ready-for-tests
-	$(PYTEST) -m "not slow and not browser and not simulated_gpu" tests
+	$(PYTEST) -m "not slow and not browser and not simulated_gpu and not lessons" tests
 
 # The tests that need CUDA, on a device simulated on the processor; needs g++.
 test-gpu: $(VENV)/.ready-for-tests
 	$(PYTEST) -m simulated_gpu
+
+# Every lesson and its solutions, from top to bottom in both languages; `make test` runs one of each language.
+lessons: $(VENV)/.ready-for-tests
+	$(PYTEST) -m lessons tests/test_lessons.py
+
+# The notebooks of the lessons, from notebooks/src; needs a Chromium for the pictures of figures.
+lessons-build: $(VENV)/.ready-for-tests
+	$(BIN)/python scripts/build_lessons.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

@@ -1,4 +1,4 @@
-"""The lessons run from top to bottom, on the shipped checkpoint or on a tiny random one where none is shipped."""
+"""The widgets of the canvas views in Jupyter. The lessons have their own tests: test_lessons.py."""
 
 import base64
 import os
@@ -11,20 +11,16 @@ from pathlib import Path
 
 import pytest
 
-import bertlab
 from bertlab.views import payload
 
 ROOT = Path(__file__).parent.parent
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.fixture
-def kernel(monkeypatch, request) -> None:
-    """The environment in which a kernel finds this project and a checkpoint."""
+def kernel(monkeypatch) -> None:
+    """The environment in which a kernel finds this project."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    if "strongest" not in bertlab.shipped():
-        monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(request.getfixturevalue("checkpoints")))
 
 
 def run(notebook) -> None:
@@ -40,29 +36,6 @@ def nbformat():
     import nbformat
 
     return nbformat
-
-
-def test_there_are_lessons():
-    assert LESSONS
-
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_runs(kernel, nbformat, lesson):
-    notebook = nbformat.read(lesson, as_version=4)
-    run(notebook)
-    assert any(cell.get("outputs") for cell in notebook.cells)
-
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_is_short_and_stored_without_outputs(nbformat, lesson):
-    notebook = nbformat.read(lesson, as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert len(code) <= 10, "a lesson has at most ten code cells"
-    assert all(not cell.outputs and cell.execution_count is None for cell in code), (
-        "strip the outputs before committing"
-    )
-    assert sum("assert " in cell.source for cell in code) >= 1, "a lesson compares its own computation with the library"
-    assert lesson.stat().st_size < 50_000
 
 
 def test_every_widget_is_stored_in_the_notebook(kernel, nbformat, tiny_checkpoint, runs):

@@ -1,0 +1,125 @@
+"""What the lessons in `notebooks` share: their language, tables and figures with an alt text, and checks of exercises.
+
+The code of a lesson is the same in every language. `pick` chooses a text by the directory of the notebook.
+"""
+
+import html
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bertlab.config.languages import DEFAULT, languages, render
+from bertlab.views.terminal import table
+
+LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
+Value = TypeVar("Value")
+Condition = tuple[Callable[[Any], Any], str]
+
+
+def language() -> str:
+    """Return the language of the notebook: the name of a directory above it, such as `notebooks/ko`.
+
+    The environment variable `BERTLAB_LESSON_LANGUAGE` overrides it. English if neither names a language.
+    """
+    here = Path.cwd()
+    candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), here.name, here.parent.name)
+    return next((name for name in candidates if name in languages()), DEFAULT)
+
+
+def pick(**values: Value) -> Value:
+    """Return the value for the language of the notebook.
+
+    Args:
+        values: language code -> value; English is used if there is none for the language.
+
+    >>> pick(en="tea", ko="차")
+    'tea'
+    """
+    return values.get(language(), values[DEFAULT])
+
+
+def is_fast() -> bool:
+    """Whether slow cells should be short, because the environment variable `FAST` is 1."""
+    return os.environ.get(FAST_VARIABLE) == "1"
+
+
+def show(drawing: Any, alt: str) -> None:
+    """Show a Plotly figure or a widget, with a text for readers who cannot see it.
+
+    Args:
+        drawing: a Plotly figure or one of `bertlab.views.widget`.
+        alt: what the drawing shows, in one sentence.
+    """
+    from IPython.display import display
+
+    if hasattr(drawing, "to_plotly_json"):
+        import json
+
+        content = json.loads(drawing.to_json())
+        bundle = {"application/vnd.plotly.v1+json": {**content, "config": {"displayModeBar": False}}}
+    else:
+        bundle, _ = drawing._repr_mimebundle_()
+        bundle = {kind: data for kind, data in bundle.items() if kind.startswith("application/vnd.jupyter")}
+    display({**bundle, "text/plain": alt}, raw=True)
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Show a table; numbers are aligned to the right.
+
+    Args:
+        columns: the headings.
+        rows: the cells of every row; format floats beforehand.
+    """
+    from IPython.display import display
+
+    texts = [[str(cell) for cell in row] for row in rows]
+    sides = ["<" if any(not _is_number(row[n]) for row in texts) else ">" for n in range(len(columns))]
+    display(
+        {
+            "text/html": _make_html_table(columns, texts, sides),
+            "text/plain": "\n".join(table([list(columns), *texts], "".join(sides))),
+        },
+        raw=True,
+    )
+
+
+def check(number: int, answer: object, *conditions: Condition) -> None:
+    """Check the answer to an exercise, and print the advice of the first condition that it does not meet.
+
+    Args:
+        number: the number of the exercise.
+        answer: the answer; `...` if the exercise was not attempted.
+        conditions: pairs of a function of the answer, and the advice if it is false or fails.
+    """
+    if answer is ...:
+        print(render("lesson-not-answered", language(), number=number))
+        return
+    for is_met, advice in conditions:
+        try:
+            met = bool(is_met(answer))
+        except Exception:  # noqa: BLE001  an answer may be of any type
+            met = False
+        if not met:
+            print(render("lesson-not-yet", language(), number=number, advice=advice))
+            return
+    print(render("lesson-correct", language(), number=number))
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell is a number, perhaps with a unit or a sign.
+
+    >>> [_is_number(text) for text in ("12", "−0.5", "99.1 %", "tea")]
+    [True, True, True, False]
+    """
+    return text.replace("−", "-").rstrip(" %").lstrip("+-").replace(".", "", 1).replace(",", "").isdigit()
+
+
+def _make_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]) -> str:
+    styles = ['style="text-align: left"' if side == "<" else 'style="text-align: right"' for side in sides]
+    head = "".join(f"<th {style}>{html.escape(cell)}</th>" for cell, style in zip(columns, styles, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td {s}>{html.escape(cell)}</td>" for cell, s in zip(row, styles, strict=True)) + "</tr>\n"
+        for row in rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"

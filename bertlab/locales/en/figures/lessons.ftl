@@ -1,0 +1,4 @@
+# What the checks of the exercises in `notebooks` print.
+lesson-not-answered = Exercise { $number }: not answered yet. Replace the dots (...) in the cell above and run both cells.
+lesson-not-yet = Exercise { $number }: not yet. { $advice }
+lesson-correct = Exercise { $number }: correct.

@@ -1,0 +1,4 @@
+# `notebooks`의 연습 문제를 확인할 때 나오는 문장.
+lesson-not-answered = 연습 { $number }: 아직 답이 없어요. 위 셀의 점 세 개(...)를 바꾼 다음 두 셀을 실행해 보세요.
+lesson-not-yet = 연습 { $number }: 아직이에요. { $advice }
+lesson-correct = 연습 { $number }: 맞았어요.

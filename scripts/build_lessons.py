@@ -1,0 +1,123 @@
+"""Build the lessons: write the notebooks of `notebooks/src`, execute them, and add pictures of their figures.
+
+    python scripts/build_lessons.py            all lessons and the list of lessons
+    python scripts/build_lessons.py 03         lessons whose name begins with 03
+
+Pictures need a Chromium. They are for readers outside JupyterLab, which draws the figures itself.
+"""
+
+import base64
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts import lessons  # noqa: E402
+
+PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
+WIDTH = 760  # of a picture, in pixels
+
+
+def execute(notebook: nbformat.NotebookNode, directory: Path, timeout: int = 600) -> None:
+    """Run all cells of a notebook as in JupyterLab, with one thread."""
+    import nbclient
+
+    os.environ.update(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    os.environ.setdefault("FAST", "1")
+    directory.mkdir(parents=True, exist_ok=True)
+    resources = {"metadata": {"path": str(directory)}}
+    nbclient.NotebookClient(notebook, timeout=timeout, kernel_name="python3", resources=resources).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times, which differ in every build
+    notebook.metadata["language_info"] = {"name": "python"}
+
+
+def add_pictures(notebook: nbformat.NotebookNode) -> None:
+    """Add a PNG picture to every output that is a figure or a widget."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    drawings = [output for output in outputs if {PLOTLY, WIDGET} & output.data.keys()]
+    if not drawings:
+        return
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": 600}, color_scheme="light")
+        for output in drawings:
+            picture = (
+                _picture_figure(page, output) if PLOTLY in output.data else _picture_widget(page, notebook, output)
+            )
+            output.data["image/png"] = base64.b64encode(picture).decode()
+            output.metadata["image/png"] = {"alt": output.data["text/plain"]}
+        browser.close()
+
+
+def _picture_figure(page, output) -> bytes:
+    from plotly.offline import get_plotlyjs
+
+    page.set_content('<body style="margin: 0; background: white"><div id="view"></div></body>')
+    page.add_script_tag(content=get_plotlyjs())
+    figure = dict(output.data[PLOTLY])
+    page.evaluate(
+        "([figure, width]) => Plotly.newPlot('view', figure.data, {...figure.layout, width}, {staticPlot: true})",
+        [figure, WIDTH],
+    )
+    page.wait_for_timeout(300)
+    return page.locator("#view").screenshot()
+
+
+def _picture_widget(page, notebook, output) -> bytes:
+    from bertlab.views.html import payload_html
+    from bertlab.views.payload import unpack, with_options
+
+    models = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    model = models[output.data[WIDGET]["model_id"]]
+    (data,) = (base64.b64decode(buffer["data"]) for buffer in model["buffers"] if buffer["path"] == ["payload"])
+    kind = unpack(data)[0]["kind"]
+    options = {"lang": notebook.metadata.lesson.language, "state": model["state"].get("state", {})}
+    page.set_content(payload_html(kind, with_options(data, options), "", options["lang"]))
+    page.add_style_tag(content="h1 { display: none } body { padding: 8px !important }")
+    page.locator(".bl-view").first.wait_for()
+    page.wait_for_timeout(800)
+    return page.locator("#view").screenshot()
+
+
+def build(path: Path) -> None:
+    """Build one lesson with its solutions, in every language."""
+    cells = lessons.read_lesson(path)
+    for language in lessons.LANGUAGES:
+        directory = lessons.NOTEBOOKS / language
+        for kind, made in (
+            ("", lessons.make_lesson(cells, language)),
+            ("solutions", lessons.make_solutions(cells, language, path.stem)),
+        ):
+            start = time.time()
+            execute(made, directory / kind)
+            took = time.time() - start
+            add_pictures(made)
+            if kind == "solutions":
+                made.metadata.pop("widgets", None)  # its figures are captured
+            target = directory / kind / f"{path.stem}.ipynb"
+            nbformat.write(made, target)
+            print(f"{target.relative_to(ROOT)}: {took:.0f} s, {target.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+def main() -> None:
+    """Build the lessons that the command line names, and the list of lessons."""
+    for path in lessons.find_sources():
+        if not sys.argv[1:] or path.stem.startswith(tuple(sys.argv[1:])):
+            build(path)
+    nbformat.write(lessons.make_list(), lessons.NOTEBOOKS / "lessons.ipynb")
+    nbformat.write(lessons.make_redirect(), lessons.MOVED)
+
+
+if __name__ == "__main__":
+    main()

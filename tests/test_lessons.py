@@ -1,0 +1,184 @@
+"""The lessons: built from their sources, complete, short, accessible, and correct from top to bottom in both languages.
+
+`make lessons` runs every lesson with its solutions; `make test` runs one lesson of each language.
+"""
+
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import nbformat
+import pytest
+
+import bertlab
+from bertlab import lessons as kit
+from bertlab.app.pages import PAGES
+from scripts import build_lessons, lessons
+
+SOURCES = lessons.find_sources()
+EACH = [(source, language) for source in SOURCES for language in lessons.LANGUAGES]
+each_lesson = pytest.mark.parametrize(("source", "language"), EACH, ids=[f"{s.stem[:2]}-{lang}" for s, lang in EACH])
+ALWAYS = {("en", ""): SOURCES[0].stem, ("ko", "solutions"): SOURCES[-1].stem}  # what `make test` runs
+RUNS = [
+    pytest.param(
+        source, language, kind, id=f"{source.stem[:2]}-{language}{kind and '-'}{kind}",
+        marks=[] if ALWAYS.get((language, kind)) == source.stem else [pytest.mark.lessons],
+    )
+    for source, language in EACH
+    for kind in ("", "solutions")
+]  # fmt: skip
+has_checkpoints = pytest.mark.skipif("strongest" not in bertlab.shipped(), reason="no shipped checkpoints")
+
+
+@cache
+def stored(source: Path, language: str, kind: str = "") -> nbformat.NotebookNode:
+    return nbformat.read(lessons.NOTEBOOKS / language / kind / f"{source.stem}.ipynb", as_version=4)
+
+
+def sources(notebook) -> list[tuple[str, str, dict]]:
+    return [
+        (cell.cell_type, cell.source, {k: v for k, v in cell.metadata.items() if k != "execution"})
+        for cell in notebook.cells
+    ]
+
+
+def printed(cell) -> str:
+    return "".join(output.get("text", "") for output in cell.get("outputs", []))
+
+
+@each_lesson
+def test_the_notebooks_are_built_from_the_source(source, language):
+    cells = lessons.read_lesson(source)
+    advice = f"run scripts/build_lessons.py {source.stem[:2]}"
+    assert sources(stored(source, language)) == sources(lessons.make_lesson(cells, language)), advice
+    solutions = lessons.make_solutions(cells, language, source.stem)
+    assert sources(stored(source, language, "solutions")) == sources(solutions), advice
+
+
+def test_the_list_names_every_lesson():
+    for path, made in (
+        (lessons.NOTEBOOKS / "lessons.ipynb", lessons.make_list()),
+        (lessons.MOVED, lessons.make_redirect()),
+    ):
+        assert sources(nbformat.read(path, as_version=4)) == sources(made), "run scripts/build_lessons.py"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem[:2])
+def test_the_code_is_the_same_in_every_language(source):
+    first, *others = (
+        [cell.source for cell in stored(source, language).cells if cell.cell_type == "code"]
+        for language in lessons.LANGUAGES
+    )
+    assert all(other == first for other in others)
+    texts = [cell.label for cell in lessons.read_lesson(source) if cell.kind == "[markdown]"]
+    assert texts == list(lessons.LANGUAGES) * (len(texts) // 2), "each text in English, then in Korean"
+
+
+@each_lesson
+def test_a_lesson_is_short_and_has_all_its_parts(source, language):
+    notebook, cells = stored(source, language), lessons.read_lesson(source)
+    assert 12 <= len(notebook.cells) <= 25
+    for kind in ("", "solutions"):
+        path = lessons.NOTEBOOKS / language / kind / f"{source.stem}.ipynb"
+        assert path.stat().st_size < 300_000, f"{path}: {path.stat().st_size} bytes"
+    for kind in ("exercise", "check", "solution"):
+        assert [cell.label for cell in cells if cell.kind == kind] == ["1", "2", "3"]
+    assert any(cell.kind == "predict" for cell in cells)
+    assert sum("assert " in cell.text for cell in cells) >= 3, "a lesson compares what it computes"
+
+
+@each_lesson
+def test_a_lesson_is_stored_with_its_outputs(source, language):
+    notebook = stored(source, language)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert sum(bool(cell.outputs) for cell in code) >= 7
+    assert not [output for cell in code for output in cell.outputs if output.output_type == "error"]
+    assert not [output for cell in code for output in cell.outputs if output.get("name") == "stderr"]
+    assert "/work/" not in nbformat.writes(notebook), "no path of a machine"
+    for cell in stored(source, language, "solutions").cells:
+        if any(tag.startswith("check") for tag in cell.metadata.get("tags", [])):
+            number = cell.metadata.tags[0].split("-")[1]
+            assert printed(cell).strip() == kit.render("lesson-correct", language, number=number)
+
+
+@each_lesson
+def test_every_drawing_has_a_picture_and_an_alt_text(source, language):
+    for cell in stored(source, language).cells:
+        for _, alt in re.findall(r"!(\[([^\]]*)\])\(", cell.source if cell.cell_type == "markdown" else ""):
+            assert alt.strip()
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if any(kind.startswith("application/vnd") for kind in data):
+                alt = output.metadata["image/png"]["alt"]
+                assert alt == data["text/plain"]
+                assert len(alt) > 15
+                assert bool(re.search("[가-힣]", alt)) == (language == "ko")
+
+
+@each_lesson
+def test_headings_are_in_order(source, language):
+    text = "\n".join(cell.source for cell in stored(source, language).cells if cell.cell_type == "markdown")
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert text.startswith(f"# {int(source.stem[:2])}. ")
+
+
+@pytest.mark.parametrize("path", sorted(lessons.NOTEBOOKS.rglob("*.ipynb")), ids=lambda path: path.parent.name)
+def test_links_lead_somewhere(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "markdown":
+            continue
+        for link in re.findall(r"\]\(([^)]*)\)", cell.source):
+            parts = urlsplit(link)
+            if parts.scheme:
+                assert link.startswith((lessons.APP, "https://arxiv.org/abs/")), link
+                if link.startswith(lessons.APP):
+                    assert parts.path.strip("/") in PAGES, link
+                    assert parse_qs(parts.query)["lang"], link
+            else:
+                assert (path.parent / unquote(link)).exists(), link
+
+
+@has_checkpoints
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "language", "kind"), RUNS)
+def test_a_lesson_runs_from_top_to_bottom(source, language, kind, monkeypatch):
+    monkeypatch.setenv("FAST", "1")
+    cells = lessons.read_lesson(source)
+    made = lessons.make_solutions(cells, language, source.stem) if kind else lessons.make_lesson(cells, language)
+    build_lessons.execute(made, lessons.NOTEBOOKS / language / kind)
+    checks = [cell for cell in made.cells if any("check" in tag for tag in cell.metadata.get("tags", []))]
+    expected = "lesson-correct" if kind else "lesson-not-answered"
+    assert [printed(cell).strip() for cell in checks] == [
+        kit.render(expected, language, number=str(number)) for number in (1, 2, 3)
+    ]
+
+
+def test_a_check_prints_the_advice_of_the_first_unmet_condition(capsys, monkeypatch):
+    monkeypatch.setenv(kit.LANGUAGE_VARIABLE, "ko")
+    conditions = ((lambda a: a > 1, "first"), (lambda a: a > 2, "second"))
+    kit.check(1, ..., *conditions)
+    kit.check(1, 1, *conditions)
+    kit.check(1, 2, *conditions)
+    kit.check(1, "two", *conditions)  # comparing it fails
+    kit.check(1, 3, *conditions)
+    lines = capsys.readouterr().out.splitlines()
+    assert [("first" in line, "second" in line) for line in lines] == [
+        (False, False), (True, False), (False, True), (True, False), (False, False)
+    ]  # fmt: skip
+    assert lines[0] == kit.render("lesson-not-answered", "ko", number=1)
+    assert lines[4] == kit.render("lesson-correct", "ko", number=1)
+
+
+def test_the_directory_of_a_notebook_is_its_language(monkeypatch, tmp_path):
+    monkeypatch.delenv(kit.LANGUAGE_VARIABLE, raising=False)
+    (tmp_path / "ko" / "solutions").mkdir(parents=True)
+    found = []
+    for directory in (tmp_path / "ko", tmp_path / "ko" / "solutions", tmp_path):
+        monkeypatch.chdir(directory)
+        found.append(kit.pick(en="tea", ko="차"))
+    assert found == ["차", "차", "tea"]
