@@ -106,3 +106,7 @@ corpus-vocabulary-differs = { $path } was not tokenised with the vocabulary of {
 corpus-token-unknown = the corpus contains the token id { $id }, but the vocabulary has only { $size } tokens: prepare it again
 corpus-without-pairs = no document of the corpus has two sentences or more, so no sentence pair can be made
 worker-killed = a worker process was killed, perhaps for lack of memory: try fewer --workers
+
+# the story world
+story-language-unknown = there are no stories in the language { $language }: choose one of { $languages }
+story-task-unknown = there is no labelled story task { $task }: choose one of { $tasks }

@@ -93,3 +93,7 @@ corpus-vocabulary-differs = { $path }은(는) { $owner }와(과) 다른 어휘 �
 corpus-token-unknown = 말뭉치에 토큰 ID { $id }이(가) 있는데 어휘 집합의 토큰은 { $size }개예요. 말뭉치를 다시 준비해 주세요.
 corpus-without-pairs = 말뭉치에 문장이 둘 이상인 문서가 없어서 문장 쌍을 만들 수 없어요.
 worker-killed = 토큰화하던 프로세스가 종료되었어요. 메모리가 부족했을 수 있으니 --workers를 줄여 보세요.
+
+# 이야기 세계
+story-language-unknown = { $language } 언어로 된 이야기는 없어요. 다음 중에서 골라 주세요: { $languages }
+story-task-unknown = 이야기에서 만드는 태스크 중에 { $task }은(는) 없어요. 다음 중에서 골라 주세요: { $tasks }

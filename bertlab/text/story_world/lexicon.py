@@ -1,0 +1,146 @@
+"""The vocabulary and grammar of the story world in one language, read from `locales/CODE/story_world`.
+
+The engine knows no language. What depends on one is data: `general.toml` (words of every theme), `themes.toml` (words
+of one setting, such as a bakery), `events.toml` (wordings of events), `questions.toml` (labelled questions and answers)
+and `rules.toml` (forms of words, pronouns, noun phrases, connectives).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import languages, read_data
+
+FOLDER = "story_world"
+THEME_FIELDS = ("places", "people", "things", "goods", "spots", "tasks", "scenes")
+"""The lists of words that every theme has."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word or phrase of the vocabulary, with the forms that it does not share with others of its kind."""
+
+    base: str
+    """The word as a dictionary has it."""
+    forms: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Name of a form -> the form, where the rules of the language do not give it."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The words of one setting. A story takes place in one theme, so that its sentences belong together."""
+
+    name: str
+    """The key of the theme in `themes.toml`."""
+    places: tuple[Word, ...]
+    """Places; the first one is where the people of the theme work."""
+    people: tuple[Word, ...]
+    """Jobs."""
+    things: tuple[Word, ...]
+    """Single objects that a person owns, loses, breaks and borrows."""
+    goods: tuple[Word, ...]
+    """Countable objects that people buy, sell and share."""
+    spots: tuple[Word, ...]
+    """Where a lost object may lie ("behind the oven")."""
+    tasks: tuple[Word, ...]
+    """What people do ("knead the dough")."""
+    scenes: tuple[Word, ...]
+    """What the setting looks, sounds or smells like; clauses without capital and full stop."""
+
+
+class Lexicon:
+    """The words, wordings and rules of a language.
+
+    Args:
+        language: a code of `story_languages()`.
+
+    Raises:
+        DataError: the language has no story world.
+    """
+
+    def __init__(self, language: str):
+        if language not in story_languages():
+            raise DataError("story-language-unknown", language=language, languages=list(story_languages()))
+        self.language = language
+        general, rules = (read_data(f"{FOLDER}/{name}", language) for name in ("general", "rules"))
+        self.rules: dict = rules
+        self._irregular: dict[str, dict[str, str]] = rules.get("irregular", {})
+        self.names = {gender: _split(text) for gender, text in general["names"].items()}
+        self.relations = {gender: self._read_words(text) for gender, text in general["relations"].items()}
+        self.words = {kind: self._read_words(text) for kind, text in general["words"].items()}
+        self.themes = [
+            Theme(name, *(self._read_words(lists[field]) for field in THEME_FIELDS))
+            for name, lists in read_data(f"{FOLDER}/themes", language).items()
+        ]
+        self.wordings: dict[str, list[str]] = read_data(f"{FOLDER}/events", language)
+        self.questions: dict = read_data(f"{FOLDER}/questions", language)
+        self._patterns = {
+            form: [(re.compile(pattern), replacement) for pattern, replacement in pairs]
+            for form, pairs in rules["forms"].items()
+        }
+        self._cached_forms: dict[tuple[str, str], str] = {}
+
+    def _read_words(self, text: str) -> tuple[Word, ...]:
+        """Read a list of words; "word:a=form,b=form" states forms of a word."""
+        words = []
+        for entry in _split(text):
+            base, _, forms = entry.partition(":")
+            words.append(Word(base, dict(form.split("=") for form in forms.split(",") if form)))
+        return tuple(words)
+
+    def inflect(self, word: Word, form: str) -> str:
+        """Return a form of a word, such as its plural or past tense.
+
+        Raises:
+            KeyError: the language has no such form.
+        """
+        if form in word.forms:
+            return word.forms[form]
+        return self.inflect_text(word.base, form)
+
+    def inflect_text(self, text: str, form: str) -> str:
+        """Return a form of a text that is no word of the vocabulary, such as an adjective with its noun."""
+        key = (text, form)
+        if key not in self._cached_forms:
+            self._cached_forms[key] = self._make_form(text, form)
+        return self._cached_forms[key]
+
+    def _make_form(self, text: str, form: str) -> str:
+        if irregular := self._irregular.get(form):
+            first, _, rest = text.partition(" ")
+            if text in irregular:
+                return irregular[text]
+            if first in irregular and form in self.rules.get("first_word", ()):
+                return f"{irregular[first]} {rest}".strip()
+            start, _, last = text.rpartition(" ")
+            if last in irregular and form not in self.rules.get("first_word", ()):
+                return f"{start} {irregular[last]}".strip()
+        for pattern, replacement in self._patterns[form]:
+            if pattern.search(text):
+                return pattern.sub(replacement, text, count=1)
+        return text
+
+
+@cache
+def load_lexicon(language: str) -> Lexicon:
+    """Return the lexicon of a language, which is read once.
+
+    Raises:
+        DataError: the language has no story world.
+    """
+    return Lexicon(language)
+
+
+def story_languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have a story world.
+
+    >>> story_languages()[:2]
+    ('en', 'ko')
+    """
+    return tuple(code for code, language in languages().items() if (language.directory / FOLDER).is_dir())
+
+
+def _split(text: str) -> list[str]:
+    return [entry.strip() for entry in text.split(";") if entry.strip()]

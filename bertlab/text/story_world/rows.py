@@ -1,0 +1,255 @@
+"""Labelled rows from stories, whose answers are known because the events are.
+
+Each task is a function from a story to a row, or to None if the story has no such row. The columns are those that
+`bertlab finetune custom` reads, see `ROW_TASKS`.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal, get_args
+
+from bertlab.config.errors import DataError
+from bertlab.text.story_world.lexicon import Lexicon, load_lexicon
+from bertlab.text.story_world.realisation import Mention, Narrator, UnspeakableEvent
+from bertlab.text.story_world.simulation import Event, Thing
+from bertlab.text.story_world.wordings import Wording, parse_wording
+from bertlab.text.story_world.world import Story, StoryWorld
+
+Row = dict[str, object]
+RowTaskName = Literal["next-sentence", "questions", "entities", "sentiment", "endings", "pronouns"]
+"""The names of the labelled tasks."""
+
+UNANSWERABLE_SHARE = 1 / 3
+"""The share of questions whose story has no answer."""
+OUTCOMES = (
+    ("find", "never_found"), ("works_again", "no_repair"), ("buy", "go_without"), ("rain_stops", "ill"),
+    ("succeed", "give_up"), ("give", "break"), ("forgive", "not_forgive"), ("win", "lose_contest"),
+    ("animal_follows", "animal_escapes"), ("on_time", "late"), ("give_some", "refuse"), ("rest",), ("hand_over",),
+)  # fmt: skip
+"""The events that decide a story, and those that could happen instead. A wrong ending is one of another story's."""
+WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class RowTask:
+    """A labelled task of the story world."""
+
+    kind: str
+    """The task type, a name of `tasks.registry.TASK_TYPES`."""
+    columns: dict[str, str]
+    """Flags of `bertlab finetune custom` -> the columns of the rows."""
+    make: Callable[["RowMaker", Story], Row | None]
+    """Function that makes a row of a story, or None."""
+
+
+@dataclass
+class RowMaker:
+    """What the rows of a task need besides a story."""
+
+    language: str
+    """A code of `story_languages()`."""
+    rng: random.Random
+    """The source of random choices."""
+    held_out: bool
+    """Whether the rows belong to the held-out part."""
+    earlier: Story | None = None
+    """The story before, from which wrong sentences come."""
+    lexicon: Lexicon = field(init=False)
+    """The words of the language."""
+
+    def __post_init__(self):
+        self.lexicon = load_lexicon(self.language)
+
+    def make_narrator(self, story: Story) -> Narrator:
+        """Make a narrator who knows the object of a story, but has mentioned nobody yet."""
+        return Narrator(self.lexicon, self.rng, self.held_out, [story.world.thing])
+
+
+def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = False) -> Iterator[Row]:
+    """Yield labelled rows.
+
+    Args:
+        task: one of `ROW_TASKS`.
+        language: a code of `story_languages()`.
+        seed: the seed of the stories.
+        count: the number of rows.
+        held_out: whether they come from held-out worlds, which share no sentence with training worlds.
+
+    Raises:
+        DataError: the language has no story world, or there is no such task.
+
+    >>> next(make_rows("sentiment", "en", 0, 1)).keys()
+    dict_keys(['text', 'label'])
+    """
+    if task not in ROW_TASKS:
+        raise DataError("story-task-unknown", task=task, tasks=list(ROW_TASKS))
+    world = StoryWorld(language, seed)
+    maker = RowMaker(language, random.Random(f"{task} {language} {seed} {held_out}"), held_out)
+    number = made = 0
+    maker.earlier = world.make_story(number, held_out)
+    while made < count:
+        number += 1
+        story = world.make_story(number, held_out)
+        row = ROW_TASKS[task].make(maker, story)
+        maker.earlier = story
+        if row is not None:
+            made += 1
+            yield row
+
+
+def make_next_sentence(maker: RowMaker, story: Story) -> Row:
+    """Two sentences: the second follows the first, or comes from another story."""
+    index = maker.rng.randrange(len(story.sentences) - 1)
+    is_next = maker.rng.random() < 0.5
+    second = story.sentences[index + 1] if is_next else maker.rng.choice(maker.earlier.sentences)
+    return {
+        "first": story.sentences[index].text, "second": second.text, "label": "IsNext" if is_next else "NotNext",
+    }  # fmt: skip
+
+
+def make_question(maker: RowMaker, story: Story) -> Row | None:
+    """A question with its answer in the story, or without one, in SQuAD's columns."""
+    row: Row = {"id": f"{maker.rng.getrandbits(64):016x}", "title": story.world.theme.name, "context": story.text}
+    if maker.rng.random() < UNANSWERABLE_SHARE:
+        kinds = {event.kind for event in story.events}
+        wordings = _unanswerable_wordings(maker.language)
+        kind = maker.rng.choice([kind for kind in wordings if kind not in kinds])
+        event = Event(kind, _make_cast(story), None, "", {})
+        return row | {
+            "question": maker.make_narrator(story).write_question(event, wordings[kind]),
+            "answers": {"text": [], "answer_start": []},
+        }
+    candidates = [
+        (sentence, start, wording, role)
+        for sentence, start in zip(story.sentences, story.starts, strict=True)
+        for wording, role in _answerable_wordings(maker.language).get(sentence.event.kind, ())
+    ]
+    maker.rng.shuffle(candidates)
+    for sentence, start, wording, role in candidates:
+        mention = next((m for m in sentence.mentions if m.role == role and m.kind in ("name", "phrase")), None)
+        if mention is None or mention.start == mention.end:
+            continue
+        answer_start = start + mention.start
+        text = story.text[answer_start : start + mention.end]
+        question = maker.make_narrator(story).write_question(sentence.event, wording)
+        return row | {"question": question, "answers": {"text": [text], "answer_start": [answer_start]}}
+    return None
+
+
+def make_entities(maker: RowMaker, story: Story) -> Row:
+    """The words of a paragraph, with BIO tags for people (PER), places (LOC), objects (OBJ) and days (DAY)."""
+    paragraph = maker.rng.randrange(len(story.paragraph_sizes))
+    first = sum(story.paragraph_sizes[:paragraph])
+    words, tags = [], []
+    for sentence in story.sentences[first : first + story.paragraph_sizes[paragraph]]:
+        entities = [(m.start, m.end, tag) for m in sentence.mentions if (tag := _find_entity_type(m, story))]
+        begun_entities = set()
+        for match in WORD.finditer(sentence.text):
+            entity = next((e for e in entities if e[0] < match.end() and match.start() < e[1]), None)
+            words.append(match.group())
+            tags.append("O" if entity is None else f"{'I' if entity in begun_entities else 'B'}-{entity[2]}")
+            begun_entities.add(entity)
+    return {"tokens": words, "tags": tags}
+
+
+def make_sentiment(maker: RowMaker, story: Story) -> Row:
+    """A story without its last sentence; positive if it ends well."""
+    text = story.text[: story.starts[-1]].rstrip()
+    return {"text": text.replace("\n", " "), "label": "positive" if story.is_happy else "negative"}
+
+
+def make_ending(maker: RowMaker, story: Story) -> Row | None:
+    """The beginning of a story, and four sentences of which one continues it; the others end other plots."""
+    kinds = [event.kind for event in story.events]
+    own = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
+    if own is None:
+        return None
+    index = next(i for i, kind in enumerate(kinds) if i >= 3 and kind in own)
+    others = [outcomes for outcomes in OUTCOMES if not set(outcomes) & set(kinds)]
+    cast = _make_cast(story)
+    events = [story.events[index]]
+    events += [Event(maker.rng.choice(outcomes), cast, None, "", {}) for outcomes in maker.rng.sample(others, 3)]
+    # All four are written without the story before them, so that no pronoun or connective gives the answer away.
+    events = [replace(event, link="") for event in events]
+    try:
+        choices = [maker.make_narrator(story).write_sentence(event).text for event in events]
+    except UnspeakableEvent:
+        return None
+    order = maker.rng.sample(range(4), 4)
+    context = story.text[: story.starts[index]].rstrip().replace("\n", " ")
+    return {"context": context, "choices": [choices[i] for i in order], "label": order.index(0)}
+
+
+def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
+    """A story up to a pronoun, the question whom it means, and three names."""
+    candidates = [
+        (index, mention)
+        for index, sentence in enumerate(story.sentences)
+        for mention in sentence.mentions
+        if mention.kind == "pronoun" and mention.case != "own" and sentence.event.kind != "scene"
+    ]
+    if not candidates:
+        return None
+    index, mention = maker.rng.choice(candidates)
+    sentence, person = story.sentences[index], mention.referent
+    end = story.starts[index] + len(sentence.text)
+    people = [story.world.hero.name, story.world.friend.name]
+    names = [name for name in maker.lexicon.names[person.gender] if name not in people]
+    choices = [*people, maker.rng.choice(names)]
+    maker.rng.shuffle(choices)
+    pronoun = sentence.text[mention.start : mention.end]
+    question = maker.lexicon.questions["pronoun"].format(pronoun=pronoun)
+    context = story.text[:end].replace("\n", " ")
+    return {"context": f"{context} {question}", "choices": choices, "label": choices.index(person.name)}
+
+
+_CHOICE_COLUMNS = {"text-column": "context", "choice-columns": "choices", "label-column": "label"}
+ROW_TASKS: dict[str, RowTask] = {
+    "next-sentence": RowTask(
+        "classification", {"text-column": "first", "pair-column": "second", "label-column": "label"}, make_next_sentence
+    ),
+    "questions": RowTask("span", {}, make_question),
+    "entities": RowTask("tagging", {"text-column": "tokens", "label-column": "tags"}, make_entities),
+    "sentiment": RowTask("classification", {"text-column": "text", "label-column": "label"}, make_sentiment),
+    "endings": RowTask("multiple_choice", _CHOICE_COLUMNS, make_ending),
+    "pronouns": RowTask("multiple_choice", _CHOICE_COLUMNS, make_pronoun),
+}
+"""The labelled tasks by name."""
+assert set(ROW_TASKS) == set(get_args(RowTaskName))
+
+
+def _find_entity_type(mention: Mention, story: Story) -> str | None:
+    if mention.kind == "name":
+        return "PER"
+    if isinstance(mention.referent, Thing):
+        return "OBJ"
+    if mention.role in ("p", "q"):
+        return "LOC"
+    return "DAY" if mention.role == "d" else None
+
+
+def _make_cast(story: Story) -> dict[str, object]:
+    """Fill every role that a wording may have, with what the story has of it."""
+    world = story.world
+    words = world.lexicon.words
+    return {
+        "a": world.hero, "b": world.friend, "c": world.expert, "x": world.thing, "p": world.place,
+        "q": world.other_places[0], "g": world.product, "s": world.spots[3], "t": world.tasks[1], "n": 4, "k": 6,
+        "j": 3, "d": world.day, "e": world.part, "f": world.evening, "w": world.weather, "rel": world.relation,
+        "animal": words["animals"][0], "occasion": world.occasion, "m": words["good_moods"][0],
+    }  # fmt: skip
+
+
+@cache
+def _answerable_wordings(language: str) -> dict[str, list[tuple[Wording, str]]]:
+    questions = load_lexicon(language).questions["answerable"]
+    return {kind: [(parse_wording(text), role) for text, role in pairs] for kind, pairs in questions.items()}
+
+
+@cache
+def _unanswerable_wordings(language: str) -> dict[str, Wording]:
+    questions = load_lexicon(language).questions["unanswerable"]
+    return {kind: parse_wording(text) for kind, text in questions.items()}

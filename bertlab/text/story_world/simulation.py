@@ -1,0 +1,204 @@
+"""A small world without language: people, things, money and counts, and the events that change them.
+
+Every event checks that it is possible (one cannot give away what one does not have), changes the world, and records its
+roles, its cause and the state afterwards.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+from bertlab.text.story_world.lexicon import Lexicon, Word
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """A character: one with a name, or one that is only known by a job."""
+
+    name: str
+    """The first name; "" for a person who is known by a job only."""
+    gender: str
+    """The gender, a key of the language's pronouns; "" if it is not known."""
+    job: Word
+    """The job; for a companion also what relates the person to the hero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """An object with a property by which it can be recognised."""
+
+    noun: Word
+    """What it is."""
+    adjective: Word
+    """What it looks like."""
+
+
+Role = Person | Thing | Word | int
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that happens."""
+
+    kind: str
+    """The kind, a key of `events.toml`."""
+    roles: dict[str, Role]
+    """Name of a role in the wordings -> who or what plays it."""
+    cause: "Event | None"
+    """The earlier event that led to this one; None if there is none."""
+    link: str
+    """The relation to the sentence before: "then", "so", "but", or ""."""
+    state: dict[str, object]
+    """What changed: for example who has the object, how many are left, the mood of a person."""
+
+
+@dataclass
+class Simulation:
+    """The state of a world, and its events so far, in paragraphs.
+
+    Args:
+        lexicon: the words of a language.
+        rng: the source of all random choices.
+    """
+
+    lexicon: Lexicon
+    rng: random.Random
+    paragraphs: list[list[Event]] = field(default_factory=lambda: [[]])
+    """The events of each paragraph."""
+    holder: dict[Thing, Person | Word | None] = field(default_factory=dict)
+    """Thing -> the person who has it, the spot where it lies, or None if nobody knows."""
+    is_broken: set[Thing] = field(default_factory=set)
+    """The things that are broken."""
+    coins: dict[Person, int] = field(default_factory=dict)
+    """Person -> amount of money."""
+    goods: dict[tuple[Person, Word], int] = field(default_factory=dict)
+    """Person and kind of goods -> their number."""
+    mood: dict[Person, str] = field(default_factory=dict)
+    """Person -> "good" or "bad"."""
+    skills: set[tuple[Person, Word]] = field(default_factory=set)
+    """Which person knows how to do which task."""
+
+    def __post_init__(self):
+        rng, lexicon = self.rng, self.lexicon
+        self.theme = rng.choice(lexicon.themes)
+        theme, words = self.theme, lexicon.words
+        self.place = theme.places[0]
+        self.other_places = rng.sample(theme.places[1:], 2)
+        jobs = rng.sample(theme.people, 3)
+        genders = sorted(lexicon.names)
+        gender = rng.choice(genders)
+        # Two people of different gender let pronouns stand more often.
+        other = rng.choice([g for g in genders if g != gender]) if rng.random() < 0.75 else gender
+        self.hero = Person(rng.choice(lexicon.names[gender]), gender, jobs[0])
+        names = [name for name in lexicon.names[other] if name != self.hero.name]
+        self.relation = rng.choice(lexicon.relations[other])
+        self.friend = Person(rng.choice(names), other, jobs[1])
+        self.expert = Person("", "", jobs[2])
+        self.day, self.part = rng.choice(words["days"]), rng.choice(words["parts"])
+        self.evening, self.weather = rng.choice(words["evenings"]), rng.choice(words["weather"])
+        self.spots = rng.sample(theme.spots, 4)
+        self.tasks = rng.sample(theme.tasks, 5)
+        self.product = rng.choice(theme.goods)
+        self.occasion = rng.choice(words["occasions"])
+        self.scenes = rng.sample(theme.scenes, 2)
+        self.thing = self.make_thing()
+        self.skills.add((self.friend, self.tasks[0]))
+
+    def make_thing(self) -> Thing:
+        """Make an object of the theme that nobody has yet."""
+        return Thing(self.rng.choice(self.theme.things), self.rng.choice(self.lexicon.words["adjectives"]))
+
+    def start_paragraph(self) -> None:
+        """Begin a new paragraph."""
+        if self.paragraphs[-1]:
+            self.paragraphs.append([])
+
+    @property
+    def events(self) -> list[Event]:
+        """All events so far."""
+        return [event for paragraph in self.paragraphs for event in paragraph]
+
+    def happen(
+        self, kind: str, *, cause: Event | None = None, link: str = "", state: dict | None = None, **roles: Role
+    ) -> Event:
+        """Add an event.
+
+        Args:
+            kind: its kind, a key of `events.toml`.
+            cause: the event that led to it.
+            link: its relation to the sentence before.
+            state: what changed.
+            roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
+        """
+        shared = {
+            "a": self.hero, "b": self.friend, "p": self.place, "d": self.day, "e": self.part, "f": self.evening,
+            "w": self.weather, "rel": self.relation,
+        }  # fmt: skip
+        event = Event(kind, shared | roles, cause, link, dict(state or {}))
+        self.paragraphs[-1].append(event)
+        return event
+
+    def own(self, kind: str, person: Person, thing: Thing, **roles: Role) -> Event:
+        """Give a new thing to a person."""
+        _require(thing not in self.holder)
+        self.holder[thing] = person
+        return self.happen(kind, a=person, x=thing, state={"holder": person}, **roles)
+
+    def lose(self, person: Person, thing: Thing) -> Event:
+        """Let a person lose a thing."""
+        _require(self.holder.get(thing) is person)
+        self.holder[thing] = None
+        return self.happen("lose", a=person, x=thing, link="but", state={"holder": None})
+
+    def take(self, kind: str, giver: Person | Word | None, taker: Person, thing: Thing, **arguments) -> Event:
+        """Let a thing pass from a person or a spot to a person."""
+        _require(self.holder.get(thing) is giver)
+        self.holder[thing] = taker
+        return self.happen(kind, x=thing, state={"holder": taker}, **arguments)
+
+    def put(self, kind: str, thing: Thing, spot: Word, **arguments) -> Event:
+        """Let a thing lie at a spot."""
+        self.holder[thing] = spot
+        return self.happen(kind, x=thing, s=spot, state={"holder": spot}, **arguments)
+
+    def break_thing(self, kind: str, thing: Thing, **arguments) -> Event:
+        """Break a thing."""
+        _require(thing not in self.is_broken)
+        self.is_broken.add(thing)
+        return self.happen(kind, x=thing, state={"broken": True}, **arguments)
+
+    def repair(self, repairer: Person, thing: Thing, **arguments) -> Event:
+        """Repair a broken thing."""
+        _require(thing in self.is_broken)
+        self.is_broken.discard(thing)
+        return self.happen("repair", c=repairer, x=thing, state={"broken": False}, **arguments)
+
+    def pay(self, kind: str, person: Person, amount: int, **arguments) -> Event:
+        """Let a person spend money."""
+        _require(self.coins[person] >= amount)
+        self.coins[person] -= amount
+        return self.happen(kind, a=person, k=amount, state={"coins": self.coins[person]}, **arguments)
+
+    def feel(self, person: Person, mood: str, cause: Event | None = None, link: str = "so") -> Event:
+        """Change the mood of a person.
+
+        Args:
+            person: who feels it.
+            mood: "good" or "bad".
+            cause: the event that causes it.
+            link: its relation to the sentence before.
+        """
+        self.mood[person] = mood
+        word = self.rng.choice(self.lexicon.words[f"{mood}_moods"])
+        return self.happen(f"feel_{mood}", a=person, m=word, cause=cause, link=link, state={"mood": mood})
+
+    def set_goods(self, kind: str, person: Person, number: int, **arguments) -> Event:
+        """Set the number of goods of a person."""
+        _require(number >= 0)
+        self.goods[person, self.product] = number
+        return self.happen(kind, a=person, n=number, g=self.product, state={"count": number}, **arguments)
+
+
+def _require(condition: bool) -> None:
+    """Check the precondition of an event; a plot that violates one is a defect of the plot."""
+    if not condition:
+        raise AssertionError("an event of a plot is impossible in the state of its world")

@@ -1,0 +1,82 @@
+"""The wordings of events: texts with slots, parsed once.
+
+A slot is `{role.case:form|pair}`, where all parts but the role are optional.
+
+- case: how a person is named: `subj` (the default), `obj`, `poss`, `own` (a pronoun that refers to the subject), `name`
+  (never a pronoun), `job`.
+- form: a form of the word by `rules.toml`, such as `plural`; for a thing: `noun` (without its adjective) or `bare`
+  (without an article).
+- pair: a particle that depends on the last letter of the text before it, as Korean particles do: the one after a
+  consonant, the one after a vowel, and optionally a third one after the consonant L.
+"""
+
+import re
+from dataclasses import dataclass
+
+SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?(?:\|([^}]+))?\}")
+FIRST_SYLLABLE, LAST_SYLLABLE, FINALS, FINAL_L = 0xAC00, 0xD7A3, 28, 8  # how Unicode arranges syllables with finals
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A gap in a wording."""
+
+    role: str
+    """The role of the event that fills it."""
+    case: str
+    """How a person is named; "subj" if the wording does not say it."""
+    form: str
+    """The form of the word; "" for the base."""
+    particles: tuple[str, ...]
+    """The particle after a consonant, after a vowel, and after L; () for none."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One way to say what happens."""
+
+    parts: tuple[str | Slot, ...]
+    """Texts and slots in order."""
+    takes_connective: bool
+    """Whether a connective may stand before it."""
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The slots in order."""
+        return [part for part in self.parts if isinstance(part, Slot)]
+
+
+def parse_wording(text: str) -> Wording:
+    """Parse a wording.
+
+    >>> parse_wording("~{a} saw {animal:a}.").slots[1].form
+    'a'
+    """
+    takes_connective = not text.startswith("~")
+    text = text.removeprefix("~")
+    parts: list[str | Slot] = []
+    end = 0
+    for match in SLOT.finditer(text):
+        if match.start() > end:
+            parts.append(text[end : match.start()])
+        role, case, form, pair = match.groups()
+        particles = tuple(pair.split("/")) if pair else ()
+        parts.append(Slot(role, case or "subj", form or "", particles * 2 if len(particles) == 1 else particles))
+        end = match.end()
+    if end < len(text):
+        parts.append(text[end:])
+    return Wording(tuple(parts), takes_connective)
+
+
+def choose_particle(text: str, particles: tuple[str, ...]) -> str:
+    """Choose the particle that fits the last letter of a text.
+
+    Args:
+        text: the text before the particle.
+        particles: the ones after a consonant, after a vowel and, if it differs from the first, after L.
+    """
+    code = ord(text[-1]) if text else 0
+    final = (code - FIRST_SYLLABLE) % FINALS if FIRST_SYLLABLE <= code <= LAST_SYLLABLE else 0
+    if final == FINAL_L:
+        return particles[-1] if len(particles) == 3 else particles[0]
+    return particles[0] if final else particles[1]

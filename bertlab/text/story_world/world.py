@@ -1,0 +1,94 @@
+"""Stories of the story world: coherent documents with known events, from a language and a seed."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bertlab.text.story_world.lexicon import load_lexicon
+from bertlab.text.story_world.plots import run_plot
+from bertlab.text.story_world.realisation import Narrator, Sentence, UnspeakableEvent
+from bertlab.text.story_world.simulation import Event, Simulation
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story with everything that is known about it."""
+
+    text: str
+    """The text; a line per paragraph."""
+    sentences: tuple[Sentence, ...]
+    """Its sentences in order."""
+    starts: tuple[int, ...]
+    """Where each sentence begins in `text`."""
+    paragraph_sizes: tuple[int, ...]
+    """The number of sentences of each paragraph."""
+    plot: str
+    """The name of its plot."""
+    is_happy: bool
+    """Whether it ends well."""
+    world: Simulation
+    """The world after the story."""
+
+    @property
+    def events(self) -> list[Event]:
+        """Its events, one for each sentence."""
+        return [sentence.event for sentence in self.sentences]
+
+
+@dataclass(frozen=True)
+class StoryWorld:
+    """All stories of a language and a seed."""
+
+    language: str
+    """A code of `story_languages()`."""
+    seed: int = 0
+    """Seed of all stories; another seed gives other stories."""
+
+    def documents(self, count: int, held_out: bool = False, start: int = 0) -> Iterator[Story]:
+        """Yield stories.
+
+        Args:
+            count: how many.
+            held_out: whether to yield those of the held-out part, which shares no sentence with the training part.
+            start: the number of the first story.
+
+        Raises:
+            DataError: the language has no story world.
+        """
+        for number in range(start, start + count):
+            yield self.make_story(number, held_out)
+
+    def make_story(self, number: int, held_out: bool = False) -> Story:
+        """Make one story, which depends on nothing but its number, the part, the language and the seed.
+
+        Raises:
+            DataError: the language has no story world.
+        """
+        lexicon = load_lexicon(self.language)
+        rng = random.Random(f"{self.language} {self.seed} {held_out} {number}")
+        while True:
+            world = Simulation(lexicon, rng)
+            plot, is_happy = run_plot(world)
+            narrator = Narrator(lexicon, rng, held_out)
+            try:
+                paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
+            except UnspeakableEvent:
+                continue  # a rare world in which some event has no sentence of this part
+            return _join_paragraphs(paragraphs, plot, is_happy, world)
+
+
+def _write_paragraph(narrator: Narrator, events: list[Event]) -> list[Sentence]:
+    narrator.start_paragraph()
+    return [narrator.write_sentence(event) for event in events]
+
+
+def _join_paragraphs(paragraphs: list[list[Sentence]], plot: str, is_happy: bool, world: Simulation) -> Story:
+    starts, position = [], 0
+    for sentences in paragraphs:
+        for sentence in sentences:
+            starts.append(position)
+            position += len(sentence.text) + 1  # a space, or a line end after the last sentence of a paragraph
+    text = "\n".join(" ".join(sentence.text for sentence in sentences) for sentences in paragraphs)
+    sentences = tuple(sentence for sentences in paragraphs for sentence in sentences)
+    sizes = tuple(len(sentences) for sentences in paragraphs)
+    return Story(text, sentences, tuple(starts), sizes, plot, is_happy, world)
