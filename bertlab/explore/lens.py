@@ -34,10 +34,11 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
+    # All layers together, because one layer of a short text takes as long: reading the vocabulary's matrix dominates.
+    targets_T = final_T.repeat(len(hidden_LTH))
     parts = [
-        _rank_final_tokens(probs_TV, final_T[chunk])
-        for hidden_TH in hidden_LTH
-        for probs_TV, chunk in _predict_in_chunks(model, tokenizer, hidden_TH)
+        _rank_final_tokens(probs_TV, targets_T[chunk])
+        for probs_TV, chunk in _predict_in_chunks(model, tokenizer, hidden_LTH.flatten(0, 1))
     ]
     ids, probs, ranks, final_probs = (
         torch.cat(tensors).view(hidden_LTH.shape[:2]).cpu().numpy() for tensors in zip(*parts, strict=True)
