@@ -195,8 +195,8 @@ def test_bucketed_attention_has_the_right_gradient(share):
 
     assert torch.autograd.gradcheck(real_outputs, (qkv_XH,), fast_mode=True)
     if not share:
-        qkv_BTH = qkv_XH.detach().view(*real_BT.shape, -1)
-        expected_BTH = padded_attention(qkv_BTH, 2, make_additive_mask(real_BT, qkv_BTH), 0.0)
+        qkv_BT3H = qkv_XH.detach().view(*real_BT.shape, -1)
+        expected_BTH = padded_attention(qkv_BT3H, 2, make_additive_mask(real_BT, qkv_BT3H), 0.0)
         assert_close(real_outputs(qkv_XH), expected_BTH[real_BT], tolerance=1e-12)
 
 

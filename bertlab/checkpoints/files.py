@@ -32,8 +32,8 @@ def read_config(directory: Path) -> ModelConfig:
         raise CheckpointError("config-not-a-bert", path=path, reason=first_line(error)) from None
     for name, value in vars(config).items():
         if not _is_valid_field(name, value):
-            # Python does not convert integers with thousands of digits to strings.
-            shown = "10^19" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
+            # Long integers are not shown: Python refuses to convert those with thousands of digits to strings.
+            shown = "10^19 or more" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
             raise CheckpointError("config-value-invalid", path=path, name=name, value=shown)
     return config
 

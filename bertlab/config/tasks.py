@@ -1,4 +1,4 @@
-"""The catalogue of tasks to fine-tune on, one row each. Apart from bertlab, it uses only the standard library.
+"""The catalogue of tasks to fine-tune on, one row each. This module imports no third-party package.
 
 Some data sets are published as scripts, which `datasets` no longer runs. Their hub ids end in
 "@refs/convert/parquet": the rows are read from the Parquet files to which the hub has converted them.
@@ -36,13 +36,14 @@ class TaskSpec:
     label: tuple[str, ...] = ("label",)
     """The column of the label; if several names are given, the first one that exists."""
     labels: tuple[str, ...] = ()
-    """The labels in the order of their numbers in the data; () if the column contains names instead of numbers."""
+    """The labels in the order of their numbers in the data; () if the column contains names, or if the labels of the
+    task type have no names (values, choices, spans)."""
     id: str = "id"
     """The column of the unique id of every row; "" if there is none."""
     validation: tuple[str, ...] = ("validation",)
     """The splits to evaluate on."""
     test: tuple[str, ...] = ("test",)
-    """The test splits, which have no labels."""
+    """The test splits; in GLUE and SQuAD-like benchmarks they have no labels."""
     submission: tuple[str, ...] = ()
     """The name of the submission file that the benchmark expects for each test split."""
     submits_label_names: bool = False

@@ -1,6 +1,7 @@
 """One layer at one position, step by step: from the values of one attention head to the layer's output.
 
-Shape legend: T tokens, H hidden, N heads, D head size (H = N * D), I feed-forward neurons, L layers, V vocabulary.
+Shape legend: T tokens, H hidden, N heads, D head size (H = N * D), I feed-forward neurons, L layers (in hidden_LH and
+other results with the embeddings: 0 is the embeddings, l + 1 the output of layer l), V vocabulary.
 """
 
 from dataclasses import dataclass

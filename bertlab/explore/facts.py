@@ -1,6 +1,6 @@
 """The results of `Session`: frozen dataclasses of plain values and numpy arrays, ready to draw or to print.
 
-This module imports neither torch nor a model. `as_json` converts a result for `--json`.
+They contain no tensors and no model. `as_json` converts a result for `--json`.
 
 Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
@@ -23,9 +23,9 @@ class TokenRow:
     token: str
     """The text of the token in the vocabulary."""
     start: int
-    """The index of its first character in text A or B, whichever contains it; 0 for special tokens."""
+    """The index of its first character in text A or B, whichever contains it; 0 for the added [CLS] and [SEP]."""
     end: int
-    """The index after its last character; 0 for special tokens."""
+    """The index after its last character; 0 for the added [CLS] and [SEP]."""
     segment: int
     """0 for text A, 1 for text B."""
     special: bool
@@ -149,7 +149,10 @@ class HeadVectors:
 
 @dataclass(frozen=True)
 class NeuronMap:
-    """The parts of one attention head."""
+    """Query, key, scores and attention of one head.
+
+    It is named after the neuron view of bertviz, which shows them; feed-forward neurons are not in it.
+    """
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
@@ -241,7 +244,8 @@ class HeadRoles:
     names_LN: tuple[tuple[str, ...], ...]
     """The pattern that gets the largest share of the head's attention, one of `roles.ROLES`."""
     share_LN: np.ndarray
-    """The share of the head's attention in this pattern, 0..1, averaged over the tokens that are not special."""
+    """The share of the head's attention in this pattern, 0..1, averaged over all tokens but the added [CLS]
+    and [SEP]."""
 
 
 @dataclass(frozen=True)

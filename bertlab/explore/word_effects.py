@@ -50,7 +50,7 @@ def compute_word_effects(
         collate(encodings[first : first + BATCH_SIZE], tokenizer.pad_id).to(device)
         for first in range(0, len(encodings), BATCH_SIZE)
     )
-    label, score_R = task_type.explained_score(model, batches)
+    label, score_R = task_type.score_variants(model, batches)
     effects = (score_R[0] - score_R[1:]).tolist()
     return WordEffects(
         label, tuple(WordEffect(*word, effect) for word, effect in zip(masked_words, effects, strict=True))

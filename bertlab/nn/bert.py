@@ -106,9 +106,9 @@ class SelfAttention(nn.Module):
             trace.record(kind, tensor)
         return self.out(heads_BNTD.transpose(1, 2).flatten(2))
 
-    def split_heads(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def split_heads(self, qkv_BT3H: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split the projections of all heads, [B, T, 3H], into query, key and value, each [B, N, T, D]."""
-        qkv_BT3ND = qkv_BTH.unflatten(-1, (3, self.num_heads, -1))
+        qkv_BT3ND = qkv_BT3H.unflatten(-1, (3, self.num_heads, -1))
         return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
 
@@ -181,7 +181,7 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh(W h + b) at the first position, [B, T, H] -> [B, H] (`BertModel` in google-research/bert/modeling.py)."""
+    """tanh(W h + b) at the first of the given positions, [B, T, H] -> [B, H] (`BertModel` in google-research/bert)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -245,7 +245,7 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at non-padding positions_R, indices of the flattened B * T -> hidden_RH."""
+        """Compute the last layer's output at `positions_R`, indices into the flattened B * T -> hidden_RH."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
     def pool(self, batch: BertInput) -> torch.Tensor:

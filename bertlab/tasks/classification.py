@@ -1,6 +1,6 @@
 """Classification: predict one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
 
-Shape legend: B batch, I inputs, R inputs of several batches, K labels.
+Shape legend: B batch, I inputs of a `Features`, R an original input and its changed versions, K labels.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -147,7 +147,7 @@ class ClassificationTask(LabelledTaskType):
         """Predict one text; see `predict_label`."""
         return predict_label(model, encoding)
 
-    def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
+    def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
         """Compute the score of one label for several inputs: the label that is predicted for the first input.
 
         Args:

@@ -1,6 +1,6 @@
 """Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B).
 
-Shape legend: B batch, I inputs, R inputs of several batches.
+Shape legend: B batch, I inputs of a `Features`, R an original input and its changed versions.
 """
 
 import math
@@ -114,13 +114,13 @@ class RegressionTask(LabelledTaskType):
         """Predict one text; see `predict_value`."""
         return predict_value(model, encoding)
 
-    def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
+    def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
         """Predict the values of several inputs.
 
         Args:
             model: the model.
-            batches: the R inputs. The first one is the original text; the others are changed versions of it. How their
-                values differ from the first explains the prediction.
+            batches: the R inputs. The first one is the original text; the others are changed versions of it. The
+                caller explains the prediction by how much their values differ from the first.
 
         Returns:
             None, because there is no label, and the predicted value of every input, [R] on the CPU.

@@ -41,7 +41,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             # These are averages over about the last twenty steps, because single steps vary too much.
             mean_loss = report.loss if mean_loss is None else 0.95 * mean_loss + 0.05 * report.loss
             mean_metric = value if mean_metric is None else 0.95 * mean_metric + 0.05 * value
-            metric_text = f"{mean_metric:.2f}" if label == "error" else f"{mean_metric:.0%}"
+            metric_text = f"{mean_metric:.2f}" if metric == "error" else f"{mean_metric:.0%}"
             bar.set_postfix_str(
                 f"step {report.step:,}, loss {mean_loss:.3f}, {label} {metric_text}, "
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
@@ -49,7 +49,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             )
             bar.update(report.progress - bar.n)
         if bar is not None:
-            bar.n = 1.0  # the progress in the last report is that before its step
+            bar.n = 1.0  # a report's progress does not include its own step, so the bar would stop short of 100 %
     finally:
         if bar is not None:
             bar.close()

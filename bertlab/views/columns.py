@@ -1,7 +1,7 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-These are the values that a figure shows as colours or lengths. `export.tidy` makes them fit for JSON, in which the
-browser receives them to write the CSV. Layers and heads are counted from 0; the hidden states before layer 0 are called
+These are the values that a figure shows as colours or lengths. The browser receives them as JSON, after `export.tidy`,
+and writes the CSV file. Layers and heads are counted from 0; the hidden states before layer 0 are called
 "embeddings".
 
 Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side),
@@ -108,7 +108,7 @@ def block_steps(block: BlockMap) -> Columns:
 
 
 def residual_norms(block: BlockMap) -> Columns:
-    """For the embeddings and every layer: Euclidean lengths at one position, and the prediction after it.
+    """For one position, the embeddings and every layer: Euclidean lengths, and the prediction after the layer.
 
     The lengths are those of the outputs that attention and feed-forward network add, and of the result.
     """
@@ -134,7 +134,7 @@ def head_differences(comparison: Comparison) -> Columns:
 
 
 def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
-    """One head's attention on both sides, for every pair of tokens."""
+    """One head's attention on both sides, for every pair of compared units; a position is the index of a unit."""
     positions = range(len(comparison.units))
     pairs = [(query, key) for query in positions for key in positions]
     labels = [unit.label for unit in comparison.units]
@@ -170,7 +170,7 @@ def layer_similarity(comparison: Comparison) -> Columns:
 
 
 def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
-    """The cosine distance of every token in one hidden state, largest first.
+    """The cosine distance of every compared unit in one hidden state, largest first.
 
     Args:
         comparison: from `explore.compare`.

@@ -189,12 +189,9 @@ def compute_timeline(
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
     """Pack the predictions of every snapshot for the canvas view of the time machine.
 
-    Args:
-        run: the run directory.
-        first: the text.
-        second: the second text; None if there is no second text.
-        computed: the result of `compute_timeline` for these texts.
-        options: the options of the view; this function adds the run and the texts for its saved files.
+    Args: run: the run directory. first: the text. second: the second text; None if there is no second text. computed:
+    the result of `compute_timeline` for these texts. options: the options of the view; this function adds `subject`,
+    the run and the texts, which the view writes into the files that a user saves from it.
 
     Raises:
         BertlabError: visitors are not allowed to open a snapshot, or the log cannot be read.

@@ -241,7 +241,7 @@ def show_published() -> None:
         "implied": [percent(row.share_of_peak) for row in rows],
     }
     display.table({t(f"cost-column-{name}"): values for name, values in columns.items()})
-    st.caption(t("cost-published-pretraining", peak=f"{published.TPU_CHIP_FLOPS / 1e12:.0f}"))
+    st.caption(t("cost-published-pretraining", peak=f"{published.TPU_CHIP_FLOP_PER_SECOND / 1e12:.0f}"))
     _show_sources(published.PRETRAINING_SOURCES)
     display.table({t(f"cost-column-{name}"): values for name, values in _compute_batches().items()})
     st.caption(t("cost-published-batches", memory=published.TITAN_X_GIB))

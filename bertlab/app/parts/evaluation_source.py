@@ -48,7 +48,7 @@ class Source:
     """Whether the rows are generated from templates. They are evaluated without a click on the start button."""
 
 
-def choose_prediction() -> str:
+def choose_command() -> str:
     """Return the prediction that the checkpoint of the sidebar can make; with "auto", let the user choose one."""
     checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
     for page, prediction in PREDICTIONS.items():

@@ -12,7 +12,7 @@ MAX_ROWS = 500  # rows of one evaluation, because all users share the CPU cores
 
 frame.heading("evaluation")
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(evaluation_source.choose_prediction())
+    checkpoint = selection.open_checkpoint(evaluation_source.choose_command())
     loaded = sessions.open_session(checkpoint).loaded
     task = evaluation_source.choose_task(loaded)
     spec = error_analysis.find_task(loaded, task)
@@ -22,7 +22,7 @@ with frame.show_errors():
         evaluation_source.show_sample_rows(spec, labels, row_language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        # example rows have the columns of the task
+        # Example rows have the columns that the task names, if it names any; ((), "") stands for these.
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         max_rows = url.number(

@@ -12,7 +12,7 @@ from bertlab.views import change_figures, columns
 TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
-probe_input, line = surgery.choose_probe_input(), surgery.recall_changes()
+probe_input, changes = surgery.choose_probe_input(), surgery.recall_changes()
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(
         TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
@@ -25,12 +25,12 @@ with frame.show_errors():
     left, right = st.columns([3, 2], gap="medium")
     with left:
         surgery.draw_grid(
-            line,
+            changes,
             config,
             effects and effects.result,
             sessions.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
         )
-        surgery.draw_change_buttons(line, config)
+        surgery.draw_change_buttons(changes, config)
         display.explain("head_effect", "patch_effect")
         progress = st.container(key="heads-progress")
     tool = url.choice(
@@ -41,13 +41,13 @@ with frame.show_errors():
     other_text = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
-            surgery_tools.edit_attention(line, checkpoint, probe_input, tokens, other_text)
+            surgery_tools.edit_attention(changes, checkpoint, probe_input, tokens, other_text)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
             other_text = fields.text_line(st, t("heads-patch-other"), example, key="other")
-            surgery_tools.patch_hidden_states(line, checkpoint, probe_input, tokens, other_text)
+            surgery_tools.patch_hidden_states(changes, checkpoint, probe_input, tokens, other_text)
         elif tool == "keep":
-            surgery_tools.show_export_command(line, checkpoint)
+            surgery_tools.show_export_command(changes, checkpoint)
         elif tool == "map" and effects is not None:
             data = columns.head_effects(effects.result)
             plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
@@ -56,7 +56,7 @@ with frame.show_errors():
             )
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
-        options = {"changes": line, "other": other_text, "mask": probe_input.mask}
+        options = {"changes": changes, "other": other_text, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_html(change.result))
         options = {

@@ -14,8 +14,8 @@ PRETRAINING_SOURCES = {
     "Cloud TPU v2": "https://cloud.google.com/tpu/docs/v2",
 }
 BATCH_SOURCES = {"google-research/bert, README": "https://github.com/google-research/bert#out-of-memory-issues"}
-# The paper does not name the version of its TPUs. These are the ones of its time (v2, 16 GB per chip).
-TPU_CHIP_FLOPS = 45e12
+# The paper does not name the version of its TPUs; we assume that of its time, v2, with 45 TFLOP/s per chip.
+TPU_CHIP_FLOP_PER_SECOND = 45e12
 # 1,000,000 steps of 256 sequences: 90 % of them with 128 tokens, the rest with 512.
 PAPER_STEPS, PAPER_BATCH = {128: 900_000, 512: 100_000}, 256
 TITAN_X_GIB = 12
@@ -43,8 +43,8 @@ class PublishedPretraining:
 
     @property
     def share_of_peak(self) -> float:
-        """The share of the chips' published peak that this estimate takes in the published time."""
-        return self.flop / (self.chips * TPU_CHIP_FLOPS * self.days * 86_400)
+        """The share of the chips' peak at which they would compute `flop` in the published number of days."""
+        return self.flop / (self.chips * TPU_CHIP_FLOP_PER_SECOND * self.days * 86_400)
 
 
 PRETRAINING = (PublishedPretraining("base", 16, 4), PublishedPretraining("large", 64, 4))
@@ -62,7 +62,7 @@ class PublishedBatch:
     """The largest batch of Google's code."""
 
     def make_workload(self, precision: Precision) -> Workload:
-        """Return the same fine-tuning as bertlab does it on a GPU."""
+        """Return the same fine-tuning in bertlab on a GPU, with one sequence where Google's code fits none."""
         return Workload(
             preset(self.preset), self.tokens, max(1, self.batch_size), precision, dropout=0.1, task="finetuning"
         )

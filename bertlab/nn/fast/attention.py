@@ -34,10 +34,10 @@ def attention(
 
 
 def padded_attention(
-    qkv_BTH: torch.Tensor, num_heads: int, mask: torch.Tensor | None, dropout_rate: float
+    qkv_BT3H: torch.Tensor, num_heads: int, mask: torch.Tensor | None, dropout_rate: float
 ) -> torch.Tensor:
     """Compute `attention` from queries, keys and values side by side, [B, T, 3H] -> [B, T, H]."""
-    qkv_3BNTD = qkv_BTH.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
+    qkv_3BNTD = qkv_BT3H.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
     return attention(*qkv_3BNTD.unbind(0), mask, dropout_rate).transpose(1, 2).flatten(2)
 
 

@@ -32,10 +32,10 @@ COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 @dataclass(frozen=True)
 class Limits:
-    """The maximum size of the content of a file; a larger file is rejected."""
+    """The maximum size of the content of a file; reading more than that raises DataError."""
 
     bytes: int | None = None
-    """Bytes after decompression; None for no limit except `MAX_RATIO`."""
+    """Bytes after decompression, checked only in compressed files; None for no limit except `MAX_RATIO`."""
     lines: int | None = None
     """Lines, including empty ones, or rows of a format without lines; None for no limit."""
 
@@ -104,7 +104,7 @@ class DataFile:
         """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8. Only a seekable file can seek.
 
         Raises:
-            DataError: the data is damaged or exceeds a limit; raised while reading.
+            DataError: the data is damaged, or a compressed file is too large; raised while reading.
         """
         if not self.is_utf_16:
             return self._open_decompressed()
@@ -178,7 +178,8 @@ class _DecompressedStream(io.RawIOBase):
             raise DataError("compressed-file-damaged", path=self.file.name, compression=self.file.compression) from None
         self.remaining -= len(data)
         if self.remaining < 0:
-            raise DataError("compressed-file-too-large", path=self.file.name, megabytes=self.limit >> 20)
+            id = "compressed-file-too-large" if self.limit == self.file.limits.bytes else "compression-ratio-too-high"
+            raise DataError(id, path=self.file.name, megabytes=self.limit >> 20)
         buffer[: len(data)] = data
         return len(data)
 

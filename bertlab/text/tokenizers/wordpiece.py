@@ -361,7 +361,7 @@ class Tokenizer:
             return self._backend.normalizer.normalize_str(text)
 
     def _add_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
-        """Add [CLS] and [SEP]. If the library added them, a "[SEP]" of the text would look the same."""
+        """Add [CLS] and [SEP]; after the library added them, a "[SEP]" in the text would be indistinguishable."""
         ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
         offsets = [(0, 0), *offsets, (0, 0)]
         special = [True, *[False] * len(a), True]

@@ -31,5 +31,5 @@ embed-needs-list = embed expects a list of texts: put a single text into a list
 ## Pre-training by hand
 
 text-too-short-for-pair = the text has only one token: a pair needs at least two, so type some more words
-pair-objective-unknown = { $objective } is not a sentence-pair objective that can be drawn: choose one of { $objectives }
+pair-objective-unknown = pairs cannot be drawn for the objective { $objective }: choose one of { $objectives }
 no-candidates = type at least one candidate for the second sentence

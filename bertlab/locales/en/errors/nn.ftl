@@ -19,4 +19,4 @@ head-regress = regression
 head-choose = multiple-choice
 head-tag = tagging
 head-remedy-pretrain = continue its pre-training with `bertlab pretrain --from ...` to get one
-head-remedy-finetune = fine-tune it with a task such as `bertlab finetune { $task } --from ...` to get one
+head-remedy-finetune = fine-tune it to get one, for example with `bertlab finetune { $task } --from ...`

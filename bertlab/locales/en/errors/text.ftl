@@ -63,7 +63,8 @@ file-not-utf-16 = { $path } cannot be read as UTF-16: { $reason }
 file-not-parquet = { $path } cannot be read as Parquet: { $reason }
 file-too-many-lines = { $path } has more than { FORMAT($lines, spec: ",") } lines: split it into smaller files
 compressed-file-damaged = { $path } is damaged: its { $compression } data is cut off or corrupt
-compressed-file-too-large = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, too much for its compressed size: decompress it first
+compressed-file-too-large = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, the limit for compressed files: decompress it first
+compression-ratio-too-high = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, too much for its compressed size: decompress it first
 directory-without-files = { $path } has no file of the types { $suffixes }
 directory-not-empty = { $path } exists and is not a prepared corpus: name another directory
 

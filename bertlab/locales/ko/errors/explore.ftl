@@ -1,6 +1,6 @@
 ## 개입
 
-intervention-unreadable = 변경 '{ $part }'은(는) 어느 헤드나 레이어인지 알 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
+intervention-unreadable = 변경 '{ $part }'이(가) 가리키는 헤드나 레이어를 알 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
 heads-unreadable = '{ $text }'은(는) 헤드 목록이 아니에요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 0보다 큰 가중치가 적어도 한 위치에 있어야 해요.
 patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
@@ -31,5 +31,5 @@ embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나�
 ## 손으로 해 보는 사전 학습
 
 text-too-short-for-pair = 텍스트에 토큰이 하나뿐이에요. 문장 쌍을 만들려면 두 개 이상 필요하니 단어를 더 입력해 주세요.
-pair-objective-unknown = { $objective }은(는) 여기서 뽑을 수 있는 문장 쌍 목표가 아니에요. 다음 중에서 골라 주세요: { $objectives }
+pair-objective-unknown = { $objective } 목표로는 문장 쌍을 뽑을 수 없어요. 다음 중에서 골라 주세요: { $objectives }
 no-candidates = 두 번째 문장의 후보를 하나 이상 입력해 주세요.
