@@ -120,10 +120,10 @@ class Export(CheckpointOptions):
     transformers 5 cannot, because it no longer reads this field. With --zeroed, the weights of these heads are set to
     zero instead: every version can open the checkpoint, but it is no smaller.
 
-    With --average, both checkpoints need the same architecture, vocabulary and task heads. An average is useful only if
-    one checkpoint was trained from the other, or both from the same weights. The average is then often
-    better than either, and can restore abilities that a checkpoint has lost in further training. Measure it with
-    `bertlab evaluate`.
+    With --average, both checkpoints need the same architecture, vocabulary and output layers. An average is useful only
+    if one checkpoint was trained from the other, or both from the same weights. The average is then often better than
+    either, and can restore abilities that a checkpoint has lost in further training. Measure it with `bertlab
+    evaluate`.
 
     Examples:
       bertlab export small --checkpoint runs/sst2 --dtype float8

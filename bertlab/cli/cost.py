@@ -20,7 +20,8 @@ Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 class CostOptions:
     """Estimate what a BERT costs: parameters, FLOP, memory, time and money, for training and inference.
 
-    All values are calculated for training as `bertlab pretrain` does it; only --measure runs training steps.
+    All values are calculated, not measured, for bertlab's own training; only --measure runs training steps. Inference
+    is always the prediction of masked tokens.
 
     Examples:
       bertlab cost --preset base --tokens 512 --batch-size 32
@@ -41,7 +42,7 @@ class CostOptions:
     vocab_size: int = 30_522
     """Tokens in the vocabulary."""
     tokens: int = 128
-    """Tokens in a sequence, without padding."""
+    """Tokens in each sequence; the estimate assumes that there is no padding."""
     batch_size: int = 32
     """Sequences that are computed at once."""
     precision: Precision = "bfloat16"

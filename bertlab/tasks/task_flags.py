@@ -36,8 +36,8 @@ class TaskFlags:
     """The columns of the choices for multiple_choice: one column per choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None
     """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
-    (default `answers` or `answer`). An answer starts at the character in the column `answer_start` (from 0), if there
-    is one, and otherwise where its text first occurs."""
+    (default `answers` or `answer`). The column `answer_start`, if there is one, gives the index of the answer's first
+    character, from 0; otherwise the answer is where its text first occurs."""
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row, which messages and prediction files use."""
 

@@ -75,8 +75,9 @@ class EvaluateConfig(TaskFlags):
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...), if it has
-    one. A PATH without a suffix is a directory, in which the file is named as that benchmark requires."""
+    """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...) or, if it has
+    none, in bertlab's. A PATH without a suffix is a directory, in which the file gets the name that the benchmark
+    requires, or a default name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -84,7 +85,8 @@ class EvaluateConfig(TaskFlags):
     with more."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
-    (tau) on these rows and store it. Metrics of another task than the checkpoint's own are added to its own."""
+    (tau) on these rows and store it. Metrics of a task other than the one it was fine-tuned on are stored beside its
+    own and do not replace them."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

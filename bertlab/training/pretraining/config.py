@@ -106,8 +106,8 @@ class PretrainConfig(RunConfig):
     from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Each builds the batch of all processes and keeps the share of its own process,
-    so more GPUs need more workers. Default: 0 on a CPU; two for each GPU of the run, but at most the CPU cores per GPU,
-    and at least 2."""
+    so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, but at most the
+    process's share of the CPU cores and at least 2."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

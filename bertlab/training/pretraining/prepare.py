@@ -36,8 +36,8 @@ class PrepareConfig:
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
     more than a megabyte is split between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. Of an existing corpus,
-    only the weights can be changed."""
+    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. In an existing corpus, only
+    --weights can be changed."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
     vocab.txt. Without this flag, a vocabulary is trained on the text."""
