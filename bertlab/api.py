@@ -79,11 +79,11 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
     return PreparedCorpus(Path(out), facts["documents"], facts["tokens"], facts["characters"])
 
 
-def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingResult:
+def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> TrainingResult:
     """Pre-train a BERT on a prepared corpus, or continue the run in `out`.
 
     Args:
-        corpus: the directory that `prepare` wrote.
+        corpus: the directory that `prepare` wrote; None trains on generated stories, prepared in runs/story-world.
         out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
             may be a dictionary of the settings to change.

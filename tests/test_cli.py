@@ -337,7 +337,7 @@ def test_hostile_texts_are_printed_safely(run, text):
         (["evaluate", "squad"], "--checkpoint"),
         (["evaluate", "squad", "--predictions", "/no/such", "--data", __file__], "not JSON"),
         (["pretrain", "/no/such", "--out", "/no/where"], "/no/such"),
-        (["pretrain"], "Missing from bertlab pretrain: PATH --out DIR"),
+        (["pretrain"], "Missing from bertlab pretrain: --out DIR"),
         (["finetune", "cooking", "--from", "bare", "--out", "/no/where"], "cooking"),
         (["bench", "pretrain", "--preset", "giant"], "giant"),
         (["bench", "pretrain", "--vocab-size", "5"], "--vocab-size is 5; it must be at least 6"),

@@ -45,6 +45,9 @@ COMMANDS = {
         "training.pretraining.pretrain", "PretrainConfig", "run", "pre-train a BERT on a corpus",
         recipes="training.pretraining.recipes",
     ),
+    "story-world": Command(
+        "cli.story_world", "StoryWorldOptions", "story_world", "write labelled rows about generated stories"
+    ),
     "finetune": Command("training.finetune", "FinetuneConfig", "run", "fine-tune a checkpoint on a task"),
     "evaluate": Command("training.evaluate", "EvaluateConfig", "run", "evaluate a checkpoint or a file of predictions"),
     "reproduce": Command("cli.reproduce", "ReproduceConfig", "run", "reproduce a table of the paper at small scale"),

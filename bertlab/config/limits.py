@@ -69,7 +69,7 @@ LIMITS = {
     "final-share": Limit(0, excludes_minimum=True, below=1), "teacher-share": Limit(0, excludes_minimum=True, below=1),
     "share": Limit(0, excludes_minimum=True, below=1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
-    "workers": Limit(1, 4096),
+    "workers": Limit(1, 4096), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
     # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.
     "vocab-size": Limit(6, MAX_SIZE),
     "grid-rates": Limit(0, excludes_minimum=True), "grid-batches": Limit(1, MAX_BATCH),

@@ -1,7 +1,7 @@
 """Labelled rows from stories, whose answers are known because the events are.
 
-Each task is a function from a story to a row, or to None if the story has no such row. The columns are those that
-`bertlab finetune custom` reads, see `ROW_TASKS`.
+Each task is a function from a story to a row, or to None if the story has no such row. `ROW_TASKS` states the
+columns and the task of `bertlab finetune` that reads them.
 """
 
 import random
@@ -43,6 +43,8 @@ class RowTask:
     """Flags of `bertlab finetune custom` -> the columns of the rows."""
     make: Callable[["RowMaker", Story], Row | None]
     """Function that makes a row of a story, or None."""
+    task: str = "custom"
+    """The task of `bertlab finetune` that reads the rows."""
 
 
 @dataclass
@@ -211,7 +213,7 @@ ROW_TASKS: dict[str, RowTask] = {
     "next-sentence": RowTask(
         "classification", {"text-column": "first", "pair-column": "second", "label-column": "label"}, make_next_sentence
     ),
-    "questions": RowTask("span", {}, make_question),
+    "questions": RowTask("span", {}, make_question, "squad_v2"),
     "entities": RowTask("tagging", {"text-column": "tokens", "label-column": "tags"}, make_entities),
     "sentiment": RowTask("classification", {"text-column": "text", "label-column": "label"}, make_sentiment),
     "endings": RowTask("multiple_choice", _CHOICE_COLUMNS, make_ending),

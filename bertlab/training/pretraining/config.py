@@ -20,9 +20,11 @@ RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init",
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig(RunConfig):
-    """Pre-train a BERT on a corpus made by `bertlab prepare`. The same command continues an interrupted run.
+    """Pre-train a BERT on a corpus made by `bertlab prepare`, or without one on stories that bertlab makes up. The same
+    command continues an interrupted run.
 
     Examples:
+      bertlab pretrain --out runs/first --preset tiny --recipe fast --minutes 5    # no text at hand
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
@@ -42,8 +44,9 @@ class PretrainConfig(RunConfig):
     }  # fmt: skip
     """Headings in `--help`, each with the fields listed below it."""
 
-    corpus: tyro.conf.Positional[Path]
-    """The prepared corpus."""
+    corpus: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[CORPUS]")] = None
+    """The prepared corpus. Without one, English stories are generated and prepared once in runs/story-world, and
+    evaluated on held-out stories (`bertlab prepare story-world` makes others)."""
     recipe: Literal["plain", "fast", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
     those with which the loss falls soonest on a small machine. Other flags change individual settings; `--recipe google

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +10,17 @@ import tyro
 
 from bertlab.checkpoints import locate
 from bertlab.config.errors import DataError
-from bertlab.config.limits import differing_flags
+from bertlab.config.languages import DEFAULT, languages
+from bertlab.config.limits import check_limits, differing_flags
 from bertlab.text.pretraining.corpus import Corpus, read_facts
 from bertlab.text.pretraining.prepare_corpus import INVALID_ROWS, prepare_corpus
 from bertlab.text.readers.documents import Shard, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRowAction
+from bertlab.text.story_world.files import write_stories
+from bertlab.text.story_world.world import StoryWorld
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
+STORY_WORLD = "story-world"  # as the only TEXT, this name stands for generated stories
 MAX_SAMPLE_PARTS = 256  # the sample is read in at most about this many parts, because opening a shard takes time
 
 
@@ -28,13 +32,15 @@ class PrepareConfig:
       bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
       bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
+      bertlab prepare story-world --out runs/world        # no text at hand: stories from a generator
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
-    more than a megabyte is split between words."""
+    more than a megabyte is split between words. The name story-world stands for short stories that bertlab makes up;
+    held-out stories, for `bertlab pretrain --validation`, are then prepared in a directory beside --out."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. In an existing corpus, only
     --weights can be changed."""
@@ -44,13 +50,13 @@ class PrepareConfig:
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
-    """Keep capitals and accents; needed for Korean."""
+    """Keep capitals and accents; needed for Korean. Korean stories are always prepared so."""
     column: str = "text"
     """The column that holds the text."""
     sample: int = 60_000_000
     """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
-    """Seed for shuffling the documents."""
+    """Seed for shuffling the documents. Of story-world also the seed of the stories: another seed gives others."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
     twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
@@ -63,6 +69,10 @@ class PrepareConfig:
     """Stream hub data sets instead of downloading them first."""
     workers: int = 2
     """Processes that tokenise."""
+    language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
+    """The language of story-world: en or ko."""
+    documents: int = 20_000
+    """The number of stories of story-world, of about 125 English words each; a tenth as many are held out."""
 
 
 def run(config: PrepareConfig) -> Corpus:
@@ -71,6 +81,10 @@ def run(config: PrepareConfig) -> Corpus:
     Raises:
         BertlabError: two flags contradict each other, or `prepare_corpus` raises an error.
     """
+    if config.text == (STORY_WORLD,) and not Path(STORY_WORLD).exists():
+        return _prepare_stories(config)
+    if flags := differing_flags(config, PrepareConfig, ("language", "documents")):
+        raise DataError("story-flags-unused", flags=flags)
     _check_flags(config)
     earlier_facts = read_facts(config.out)
     vocabulary, vocabulary_settings = _choose_vocabulary(config)
@@ -109,6 +123,32 @@ def run(config: PrepareConfig) -> Corpus:
             f"{' (prepared earlier)' if was_prepared else ''}"
         )
     return corpus
+
+
+def _prepare_stories(config: PrepareConfig) -> Corpus:
+    """Write stories to files beside the corpus, and prepare a corpus of each part; return that of the training part."""
+    check_limits(config)
+    world = StoryWorld(config.language, config.seed)
+    texts = config.out.with_name(f"{config.out.name}-stories")
+    training = write_stories(texts, world, config.documents)
+    held_out = write_stories(texts, world, max(1, config.documents // 10), held_out=True)
+    # A language with a script of its own needs a cased vocabulary, which does not split its letters.
+    is_cased = config.cased or bool(languages()[config.language].script)
+    plain = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
+    corpus = run(replace(plain, text=(str(training),), cased=is_cased and config.tokenizer is None))
+    vocabulary = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
+    vocabulary |= {"sample": PrepareConfig.sample, "cased": False}
+    run(replace(plain, text=(str(held_out),), out=held_out_corpus(config.out), **vocabulary))
+    return corpus
+
+
+def held_out_corpus(corpus: Path) -> Path:
+    """Return the directory of the held-out stories that belong to a corpus of stories.
+
+    >>> held_out_corpus(Path("runs/world")).name
+    'world-heldout'
+    """
+    return corpus.with_name(f"{corpus.name}-heldout")
 
 
 def _format_weights(facts: dict) -> str:

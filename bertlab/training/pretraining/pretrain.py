@@ -6,6 +6,8 @@ is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the r
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 from tqdm import tqdm
@@ -13,6 +15,7 @@ from tqdm import tqdm
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import Limit, check_limits, differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.text.pretraining.corpus import read_facts
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -20,12 +23,17 @@ from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.pretraining.artifacts import RunArtifacts
 from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainConfig
+from bertlab.training.pretraining.prepare import STORY_WORLD, PrepareConfig, held_out_corpus
+from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import print_result, show_progress
 from bertlab.training.run_directory import is_finished, open_run, prepare_machine, report_finished, report_resumed
 from bertlab.training.trainer import StepReport
+
+DEFAULT_CORPUS = Path("runs/story-world")
+"""Where the story world is prepared if no corpus is given."""
 
 
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
@@ -50,6 +58,8 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
     _check_settings(config)
     device = prepare_machine(config)
+    if config.corpus is None:
+        config = _use_stories(config)
     inputs = open_inputs(config)
     batches = PairSampler(
         inputs.corpus.enlarge_blocks(config.batch_size * config.max_tokens),
@@ -95,6 +105,14 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         raise error from None
     artifacts.write_after_run()
     distributed.leave_process_group()
+
+
+def _use_stories(config: PretrainConfig) -> PretrainConfig:
+    """Prepare the story world, if that has not been done, and return the settings with its corpora."""
+    if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
+        prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS))
+    distributed.broadcast(0)  # the other processes wait for the main process
+    return replace(config, corpus=DEFAULT_CORPUS, validation=config.validation or held_out_corpus(DEFAULT_CORPUS))
 
 
 def _check_settings(config: PretrainConfig) -> None:

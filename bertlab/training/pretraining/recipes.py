@@ -12,7 +12,7 @@ from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
 
-def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
+def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The paper's settings: BERT-base, a million steps of 256 pairs, and 512 tokens per pair in the last tenth of them.
 
     Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper: in the last
@@ -32,7 +32,7 @@ def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
     return PretrainConfig(corpus=corpus, out=out, recipe="google", **(settings | changes))
 
 
-def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
+def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md).
 
     Small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run; no
@@ -47,7 +47,7 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
 
 
-def continue_pretraining(corpus: Path, out: Path, **changes) -> PretrainConfig:
+def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """Settings for the further training of a checkpoint (`from_`): a tenth of the default learning rate.
 
     With the default learning rate, a short run would make the model worse (docs/lab-notebook.md).
@@ -76,6 +76,6 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     flags = " ".join(arguments).replace("--recipe ", "--recipe=").split()
     names = [flag.removeprefix("--recipe=") for flag in flags if flag.startswith("--recipe=")]
     if names and names[-1] in RECIPES:
-        return RECIPES[names[-1]](tyro.MISSING, tyro.MISSING)
+        return RECIPES[names[-1]](None, tyro.MISSING)
     is_continued = any(flag.partition("=")[0] == "--from" for flag in flags) and "--new-vocabulary" not in flags
-    return continue_pretraining(tyro.MISSING, tyro.MISSING) if is_continued else None
+    return continue_pretraining(None, tyro.MISSING) if is_continued else None

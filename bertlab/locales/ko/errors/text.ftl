@@ -97,4 +97,5 @@ worker-killed = 토큰화하던 프로세스가 종료되었어요. 메모리가
 
 # 이야기 세계
 story-language-unknown = { $language } 언어로 된 이야기는 없어요. 다음 중에서 골라 주세요: { $languages }
+story-flags-unused = { $flags }: story-world로 말뭉치를 만들 때만 쓸 수 있어요
 story-task-unknown = 이야기에서 만드는 태스크 중에 { $task }은(는) 없어요. 다음 중에서 골라 주세요: { $tasks }

@@ -1,0 +1,58 @@
+"""`bertlab story-world`: write labelled rows about generated stories, for `bertlab finetune custom`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from bertlab.config.languages import DEFAULT
+from bertlab.config.limits import check_limits
+from bertlab.text.story_world.files import write_rows
+from bertlab.text.story_world.rows import ROW_TASKS, RowTaskName, make_rows
+
+
+@dataclass(frozen=True)
+class StoryWorldOptions:
+    """Write labelled rows about the stories of `bertlab prepare story-world`, whose answers are known exactly.
+
+    The command writes training rows to --out, rows of held-out stories beside it, and prints the command that
+    fine-tunes on them.
+
+    Examples:
+      bertlab story-world questions --out runs/rows/questions.jsonl
+      bertlab story-world sentiment --out runs/rows/reviews.jsonl --language ko --rows 2000
+    """
+
+    task: Annotated[tyro.conf.Positional[RowTaskName], tyro.conf.arg(metavar="TASK")]
+    """next-sentence: does a sentence follow another? questions: with answers in the story, and without. entities:
+    people, places, objects and days. sentiment: does the story end well? endings: which of four sentences continues the
+    story? pronouns: whom does a pronoun mean?"""
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
+    """The file of the training rows, in JSON Lines (.jsonl). The held-out rows have "-heldout" in their name."""
+    rows: int = 5000
+    """The number of training rows; a tenth as many are held out."""
+    language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
+    """The language of the stories: en or ko."""
+    seed: int = 0
+    """Seed of the stories."""
+
+
+def story_world(config: StoryWorldOptions) -> None:
+    """Write both files, and print the command that fine-tunes on them.
+
+    Raises:
+        BertlabError: the language has no stories, or a file cannot be written.
+    """
+    check_limits(config)
+    held_out = config.out.with_name(f"{config.out.stem}-heldout{config.out.suffix}")
+    write_rows(config.out, make_rows(config.task, config.language, config.seed, config.rows))
+    write_rows(held_out, make_rows(config.task, config.language, config.seed, max(1, config.rows // 10), held_out=True))
+    task = ROW_TASKS[config.task]
+    columns = [f"--{flag} {column}" for flag, column in task.columns.items()]
+    kind = ["--type", task.kind] if task.task == "custom" else []
+    data = ["--data", str(config.out), "--validation", str(held_out)]
+    words = ["bertlab finetune", task.task, *kind, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
+    print(f"{config.out}: {config.rows:,} rows; {held_out}: {max(1, config.rows // 10):,} rows of held-out stories")
+    print("fine-tune a checkpoint on them, for example one that `bertlab pretrain` made of stories:")
+    print(" ", *words)
