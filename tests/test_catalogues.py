@@ -102,9 +102,11 @@ def test_no_entry_is_unused():
     written = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     patterns = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr)}
     patterns = {text for text in patterns if re.search(r"[a-z]-|-[a-z]", text)}
-    for source in (PACKAGE / "views" / "static").glob("*.js"):  # texts of the canvas views: `text.zoomIn`, `text[view]`
-        names = re.findall(r"[.\"](\w+)", source.read_text(encoding="utf-8"))
-        written |= {"canvas-" + re.sub(r"[A-Z]", lambda letter: f"-{letter[0].lower()}", name) for name in names}
+    # texts of the canvas views and of the page that runs a model: `text.zoomIn`, `text[view]`
+    for prefix, folder in (("canvas-", ""), ("live-", "live")):
+        for source in (PACKAGE / "views" / "static" / folder).glob("*.js"):
+            names = re.findall(r"[.\"](\w+)", source.read_text(encoding="utf-8"))
+            written |= {prefix + re.sub(r"[A-Z]", lambda letter: f"-{letter[0].lower()}", name) for name in names}
     unused = [id for id in messages(CODES[0]) if id not in written and not any(re.fullmatch(p, id) for p in patterns)]
     assert not unused
 

@@ -37,6 +37,9 @@ COMMANDS = {
     "cost": Command("cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
     "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
     "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
+    "export-live": Command(
+        "cli.export_live", "ExportLive", "export_live", "write one HTML file that runs a checkpoint in any browser"
+    ),
     "app": Command("cli.app", "App", "app", "open the app in the browser"),
     "prepare": Command(
         "training.pretraining.prepare", "PrepareConfig", "run", "turn raw text into a corpus and a vocabulary"

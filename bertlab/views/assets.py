@@ -1,10 +1,11 @@
 """The scripts and styles of the canvas views as strings, bundled for the host that mounts them.
 
-The files under `static` are plain ES modules that import each other by name. For a host, they are joined into one
-string. Two modules are generated: `palette.js` from the palette, `catalogue.js` from the texts of every language.
+The files under `static` are plain ES modules that import each other by relative paths. For a host, they are joined into
+one string. Two modules are generated: `palette.js` from the palette, `catalogue.js` from the texts of every language.
 """
 
 import json
+import posixpath
 import re
 from functools import cache
 from importlib.resources import files
@@ -13,9 +14,8 @@ from typing import Literal
 from bertlab.config.languages import languages, message_ids, render
 from bertlab.views.palette import PALETTE
 
-_MESSAGE_PREFIX = "canvas-"  # the ids of messages that JavaScript shows begin with this
-View = Literal["attention", "neuron", "figure", "timeline"]
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
+View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 # Matches whole-line comments and indentation; both are removed, since a host sends the script again with every change.
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
@@ -58,6 +58,21 @@ def streamlit_js(view: View = "attention") -> str:
     return bundle_for_host(view, "streamlit")
 
 
+@cache
+def bundle_worker(name: str) -> str:
+    """Bundle a script for a Web Worker; unlike in the other bundles, comments stay, since its readers are students."""
+    sources = ((path, read_static(path)) for path in _resolve_imports(name))
+    return "\n".join(f"// ---- {path} ----\n{_EXPORT.sub('', _IMPORT.sub('', source))}" for path, source in sources)
+
+
+def collect_texts(prefix: str) -> dict[str, dict[str, str]]:
+    """Collect the messages whose ids begin with a prefix, as {language: {name in JavaScript: text}}."""
+    ids = {
+        _to_camel_case(id.removeprefix(prefix)): id for id in sorted(message_ids()) if id.startswith(prefix)
+    }  # fmt: skip
+    return {code: {name: render(id, code) for name, id in ids.items()} for code in languages()}
+
+
 def _resolve_imports(name: str, resolved: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List a file of `static` and everything it imports, each file once and after the files that it imports.
 
@@ -65,7 +80,8 @@ def _resolve_imports(name: str, resolved: tuple[str, ...] = ()) -> tuple[str, ..
         name: the file.
         resolved: files that are listed already.
     """
-    for other in _IMPORT.findall(read_static(name)):
+    for path in _IMPORT.findall(read_static(name)):
+        other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
         resolved = resolved if other in resolved else _resolve_imports(other, resolved)
     return (*resolved, name)
 
@@ -75,13 +91,8 @@ def _make_palette_js() -> str:
 
 
 def _make_catalogue_js() -> str:
-    """Generate the texts of the canvas views (`locales/*/views`) in every language, by their names in JavaScript."""
-    ids = {
-        _to_camel_case(id.removeprefix(_MESSAGE_PREFIX)): id
-        for id in sorted(message_ids())
-        if id.startswith(_MESSAGE_PREFIX)
-    }
-    texts = {code: {name: render(id, code) for name, id in ids.items()} for code in languages()}
+    """Generate the texts of the canvas views (`locales/*/views/canvas.ftl`) in every language."""
+    texts = collect_texts("canvas-")
     # the script may be written into an HTML page, where "</script>" in a text would end it
     return f"export const CATALOGUE = {json.dumps(texts, ensure_ascii=False)};\n".replace("<", "\\u003c")
 

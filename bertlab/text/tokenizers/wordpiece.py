@@ -197,7 +197,7 @@ class Tokenizer:
         Raises:
             BertlabError: the directory cannot be written.
         """
-        description = json.loads(self._backend.to_str())
+        description = self.describe()
         is_bert = (description["normalizer"] or {}).get("type") == "BertNormalizer" and self.max_word_chars == 100
         config = {
             "tokenizer_class": "BertTokenizer" if is_bert else "PreTrainedTokenizerFast",
@@ -214,6 +214,10 @@ class Tokenizer:
         }
         for name, text in files.items():
             write_atomically(Path(directory, name), text)
+
+    def describe(self) -> dict:
+        """Return the content of tokenizer.json, which describes every step of the tokenizer and its vocabulary."""
+        return json.loads(self._backend.to_str())
 
     # -- encoding and decoding -----------------------------------------------------------------------------------
 

@@ -1,0 +1,81 @@
+"""Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
+
+A matrix is stored as integers from -127 to 127 and one float32 scale per row; weight = integer * scale. The rows of a
+linear layer are its outputs, those of an embedding table its tokens, so that a row with large weights does not make the
+others coarser. Vectors (biases, LayerNorm) are small and stay float32.
+
+`views/static/live/tensors.js` reads the block.
+
+Shape legend: O rows, I columns.
+"""
+
+import copy
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+
+from bertlab.nn.bert import Bert
+
+MAX_CODE = 127  # -128 is not used, so that codes are symmetric
+
+
+def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise a matrix.
+
+    Returns:
+        codes_OI (int8) and scale_O (float32). A row of zeros has the scale 0.
+
+    >>> codes_OI, scale_O = quantise_rows(torch.tensor([[1.0, -0.5], [0.0, 0.0]]))
+    >>> codes_OI.tolist(), (codes_OI * scale_O[:, None]).round(3).tolist()
+    ([[127, -64], [0, 0]], [[1.0, -0.504], [0.0, 0.0]])
+    """
+    weight_OI = weight_OI.detach().float().cpu().numpy()
+    scale_O = (np.abs(weight_OI).max(axis=1) / MAX_CODE).astype(np.float32)
+    divisor_O = np.where(scale_O == 0, 1, scale_O)
+    codes_OI = np.rint(weight_OI / divisor_O[:, None]).clip(-MAX_CODE, MAX_CODE).astype(np.int8)
+    return codes_OI, scale_O
+
+
+def round_weights(model: Bert) -> Bert:
+    """Return a copy of a model whose matrices have the values that they have after quantisation."""
+    rounded = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in rounded.parameters():
+            if parameter.ndim == 2:
+                codes_OI, scale_O = quantise_rows(parameter)
+                parameter.copy_(torch.from_numpy(codes_OI * scale_O[:, None]))
+    return rounded
+
+
+def pack_tensors(model: Bert, progress: Callable[[Iterable], Iterable] = iter) -> tuple[dict[str, dict], bytes]:
+    """Quantise all weights of a model and pack them.
+
+    Args:
+        model: the model.
+        progress: wraps the list of tensors, as `tqdm` does.
+
+    Returns:
+        A table and a block of bytes. The table has for each tensor its shape, `values` (where its float32 values begin
+        in the block: the scales of a matrix, or a whole vector) and for a matrix `codes` (where its integers begin).
+        All float32 values come first, so that they are aligned.
+    """
+    state = model.state_dict()
+    table: dict[str, dict] = {}
+    values, codes = [], []
+    for name, tensor in progress(list(state.items())):
+        entry: dict = {"shape": list(tensor.shape)}
+        if tensor.ndim == 2:
+            codes_OI, scale_O = quantise_rows(tensor)
+            codes.append((entry, codes_OI.tobytes()))
+            values.append((entry, scale_O.astype("<f4").tobytes()))
+        else:
+            values.append((entry, tensor.detach().float().cpu().numpy().astype("<f4").tobytes()))
+        table[name] = entry
+    offset, parts = 0, []
+    for key, blocks in (("values", values), ("codes", codes)):
+        for entry, data in blocks:
+            entry[key] = offset
+            offset += len(data)
+            parts.append(data)
+    return table, b"".join(parts)

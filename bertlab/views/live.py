@@ -1,0 +1,187 @@
+"""Write a checkpoint as one HTML page that runs the model in the browser, without server and network.
+
+The page contains the weights in eight bits (`checkpoints.int8`), the tokenizer, the texts in every language, and the
+scripts in `static/live`: a worker computes, and the page shows attention, masked words, next sentences, the effect of
+heads, and the logit lens.
+"""
+
+import base64
+import json
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from bertlab.checkpoints.int8 import pack_tensors
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import CheckpointError
+from bertlab.config.files import write_atomically
+from bertlab.config.languages import DEFAULT, languages, read_data, render
+from bertlab.explore.session import Session
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.views import assets
+from bertlab.views.palette import PALETTE
+
+MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
+
+# The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
+# since a page that was opened from disk cannot start one from a file.
+_PAGE = """<!doctype html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
+img-src data: blob:">
+<title>{title}</title>
+<style>
+:root {{ --blue: {blue}; --orange: {orange}; }}
+:root {{ --ground: {light[ground]}; --ink: {light[ink]}; --accent: {light[accent]}; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ground: {dark[ground]}; --ink: {dark[ink]}; --accent: {dark[accent]}; }}
+}}
+{css}
+</style>
+</head>
+<body>
+<div id="page"></div>
+<script type="application/json" id="settings">{settings}</script>
+<script type="text/plain" id="worker">
+{worker}
+</script>
+<script type="module">
+{script}
+</script>
+<script type="application/octet-stream" id="weights">{weights}</script>
+</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class LivePage:
+    """What a page can do with a checkpoint, and why not more."""
+
+    tabs: tuple[str, ...]
+    """The tabs of the page: "attention" and, if their output layers exist, "fill", "next", "heads" and "lens"."""
+    note: str
+    """The id of the sentence that says what is missing; "" if nothing is."""
+
+
+def plan_page(session: Session) -> LivePage:
+    """Find out what a page can do with the output layers of a checkpoint."""
+    if session.config.left_to_right:
+        return LivePage(("attention",), "live-note-left-to-right")
+    can_fill, can_pair = ("mlm" in session.heads), ("nsp" in session.heads)
+    tabs = ("attention", *["fill"] * can_fill, *["next"] * can_pair, *["heads"] * (can_fill or can_pair))
+    tabs += ("lens",) * can_fill
+    if can_fill and can_pair:
+        return LivePage(tabs, "")
+    note = "live-note-no-next" if can_fill else "live-note-no-masks" if can_pair else "live-note-encoder"
+    return LivePage(tabs, note)
+
+
+def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter) -> str:
+    """Write a checkpoint as one offline page that runs it.
+
+    Args:
+        session: the checkpoint.
+        progress: wraps the list of tensors that are quantised, as `tqdm` does.
+
+    Raises:
+        CheckpointError: the page's tokenizer cannot split texts as the checkpoint's tokenizer does.
+    """
+    tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
+    table, block = pack_tensors(session.model, progress)
+    page = plan_page(session)
+    config = session.config
+    examples = read_data("examples", session.tokenizer.language)
+    settings = {
+        "name": session.name,
+        "config": describe_config(config, session.tokenizer),
+        "tokenizer": tokenizer_settings,
+        "table": table,
+        "parameters": sum(parameter.numel() for parameter in session.model.parameters()),
+        "objective": session.loaded.pair_objective,
+        "tabs": page.tabs,
+        "note": {code: render(page.note, code) if page.note else "" for code in languages()},
+        "languages": {code: language.name for code, language in languages().items()},
+        "texts": assets.collect_texts("live-"),
+        "examples": {
+            "pair": examples["pair"],
+            "sentence": examples["sentence"],
+            "masked": [examples["masked_sentence"], examples["other_masked_sentence"]],
+            "next": examples["next_sentence_pairs"],
+        },
+    }
+    # base64 has no "<" and the JSON none after the replacement, so neither can end its script element
+    return _PAGE.format(
+        lang=DEFAULT,
+        title=escape(session.name),
+        **PALETTE["themes"],
+        blue=PALETTE["blue"],
+        orange=PALETTE["orange"],
+        css=assets.css() + assets.read_static("live/page.css"),
+        settings=json.dumps(settings, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        worker=assets.bundle_worker("live/worker.js"),
+        script=assets.bundle_module("live/page"),
+        weights=base64.b64encode(zlib.compress(block, 6)).decode(),
+    )
+
+
+def write_live_page(session: Session, path: Path, progress: Callable[[Iterable], Iterable] = iter) -> int:
+    """Write the page to a file, completely or not at all, and return its size in bytes.
+
+    Raises:
+        CheckpointError: as for `live_html`.
+        BertlabError: the file cannot be written.
+    """
+    write_atomically(path, live_html(session, progress))
+    return path.stat().st_size
+
+
+def describe_config(config: ModelConfig, tokenizer: Tokenizer) -> dict:
+    """Return what `static/live/model.js` needs to know about a model."""
+    return {
+        "hiddenSize": config.hidden_size,
+        "numLayers": config.num_layers,
+        "numHeads": config.num_heads,
+        "firstPosition": config.family.first_position,
+        "vocabSize": tokenizer.vocab_size,
+        "layerNormEps": config.layer_norm_eps,
+        "activation": config.activation,
+        "leftToRight": config.left_to_right,
+        "hasTokenTypes": config.type_vocab_size > 1,
+        "maxTokens": min(config.max_positions - config.family.first_position, MAX_TOKENS),
+    }
+
+
+def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
+    """Return what `static/live/tokenizer.js` needs to know about a tokenizer.
+
+    Raises:
+        CheckpointError: the tokenizer has steps that those of google-research/bert lack.
+    """
+    description = tokenizer.describe()
+    normaliser, added = description["normalizer"] or {}, description["added_tokens"]
+    plain_added = all(
+        token["special"] and not any(token[flag] for flag in ("normalized", "single_word", "lstrip", "rstrip"))
+        for token in added
+    )
+    splitter = (description["pre_tokenizer"] or {}).get("type")
+    if normaliser.get("type") != "BertNormalizer" or splitter != "BertPreTokenizer" or not plain_added:
+        raise CheckpointError("live-tokenizer-unsupported", name=name)
+    strips = normaliser["strip_accents"]
+    return {
+        "tokens": tokenizer.tokens(range(tokenizer.vocab_size)),
+        "special": sorted(token["content"] for token in added),
+        "lowercase": normaliser["lowercase"],
+        "stripAccents": normaliser["lowercase"] if strips is None else strips,
+        "cleanText": normaliser["clean_text"],
+        "splitChinese": normaliser["handle_chinese_chars"],
+        "prefix": description["model"]["continuing_subword_prefix"],
+        "maxWordLength": tokenizer.max_word_chars,
+    }

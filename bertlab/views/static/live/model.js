@@ -1,0 +1,117 @@
+// BERT in plain JavaScript: token ids in, hidden states and predictions out (Devlin et al. 2019, arXiv 1810.04805).
+//
+// Read it from top to bottom, as the data flows: embeddings, layers of self-attention and feed-forward, output layers.
+// A tensor is a Float32Array with its rows one after another. The end of its name is its shape, one letter per dimension:
+// T tokens, H hidden size, N heads, D size of a head (H = N * D), V vocabulary, O outputs and I inputs of a linear layer.
+import { gelu, geluTanh, layerNorm, linear, softmax } from "./arithmetic.js";
+
+/** BERT with the output layers that its checkpoint has. */
+export class Bert {
+  /**
+   * config: {hiddenSize, numLayers, numHeads, maxPositions, firstPosition, vocabSize, layerNormEps, activation, leftToRight}
+   * weights: Map from the name of a tensor, such as "embeddings.token.weight", to its values
+   */
+  constructor(config, weights) {
+    this.config = config;
+    this.weights = weights;
+    this.activation = config.activation === "gelu" ? gelu : geluTanh;
+  }
+
+  /**
+   * Run the whole encoder. off: heads to switch off, as a Set of "layer.head".
+   * Returns hidden_LTH (the embeddings, then the output of each layer) and probs_LNTT (the attention of each layer).
+   */
+  run(ids_T, types_T, off = new Set()) {
+    return this.runFrom(0, this.embed(ids_T, types_T), off);
+  }
+
+  /** Run the layers from number `first` on; hidden_TH is the input of that layer. */
+  runFrom(first, hidden_TH, off = new Set()) {
+    const hidden_LTH = [hidden_TH];
+    const probs_LNTT = [];
+    for (let layer = first; layer < this.config.numLayers; layer++) {
+      const output = this.runLayer(layer, hidden_LTH.at(-1), off);
+      hidden_LTH.push(output.hidden_TH);
+      probs_LNTT.push(output.probs_NTT);
+    }
+    return { hidden_LTH, probs_LNTT };
+  }
+
+  /** Embed the tokens: LayerNorm(token + position + sentence), section 3 and figure 2 of the paper. */
+  embed(ids_T, types_T) {
+    const { hiddenSize: H, firstPosition } = this.config;
+    const [token_VH, position_PH, type_2H] = ["token", "position", "token_type"].map((name) => this.weights.get(`embeddings.${name}.weight`));
+    const sum_TH = new Float32Array(ids_T.length * H);
+    ids_T.forEach((id, t) => {
+      for (let h = 0; h < H; h++) {
+        sum_TH[t * H + h] = token_VH[id * H + h] + position_PH[(firstPosition + t) * H + h] + type_2H[types_T[t] * H + h];
+      }
+    });
+    return this.norm("embeddings.norm", sum_TH);
+  }
+
+  /** One layer: x = LayerNorm(x + attention(x)), then x = LayerNorm(x + feedForward(x)). */
+  runLayer(layer, hidden_TH, off) {
+    const name = `encoder.layers.${layer}`;
+    const { attended_TH, probs_NTT } = this.attend(layer, hidden_TH, off);
+    const middle_TH = this.norm(`${name}.attention_norm`, add(hidden_TH, attended_TH));
+    const wide_TF = this.linear(`${name}.feed_forward.up`, middle_TH).map(this.activation);
+    const output_TH = this.linear(`${name}.feed_forward.down`, wide_TF);
+    return { hidden_TH: this.norm(`${name}.feed_forward_norm`, add(middle_TH, output_TH)), probs_NTT };
+  }
+
+  /** Self-attention (Vaswani et al. 2017, section 3.2): softmax(query · key / √D) · value in every head, then a linear layer. */
+  attend(layer, hidden_TH, off) {
+    const { hiddenSize: H, numHeads: N, leftToRight } = this.config;
+    const T = hidden_TH.length / H;
+    const D = H / N;
+    // one matrix has the weights of query, key and value; a row is [query of all heads, key of all heads, value of all heads]
+    const qkv_T3H = this.linear(`encoder.layers.${layer}.attention.qkv`, hidden_TH);
+    const probs_NTT = new Float32Array(N * T * T);
+    const heads_TH = new Float32Array(T * H);
+    for (let n = 0; n < N; n++) {
+      for (let t = 0; t < T; t++) { // t is the token that attends, s the token it attends to
+        const row_T = probs_NTT.subarray((n * T + t) * T, (n * T + t + 1) * T);
+        const visible = leftToRight ? t + 1 : T;
+        const query = t * 3 * H + n * D;
+        for (let s = 0; s < visible; s++) {
+          const key = s * 3 * H + H + n * D;
+          let score = 0;
+          for (let d = 0; d < D; d++) score += qkv_T3H[query + d] * qkv_T3H[key + d];
+          row_T[s] = score / Math.sqrt(D);
+        }
+        softmax(row_T.subarray(0, visible));
+        if (off.has(`${layer}.${n}`)) continue; // a head that is switched off contributes zeros
+        for (let s = 0; s < visible; s++) {
+          const value = s * 3 * H + 2 * H + n * D;
+          for (let d = 0; d < D; d++) heads_TH[t * H + n * D + d] += row_T[s] * qkv_T3H[value + d];
+        }
+      }
+    }
+    return { attended_TH: this.linear(`encoder.layers.${layer}.attention.out`, heads_TH), probs_NTT };
+  }
+
+  /** Predict the token at one position from its hidden state: softmax(embeddings · LayerNorm(gelu(W h + b)) + bias) -> probs_V. */
+  predictToken(hidden_H) {
+    const transformed_H = this.norm("heads.mlm.norm", this.linear("heads.mlm.dense", hidden_H).map(this.activation));
+    const logits_V = linear(transformed_H, this.weights.get("embeddings.token.weight"), this.weights.get("heads.mlm.bias"));
+    return softmax(logits_V.subarray(0, this.config.vocabSize)); // the table may have a few more rows, which stand for no token
+  }
+
+  /** Predict whether sentence B follows A from the hidden state of [CLS]: softmax(W tanh(pooler) + b) -> [yes, no]. */
+  predictNext(hidden_H) {
+    return softmax(this.linear("heads.nsp", this.linear("pooler.dense", hidden_H).map(Math.tanh)));
+  }
+
+  linear(name, input_TI) {
+    return linear(input_TI, this.weights.get(`${name}.weight`), this.weights.get(`${name}.bias`));
+  }
+
+  norm(name, hidden_TH) {
+    return layerNorm(hidden_TH, this.weights.get(`${name}.weight`), this.weights.get(`${name}.bias`), this.config.layerNormEps);
+  }
+}
+
+function add(a, b) {
+  return a.map((value, i) => value + b[i]);
+}

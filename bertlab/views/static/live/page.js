@@ -1,0 +1,225 @@
+// The page: tabs, text fields and the state, which is in the address behind "#". The worker computes; panels.js draws.
+import { element } from "../dom.js";
+import { PANELS, format } from "./panels.js";
+
+const COMPUTE_AFTER = 250; // ms without typing before an answer is computed
+const SETTINGS = JSON.parse(document.getElementById("settings").textContent);
+
+/** The connection to the worker: `ask` resolves with the result, or null if a newer request has replaced this one. */
+class Model {
+  constructor() {
+    const source = document.getElementById("worker").textContent;
+    this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    this.worker.onmessage = ({ data }) => this.receive(data);
+    this.worker.onerror = (event) => this.receive({ id: this.newest, error: { id: "errorBrowser" } });
+    this.pending = new Map();
+    this.newest = 0;
+  }
+
+  ask(kind, request = {}, onPart = () => {}) {
+    const id = ++this.newest;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, { resolve, reject, onPart });
+      this.worker.postMessage({ ...request, id, kind });
+    });
+  }
+
+  receive({ id, part, result, error }) {
+    const request = this.pending.get(id);
+    if (!request) return;
+    const isNewest = id === this.newest;
+    if (part !== undefined) {
+      if (isNewest) request.onPart(part);
+      return;
+    }
+    this.pending.delete(id);
+    if (error) request.reject({ ...error, isNewest });
+    else request.resolve(isNewest || result === true || Array.isArray(result) ? result : null);
+  }
+
+  /** Load the weights; the page then forgets their text, which is large. */
+  load() {
+    const node = document.getElementById("weights");
+    const { config, table, tokenizer: tokenizerSettings } = SETTINGS;
+    const loading = this.ask("load", { config, table, tokenizerSettings, weights: node.textContent });
+    node.remove();
+    return loading;
+  }
+}
+
+/** The whole page. state: {tab, lang, texts: {tab: [a, b]}, off: heads that are off, look: the state of the attention view}. */
+class Page {
+  constructor(root, model) {
+    Object.assign(this, { root, model, settings: SETTINGS });
+    this.state = this.readAddress();
+    this.timer = 0;
+    addEventListener("hashchange", () => {
+      this.state = this.readAddress();
+      this.build();
+    });
+    this.build();
+  }
+
+  get text() {
+    return { ...SETTINGS.texts.en, ...SETTINGS.texts[this.state.lang] };
+  }
+
+  /** The state in the address, with defaults for what it lacks; a link may contain anything. */
+  readAddress() {
+    const address = new URLSearchParams(location.hash.slice(1));
+    const preferred = navigator.languages.map((name) => name.split("-")[0]).find((code) => SETTINGS.languages[code]);
+    const tab = SETTINGS.tabs.includes(address.get("tab")) ? address.get("tab") : SETTINGS.tabs[0];
+    const texts = { ...this.state?.texts };
+    for (const name of SETTINGS.tabs) texts[name] ??= PANELS[name].examples(SETTINGS)[0].texts;
+    if (address.has("a")) texts[tab] = [address.get("a"), address.get("b") ?? ""];
+    return {
+      tab, texts,
+      lang: SETTINGS.languages[address.get("lang")] ? address.get("lang") : preferred ?? "en",
+      off: (address.get("off") ?? "").split(",").filter((name) => /^\d+\.\d+$/.test(name)),
+      look: parseObject(address.get("look")),
+    };
+  }
+
+  writeAddress() {
+    const { tab, lang, texts, off, look } = this.state;
+    const [a, b] = texts[tab];
+    const fields = { tab, lang, a, ...(b ? { b } : {}) };
+    if (off.length && tab === "heads") fields.off = off.join();
+    if (look && tab === "attention") fields.look = JSON.stringify(look);
+    history.replaceState(null, "", `#${new URLSearchParams(fields)}`);
+  }
+
+  /** Change the state, write it into the address, and compute again. */
+  set(change, delay = 0) {
+    Object.assign(this.state, change);
+    this.writeAddress();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.compute(), delay);
+  }
+
+  setTexts(texts, delay = 0) {
+    this.set({ texts: { ...this.state.texts, [this.state.tab]: texts } }, delay);
+  }
+
+  /** Build everything: after a change of the language, the tab, or the address. */
+  build() {
+    const { text, state } = this;
+    document.documentElement.lang = state.lang;
+    const panel = PANELS[state.tab];
+    const { config, parameters, name } = SETTINGS;
+    const number = (value) => value.toLocaleString("en-US");
+    this.status = element("p", { class: "status", role: "status" });
+    this.error = element("p", { class: "error", role: "alert" });
+    this.result = element("div", { class: "result" });
+    this.fields = panel.fields.map((label, i) => element("textarea", {
+      id: `field-${i}`, rows: 1, spellcheck: "false", oninput: () => this.setTexts(this.fields.map((field) => field.value), COMPUTE_AFTER),
+      onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); }, // a sentence is one line
+    }));
+    this.showTexts();
+    const languages = Object.entries(SETTINGS.languages).map(([code, label]) => element("button", {
+      type: "button", lang: code, "aria-pressed": String(code === state.lang), onclick: () => { this.state.lang = code; this.rebuild(); },
+    }, label));
+    const tabs = SETTINGS.tabs.map((tab) => element("button", {
+      type: "button", role: "tab", id: `tab-${tab}`, "aria-selected": String(tab === state.tab), "aria-controls": "panel", tabindex: tab === state.tab ? 0 : -1,
+      onclick: () => this.openTab(tab),
+    }, text[tab]));
+    const examples = panel.examples(SETTINGS).map(({ label, texts }) => element("button", {
+      type: "button", class: "example", onclick: () => { this.setTexts(texts); this.showTexts(); },
+    }, label ? text[label] : texts[0]));
+    const focused = document.activeElement?.id;
+    this.root.replaceChildren(
+      element("header", {},
+        element("h1", {}, name), element("div", { class: "languages", role: "group", "aria-label": text.language }, ...languages),
+        element("p", {}, text.lead),
+        element("p", { class: "small" }, format(text.facts, config.numLayers, config.numHeads, number(config.vocabSize), (parameters / 1e6).toFixed(1))),
+        SETTINGS.note[state.lang] ? element("p", { class: "small note" }, SETTINGS.note[state.lang]) : null),
+      element("div", { role: "tablist", "aria-label": text.tabs, onkeydown: (event) => this.moveTab(event) }, ...tabs),
+      element("main", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.tab}` },
+        element("p", { class: "lead" }, text[panel.lead(SETTINGS)]),
+        ...this.fields.flatMap((field, i) => [element("label", { for: field.id }, text[panel.fields[i]]), field]),
+        element("div", { class: "examples" }, element("span", { class: "small" }, text.examples), ...examples),
+        this.error, this.result, this.status),
+      element("details", { class: "source" }, element("summary", {}, text.source), element("p", { class: "small" }, text.sourceLead),
+        element("pre", { tabindex: 0, lang: "en" }, document.getElementById("worker").textContent.trim())),
+    );
+    document.getElementById(focused)?.focus();
+    this.view = panel.build(this);
+    this.compute();
+  }
+
+  rebuild() {
+    this.writeAddress();
+    this.build();
+  }
+
+  openTab(tab) {
+    this.state.tab = tab;
+    this.rebuild();
+    document.getElementById(`tab-${tab}`).focus();
+  }
+
+  moveTab(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const place = SETTINGS.tabs.indexOf(this.state.tab) + step;
+    this.openTab(SETTINGS.tabs.at(place % SETTINGS.tabs.length));
+  }
+
+  showTexts() {
+    this.fields.forEach((field, i) => { field.value = this.state.texts[this.state.tab][i] ?? ""; });
+  }
+
+  /** Ask the model what the open tab shows. */
+  async compute() {
+    if (!this.isLoaded) {
+      this.status.textContent = this.text.loading;
+      return;
+    }
+    const { text, view, status } = this;
+    const start = performance.now();
+    status.textContent = text.computing;
+    this.result.classList.add("stale");
+    try {
+      await view.compute((kind, request, onPart) => this.model.ask(kind, request, (part) => {
+        this.showAnswer();
+        onPart?.(part);
+      }), this.state.texts[this.state.tab].map((value) => value.trim()));
+      if (view !== this.view) return;
+      this.showAnswer();
+      status.textContent = format(text.milliseconds, Math.round(performance.now() - start));
+    } catch (problem) {
+      if (!problem.id) throw problem;
+      if (problem.isNewest && view === this.view) this.showError(problem);
+    }
+  }
+
+  showAnswer() {
+    this.error.textContent = "";
+    this.result.hidden = false;
+    this.result.classList.remove("stale");
+  }
+
+  showError({ id, parameters = [] }) {
+    this.error.textContent = format(this.text[id] ?? this.text.errorFailed, ...parameters);
+    this.status.textContent = "";
+    this.result.hidden = true;
+  }
+}
+
+function parseObject(text) {
+  try {
+    const value = JSON.parse(text);
+    return value && typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const model = new Model();
+const page = new Page(document.getElementById("page"), model);
+const ready = model.load().then(() => {
+  page.isLoaded = true;
+  return page.compute();
+}, (problem) => page.showError(problem));
+globalThis.bertlab = { ready, page, ask: (kind, request) => model.ask(kind, request) };

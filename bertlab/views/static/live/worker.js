@@ -1,0 +1,180 @@
+// The worker: it holds the tokenizer and the model and answers the page, which stays responsive meanwhile.
+// A request is {id, kind, ...}. Answers are {id, result}, and for kinds that compute step by step also {id, part};
+// {id, error: {id, parameters}} says what is wrong with the texts; its id is the name of a sentence of the page. A new request stops the older ones.
+import { attentionPayload } from "./attention_payload.js";
+import { Bert } from "./model.js";
+import { readTensors } from "./tensors.js";
+import { Tokenizer } from "./tokenizer.js";
+
+let model, tokenizer, maxTokens;
+let newest = 0; // the id of the newest request
+
+/** What is wrong with the texts; the page has a sentence for each id. */
+class InputError extends Error {
+  constructor(id, parameters = []) {
+    super(id);
+    Object.assign(this, { id, parameters });
+  }
+}
+
+const HANDLERS = {
+  async load({ config, table, weights, tokenizerSettings }) {
+    tokenizer = new Tokenizer(tokenizerSettings);
+    model = new Bert(config, await readTensors(weights, table));
+    maxTokens = config.maxTokens;
+    return true;
+  },
+
+  /** The attention of all heads, as a payload of the attention view. */
+  async attention({ a, b }) {
+    const input = encode(a, b);
+    const { probs_LNTT } = model.run(input.ids, input.types);
+    return { payload: await attentionPayload(input, probs_LNTT, model.config.numHeads) };
+  },
+
+  /** The best tokens for each [MASK]. */
+  async fill({ a, count }) {
+    const input = encode(a, null);
+    const { hidden_LTH } = model.run(input.ids, input.types);
+    return { tokens: input.tokens, masks: masksOf(input).map((t) => ({ position: t, best: best(predictAt(hidden_LTH.at(-1), t), count) })) };
+  },
+
+  /** The probability that b follows a. */
+  async next({ a, b }) {
+    const input = encode(a, b);
+    return { follows: model.predictNext(at(model.run(input.ids, input.types).hidden_LTH.at(-1), 0))[0] };
+  },
+
+  /** A prediction with and without some heads; then without every single head, except for the first `measured` ones. */
+  async heads({ a, b, off, count, measured }, isCurrent, send) {
+    const input = encode(a, b);
+    const predict = predictionOf(input, b);
+    const normal = model.run(input.ids, input.types).hidden_LTH;
+    const before = predict(normal.at(-1));
+    const after = off.length ? predict(model.run(input.ids, input.types, new Set(off)).hidden_LTH.at(-1)) : before;
+    const ids = [...new Set([...bestIds(before, count), ...bestIds(after, count)])];
+    const label = (id) => (b === null ? tokenizer.tokens[id] : id);
+    const outcomes = ids.map((id) => ({ label: label(id), before: before[id], after: after[id] }));
+    send({ outcomes, isPair: b !== null });
+    const winner = bestIds(before, 1)[0];
+    for (let number = measured; number < model.config.numLayers * model.config.numHeads; number++) {
+      await pause();
+      if (!isCurrent()) return null;
+      const [layer, head] = [Math.floor(number / model.config.numHeads), number % model.config.numHeads];
+      // the layers below do not change, so they are not computed again
+      const without = predict(model.runFrom(layer, normal[layer], new Set([`${layer}.${head}`])).hidden_LTH.at(-1));
+      const change = logOdds(without[winner]) - logOdds(before[winner]);
+      send({ effect: { layer, head, change, before: before[winner], after: without[winner] } });
+    }
+    return { outcomes };
+  },
+
+  /** What each layer would predict at each position: the MLM output layer on every hidden state (nostalgebraist 2020). */
+  async lens({ a }, isCurrent, send) {
+    const input = encode(a, null);
+    const { hidden_LTH } = model.run(input.ids, input.types);
+    send({ tokens: input.tokens, layers: hidden_LTH.length });
+    const columns = [];
+    const masks = masksOf(input, false);
+    const order = [...masks, ...input.ids.keys()].filter((t, i, all) => all.indexOf(t) === i); // masks first
+    for (const t of order) {
+      await pause();
+      if (!isCurrent()) return null;
+      columns[t] = hidden_LTH.map((hidden_TH) => best(predictAt(hidden_TH, t), 1)[0]);
+      send({ position: t, column: columns[t] });
+    }
+    return { tokens: input.tokens, columns };
+  },
+
+  /** Everything that a test compares with Python, for many inputs. */
+  async trace({ inputs }) {
+    return inputs.map(({ a, b, off }) => {
+      const input = encode(a, b);
+      const { hidden_LTH, probs_LNTT } = model.run(input.ids, input.types, new Set(off ?? []));
+      const { leftToRight } = model.config;
+      const canFill = model.weights.has("heads.mlm.bias") && !leftToRight;
+      const canPair = model.weights.has("heads.nsp.bias") && !leftToRight;
+      return {
+        ids: input.ids, hidden: hidden_LTH, probs: probs_LNTT,
+        masks: canFill ? masksOf(input, false).map((t) => predictAt(hidden_LTH.at(-1), t)) : [],
+        next: canPair ? model.predictNext(at(hidden_LTH.at(-1), 0)) : [],
+      };
+    });
+  },
+
+  async tokenize({ texts }) {
+    return texts.map((text) => tokenizer.tokenize(text));
+  },
+};
+
+/** Encode one text or two. Throws InputError if a text is empty or the input too long. */
+function encode(a, b) {
+  const input = tokenizer.encode(a, b);
+  const hasText = (type) => input.tokens.some((_, t) => input.types[t] === type && !input.added[t]);
+  if (!hasText(0)) throw new InputError("errorEmpty");
+  if (b !== null && !hasText(1)) throw new InputError("errorSecondEmpty");
+  if (input.ids.length > maxTokens) throw new InputError("errorTooLong", [input.ids.length, maxTokens]);
+  return input;
+}
+
+/** The positions of [MASK]. Throws InputError if there is none and one is required. */
+function masksOf(input, isRequired = true) {
+  const masks = [...input.tokens.keys()].filter((t) => input.tokens[t] === "[MASK]");
+  if (isRequired && !masks.length) throw new InputError("errorNoMask");
+  return masks;
+}
+
+/** The prediction that heads are tested with, as a function from hidden_TH to probabilities. */
+function predictionOf(input, b) {
+  if (b !== null) return (hidden_TH) => model.predictNext(at(hidden_TH, 0));
+  const [t] = masksOf(input);
+  return (hidden_TH) => predictAt(hidden_TH, t);
+}
+
+function predictAt(hidden_TH, t) {
+  return model.predictToken(at(hidden_TH, t));
+}
+
+/** Row t of hidden_TH. */
+function at(hidden_TH, t) {
+  const H = model.config.hiddenSize;
+  return hidden_TH.subarray(t * H, (t + 1) * H);
+}
+
+/** The ids of the largest probabilities, the largest first. */
+function bestIds(probs, count) {
+  const ids = [];
+  for (let id = 0; id < probs.length; id++) {
+    if (ids.length === count && probs[id] <= probs[ids.at(-1)]) continue;
+    let place = ids.length;
+    while (place > 0 && probs[id] > probs[ids[place - 1]]) place--;
+    ids.splice(place, 0, id);
+    if (ids.length > count) ids.pop();
+  }
+  return ids;
+}
+
+function best(probs, count) {
+  return bestIds(probs, count).map((id) => ({ token: tokenizer.tokens[id], prob: probs[id] }));
+}
+
+function logOdds(prob) {
+  const bounded = Math.min(Math.max(prob, 1e-7), 1 - 1e-7);
+  return Math.log(bounded / (1 - bounded));
+}
+
+/** Let the worker receive messages. */
+function pause() {
+  return new Promise((resolve) => { setTimeout(resolve); });
+}
+
+onmessage = async ({ data: request }) => {
+  newest = request.id;
+  try {
+    const isCurrent = () => request.id === newest;
+    postMessage({ id: request.id, result: await HANDLERS[request.kind](request, isCurrent, (part) => postMessage({ id: request.id, part })) });
+  } catch (error) {
+    if (!(error instanceof InputError)) console.error(error);
+    postMessage({ id: request.id, error: { id: error.id ?? "errorFailed", parameters: error.parameters ?? [] } });
+  }
+};

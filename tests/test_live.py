@@ -1,0 +1,237 @@
+"""The page that runs a model in the browser: in a real Chromium, opened from disk, with the network off.
+
+The model and the tokenizer in JavaScript are compared with those in Python, on the same weights in eight bits.
+"""
+
+import base64
+import json
+import random
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from support.hard_strings import HARD_STRINGS
+from tokenizers import Tokenizer as Backend
+
+import bertlab
+from bertlab.checkpoints.int8 import pack_tensors, quantise_rows, round_weights
+from bertlab.config.errors import CheckpointError
+from bertlab.explore.encode import make_batch_of_one
+from bertlab.explore.session import Session
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.trace import Trace
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.views import live
+
+TOLERANCE = 1e-3
+SHIPPED = {"scratch", "korean"} <= bertlab.shipped().keys()
+needs_shipped = pytest.mark.skipif(not SHIPPED, reason="needs the shipped checkpoints scratch and korean")
+
+# Calls the worker and returns all numbers of the answers as base64, which is much smaller than JSON.
+TRACE = """async (inputs) => {
+  const encode = async (arrays) => { // a data URL is the fastest way to base64
+    const reader = new FileReader();
+    await new Promise((resolve) => {
+      reader.onload = resolve;
+      reader.readAsDataURL(new Blob(arrays.map((array) => Float32Array.from(array))));
+    });
+    return reader.result.split(",")[1] ?? "";
+  };
+  const answers = await bertlab.ask("trace", { inputs });
+  return Promise.all(answers.map(async ({ ids, hidden, probs, masks, next }) =>
+    [ids, ...await Promise.all([hidden, probs, masks, [next]].map(encode))]));
+}"""
+TOKENIZE = "(texts) => bertlab.ask('tokenize', { texts })"
+
+
+@pytest.fixture
+def visit(chromium, tmp_path):
+    """A function that opens the page of a checkpoint from disk; a request or an error on the page fails the test."""
+    contexts, problems = [], []
+
+    def open_page(session, *, fragment="", width=1280, scheme="light", locale="en-US"):
+        context = chromium.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+        page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
+        file = tmp_path / f"live{len(contexts)}.html"
+        live.write_live_page(session, file)
+        page.goto(file.as_uri() + fragment)
+        until(page, "globalThis.bertlab?.page.isLoaded")
+        page.evaluate("bertlab.ready")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not problems
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_checkpoint) -> Session:
+    return bertlab.load(tiny_checkpoint)
+
+
+def until(page, expression, seconds=20):
+    """Wait for an expression to be true; wait_for_function would need eval, which the page's policy forbids."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(f"() => Boolean({expression})"):
+        assert time.monotonic() < end, f"still not: {expression}"
+        page.wait_for_timeout(20)
+
+
+def english_inputs():
+    """A hundred inputs: single sentences, some with [MASK], and pairs."""
+    subjects = ["The old [MASK]", "A young doctor", "Nobody", "The keeper's dog", "My sister's friend",
+                "The river Éire", "The third train", "An engineer", "Their teacher", "The wind"]  # fmt: skip
+    verbs = ["walked to the [MASK].", "saw 1,250 birds, and smiled!", "did not believe the story", "opened a window.",
+             "sang because it was warm.", "wrote a letter (twice).", "left the house at noon.", "fell down the stairs.",
+             "asked for a cup of tea.", "was unbelievably slow."]  # fmt: skip
+    return [
+        (f"{subject} {verb}", "Then it began to rain." if (i + j) % 3 == 0 else None)
+        for i, subject in enumerate(subjects)
+        for j, verb in enumerate(verbs)
+    ]
+
+
+def korean_inputs():
+    subjects = ["늙은 [MASK]은", "젊은 의사는", "아무도", "등대지기의 개는", "내 동생의 친구는", "강바람이",
+                "세 번째 기차는", "기술자는", "그들의 선생님은", "바람은"]  # fmt: skip
+    verbs = ["[MASK]에 걸어갔다.", "새 1,250마리를 보고 웃었다!", "그 이야기를 믿지 않았다", "창문을 열었다.",
+             "따뜻해서 노래를 불렀다.", "편지를 (두 번) 썼다.", "정오에 집을 떠났다.", "계단에서 넘어졌다.",
+             "차 한 잔을 부탁했다.", "믿을 수 없이 느렸다."]  # fmt: skip
+    return [
+        (f"{subject} {verb}", "그러고 나서 비가 오기 시작했다." if (i + j) % 3 == 0 else None)
+        for i, subject in enumerate(subjects)
+        for j, verb in enumerate(verbs)
+    ]
+
+
+def trace_in_python(session, model, a, b, off):
+    """The ids and, flat, the hidden states, the attention, and the probabilities of masked tokens and next sentence."""
+    encoding = session.tokenizer.encode(a, b)
+    trace = Trace.of("hidden", "probs")
+    interventions = Interventions.ablate_heads(model.config, off) if off else None
+    with torch.inference_mode():
+        output = model(make_batch_of_one(encoding, torch.device("cpu")), trace=trace, interventions=interventions)
+        masks = [t for t, id in enumerate(encoding.ids) if id == session.tokenizer.mask_id]
+        tokens = model.mlm(output.hidden_BTH[0, masks])[:, : session.tokenizer.vocab_size].softmax(-1)
+        follows = model.nsp(output.pooled_BH)[0].softmax(-1)
+    parts = (torch.cat(trace["hidden"]), torch.cat(trace["probs"]), tokens, follows)
+    return list(encoding.ids), [part.numpy().ravel() for part in parts]
+
+
+def largest_differences(page, session, inputs):
+    """The largest difference between JavaScript and Python for each of the four kinds of numbers."""
+    model = round_weights(session.model)
+    requests = [{"a": a, "b": b, "off": [f"{layer}.{head}" for layer, head in off]} for a, b, off in inputs]
+    answers = page.evaluate(TRACE, requests)
+    largest = np.zeros(4)
+    for (a, b, off), (ids, *encoded) in zip(inputs, answers, strict=True):
+        expected_ids, expected = trace_in_python(session, model, a, b, off)
+        assert ids == expected_ids, a
+        arrays = [np.frombuffer(base64.b64decode(text), "<f4") for text in encoded]
+        assert [array.shape for array in arrays] == [array.shape for array in expected], a
+        differences = [np.abs(x - y).max(initial=0) for x, y in zip(arrays, expected, strict=True)]
+        largest = np.maximum(largest, differences)
+    return largest
+
+
+@needs_shipped
+@pytest.mark.browser
+@pytest.mark.parametrize(("name", "inputs"), [("scratch", english_inputs()), ("korean", korean_inputs())])
+def test_a_hundred_inputs_give_the_numbers_of_python(visit, name, inputs):
+    session = bertlab.load(name)
+    # every fifth input is computed with some heads switched off
+    inputs = [(a, b, [(0, 1), (2, 3), (3, 0)] if i % 5 == 0 else []) for i, (a, b) in enumerate(inputs)]
+    largest = largest_differences(visit(session), session, inputs)
+    print("largest differences: hidden, attention, masked tokens, next sentence", largest)
+    assert (largest < TOLERANCE).all()
+
+
+@pytest.mark.browser
+def test_an_approximate_gelu_and_switched_off_heads_give_the_numbers_of_python(visit, tiny, tmp_path):
+    from bertlab.checkpoints import checkpoint
+    from bertlab.nn.fast.model import FastBert
+
+    model = FastBert(tiny.config.replace(activation="gelu_new"), tiny.heads).eval()
+    model.load_state_dict(tiny.model.state_dict())
+    path = checkpoint.save(tmp_path / "tanh", model, tiny.tokenizer, {}, dtype=torch.float32)
+    session = bertlab.load(path)
+    inputs = [("green tea", None, []), ("green [MASK]", "tea", [(0, 0), (1, 1)]), ("green [MASK]", "tea", [])]
+    page = visit(session)
+    assert (largest_differences(page, session, inputs) < TOLERANCE).all()
+    # the test could not fail if a switched-off head changed nothing
+    ids, with_heads, without = (
+        page.evaluate(TRACE, [{"a": "green tea", "b": None, "off": off}])[0][1] for off in ([], [], ["0.0"])
+    )
+    assert with_heads != without
+    assert ids == with_heads
+
+
+def random_strings(count):
+    """Mixtures of letters of many scripts, marks, spaces and punctuation."""
+    generator = random.Random(0)
+    blocks = [(0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x370, 0x530), (0x590, 0x700), (0x900, 0xD80),
+              (0x1100, 0x1200), (0x1E00, 0x2070), (0x2E80, 0x3200), (0x4E00, 0x4F00), (0xA960, 0xA980),
+              (0xAC00, 0xAD00), (0xD7B0, 0xD800), (0xF900, 0xFA00), (0xFE00, 0xFFFF), (0x10330, 0x10350),
+              (0x1D400, 0x1D450), (0x1F300, 0x1F650), (0x20000, 0x20100)]  # fmt: skip
+    strings = []
+    for _ in range(count):
+        chosen = generator.sample(blocks, 3)
+        strings.append(
+            "".join(chr(generator.randrange(*generator.choice(chosen))) for _ in range(generator.randrange(1, 24)))
+        )
+    return strings
+
+
+@needs_shipped
+@pytest.mark.browser
+def test_the_tokenizer_gives_the_tokens_of_the_library(visit):
+    """For hard and for random strings, and for single characters between two letters: of large blocks only some."""
+    large = (range(0x3400, 0xA000), range(0xAC00, 0xD7A4), range(0xE000, 0xF900), range(0x13000, 0x1B300),
+             range(0x20000, sys.maxunicode + 1))  # fmt: skip
+    codes = [code for code in range(sys.maxunicode + 1) if not any(code in block for block in large)]
+    codes += [code for block in large for code in [*block[:3], *block[::211], *block[-3:]]]
+    characters = [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
+    texts = ["".join(f"a{c}e " for c in characters[i : i + 1024]) for i in range(0, len(characters), 1024)]
+    for name in ("scratch", "korean"):
+        session = bertlab.load(name)
+        page = visit(session)
+        strings = HARD_STRINGS + random_strings(3000) + texts
+        # a lone surrogate cannot be sent to the browser as such
+        strings = [text for text in strings if text.isascii() or not any(0xD800 <= ord(c) < 0xE000 for c in text)]
+        answers = page.evaluate(TOKENIZE, strings)
+        encodings = session.tokenizer.encode_segments(strings)
+        for text, tokens, encoding in zip(strings, answers, encodings, strict=True):
+            assert tokens == encoding.tokens, repr(text[:200])
+        (broken,) = session.tokenizer.encode_segments(["tea\ud83cpot"])
+        assert page.evaluate("() => bertlab.ask('tokenize', { texts: ['tea\\ud83cpot'] })") == [broken.tokens]
+
+
+def test_a_quantised_matrix_is_close_and_packs_into_one_byte_per_weight(tiny):
+    weight_OI = torch.randn(6, 50)
+    codes_OI, scale_O = quantise_rows(weight_OI)
+    error_OI = np.abs(codes_OI * scale_O[:, None] - weight_OI.numpy())
+    assert (error_OI <= scale_O[:, None] / 2 + 1e-7).all()
+    table, block = pack_tensors(tiny.model)
+    state = tiny.model.state_dict()
+    matrices = [tensor for tensor in state.values() if tensor.ndim == 2]
+    vectors = [tensor for tensor in state.values() if tensor.ndim == 1]
+    assert table.keys() == state.keys()
+    assert len(block) == sum(m.numel() + 4 * len(m) for m in matrices) + sum(4 * v.numel() for v in vectors)
+
+
+def test_a_tokenizer_with_other_steps_is_an_error(tiny):
+    description = tiny.tokenizer.describe()
+    description["normalizer"] = {"type": "NFKC"}
+    tokenizer = Tokenizer(Backend.from_str(json.dumps(description)))
+    with pytest.raises(CheckpointError) as caught:
+        live.describe_tokenizer(tokenizer, "other")
+    assert caught.value.id == "live-tokenizer-unsupported"
