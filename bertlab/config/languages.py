@@ -13,6 +13,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `documents.toml`: documents for pre-training by hand
 - `next_sentence_probes.toml`: sentence pairs for the pair laboratory
 - `clozes.toml`: sentences with a [MASK], and the words that fit
+- `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
 - `question_words.toml`: question words, by which the error analysis groups questions
 
 To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts

@@ -1,0 +1,309 @@
+"""Lesson files: a lesson is one TOML file whose steps each show a page of the app, and may ask a question.
+
+    title = "What attention looks at"
+    minutes = 45
+    lead = "One sentence for the list of lessons."
+
+    [[steps]]
+    title = "A pronoun"
+    minutes = 5
+    page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
+    say = "Text for the students, in Markdown."
+    notes = "Notes that only the teacher sees."
+
+    [steps.question]
+    ask = "Which word does *it* attend to most?"
+    choices = ["cat", "slept", "tired"]     # or `kind = "number"`, or `kind = "word"`
+    answer = 1                              # the number of a choice, a number, or a word; optional
+    reveal = "Text for after the guesses, in Markdown."
+
+The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. All languages of a lesson have the same steps and
+the same kinds of questions, so one class can read it in several languages.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from bertlab.config.errors import DataError
+from bertlab.config.files import describe_system_error
+from bertlab.config.languages import DEFAULT, Message, languages
+
+KINDS = ("choices", "number", "word")
+MAX_CHOICES = 8
+MAX_WORD_LENGTH = 40  # characters of a guessed word
+MAX_MINUTES = 600
+
+_LESSON_FIELDS = ("title", "minutes", "lead", "steps")
+_STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "question")
+_QUESTION_FIELDS = ("ask", "kind", "choices", "answer", "unit", "low", "high", "reveal")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a step. Everyone answers it before the answer is revealed."""
+
+    ask: str
+    """The question, in Markdown."""
+    kind: str
+    """One of `KINDS`: how it is answered."""
+    choices: tuple[str, ...] = ()
+    """The choices, in Markdown; () for a number or a word."""
+    answer: int | float | str | None = None
+    """The index of the correct choice, counted from 0, or the correct number or word; None if there is none."""
+    unit: str = ""
+    """The unit of a number, such as "%"."""
+    low: float | None = None
+    """The lowest number that can be guessed; None for no limit."""
+    high: float | None = None
+    """The highest number that can be guessed; None for no limit."""
+    reveal: str = ""
+    """What is shown after the guesses, in Markdown."""
+
+    def parse_guess(self, value: object) -> str | None:
+        """Check a guess and convert it to the text that is stored; None if it does not answer the question.
+
+        >>> question = Question("How many?", "number", high=100)
+        >>> question.parse_guess(12.0), question.parse_guess(101), question.parse_guess("many")
+        ('12', None, None)
+        """
+        if self.kind == "word":
+            word = " ".join(str(value).split())[:MAX_WORD_LENGTH].lower()
+            return word or None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return None
+        if self.kind == "choices":
+            return str(int(value)) if value in range(len(self.choices)) else None
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            return None
+        return f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a lesson: a page of the app, what to say about it, and perhaps a question."""
+
+    title: str
+    """Its heading."""
+    minutes: int
+    """How long it takes; 0 if the file does not say."""
+    page: str
+    """The name of the page, "start" for the start page."""
+    values: Mapping[str, str]
+    """The values in the address of the page."""
+    say: str
+    """What to say, in Markdown; students read it."""
+    notes: str
+    """Notes for the teacher, in Markdown; students never receive them."""
+    question: Question | None = None
+    """The question; None if there is none."""
+
+    @property
+    def address(self) -> str:
+        """The address of the page, relative to that of the app."""
+        page = "" if self.page == "start" else self.page
+        return f"{page}?{urlencode(self.values)}" if self.values else page
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson."""
+
+    name: str
+    """The name of its file without the suffix."""
+    title: str
+    """Its title."""
+    minutes: int
+    """How long it takes."""
+    lead: str
+    """One sentence for the list of lessons."""
+    steps: tuple[Step, ...] = field(repr=False)
+    """Its steps, in order."""
+
+
+def find_lessons() -> dict[str, dict[str, Path]]:
+    """Find the shipped lessons.
+
+    Returns:
+        Name of a lesson -> code of a language -> its file, in the order of their names in English.
+
+    >>> "attention" in find_lessons()
+    True
+    """
+    found: dict[str, dict[str, Path]] = {}
+    for code, language in languages().items():
+        for path in sorted((language.directory / "classroom").glob("*.toml")):
+            found.setdefault(_strip_number(path.stem), {})[code] = path
+    return found
+
+
+def locate_lesson(name: str) -> dict[str, Path]:
+    """Find the files of a shipped lesson, or of a teacher's own.
+
+    Args:
+        name: the name of a shipped lesson, or the path of a file.
+
+    Returns:
+        Code of a language -> the file. A teacher's own file has the key "en", which stands for every language.
+
+    Raises:
+        DataError: there is no such lesson and no such file.
+    """
+    shipped = find_lessons()
+    if name in shipped:
+        return shipped[name]
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise DataError("lesson-not-found", name=name, known=list(shipped))
+    return {DEFAULT: path}
+
+
+def read_lesson(path: Path, pages: Collection[str]) -> Lesson:
+    """Read a lesson file.
+
+    Args:
+        path: the file.
+        pages: the names of the app's pages.
+
+    Raises:
+        DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
+            file, the step, the field and what is expected.
+
+    >>> read_lesson(find_lessons()["attention"]["en"], ["attention", "heads", "start", "input"]).minutes
+    45
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = place[1] if place else Message("lesson-last-line")
+        reason = re.sub(r" \(at .*\)$", "", str(error))
+        raise DataError("lesson-not-toml", path=path, line=line, reason=reason) from None
+    except UnicodeDecodeError:
+        raise DataError("file-not-utf8", path=path) from None
+    except OSError as error:
+        raise DataError("file-not-readable", path=path, reason=describe_system_error(error)) from None
+    lesson = _Table(path, Message("lesson-place-top"), content, _LESSON_FIELDS)
+    steps = lesson.tables("steps")
+    return Lesson(
+        name=_strip_number(path.stem),
+        title=lesson.text("title"),
+        minutes=lesson.minutes(required=True),
+        lead=lesson.text("lead", required=False),
+        steps=tuple(_read_step(path, number, step, pages) for number, step in enumerate(steps, 1)),
+    )
+
+
+def _strip_number(stem: str) -> str:
+    """Remove the number that orders the shipped files: "1-attention" -> "attention"."""
+    return re.sub(r"^\d+-", "", stem)
+
+
+def _read_step(path: Path, number: int, content: object, pages: Collection[str]) -> Step:
+    """Read one step, counted from 1 as in the error messages."""
+    step = _Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
+    page, values = _parse_address(step, pages)
+    question = None
+    if "question" in step.content:
+        place = Message("lesson-place-question", number=number)
+        question = _read_question(_Table(path, place, step.content["question"], _QUESTION_FIELDS))
+    return Step(
+        step.text("title"), step.minutes(), page, values, step.text("say"), step.text("notes", required=False), question
+    )
+
+
+def _parse_address(step: "_Table", pages: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Split the address of a step into the name of the page and its values. It may be copied from a browser."""
+    parts = urlsplit(step.text("page"))
+    page = parts.path.strip("/") or "start"
+    if page not in pages:
+        raise step.error("page", Message("lesson-expected-page", pages=sorted(pages)))
+    values = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return page, {name: value for name, value in values.items() if name not in ("lang", "key", "lesson", "present")}
+
+
+def _read_question(table: "_Table") -> Question:
+    kind = table.text("kind", required=False) or ("choices" if "choices" in table.content else "")
+    if kind not in KINDS:
+        raise table.error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))
+    choices = table.choices() if kind == "choices" else ()
+    return Question(
+        ask=table.text("ask"), kind=kind, choices=choices, answer=_read_answer(table, kind, choices),
+        unit=table.text("unit", required=False), low=table.number("low"), high=table.number("high"),
+        reveal=table.text("reveal", required=False),
+    )  # fmt: skip
+
+
+def _read_answer(table: "_Table", kind: str, choices: tuple[str, ...]) -> int | float | str | None:
+    if "answer" not in table.content:
+        return None
+    answer = table.content["answer"]
+    if kind == "choices":
+        if type(answer) is not int or not 1 <= answer <= len(choices):
+            raise table.error("answer", Message("lesson-expected-choice", count=len(choices)))
+        return answer - 1
+    return table.number("answer") if kind == "number" else table.text("answer")
+
+
+class _Table:
+    """A table of a lesson file, whose errors name the file, the place and the field.
+
+    Args:
+        path: the file.
+        place: where the table is, such as "step 3".
+        content: the table.
+        known: the names of its fields.
+
+    Raises:
+        DataError: `content` is not a table, or has an unknown field.
+    """
+
+    def __init__(self, path: Path, place: Message, content: object, known: tuple[str, ...]):
+        self.path, self.place = path, place
+        if not isinstance(content, Mapping):
+            raise DataError("lesson-not-a-table", path=path, place=place)
+        self.content = content
+        for name in content:
+            if name not in known:
+                raise DataError("lesson-field-unknown", path=path, place=place, field=name, known=list(known))
+
+    def error(self, name: str, expected: Message) -> DataError:
+        """Return the error for a field that is missing or invalid."""
+        id = "lesson-field-invalid" if name in self.content else "lesson-field-missing"
+        return DataError(id, path=self.path, place=self.place, field=name, expected=expected)
+
+    def text(self, name: str, *, required: bool = True) -> str:
+        value = self.content.get(name, "")
+        if not isinstance(value, str) or (required and not value.strip()):
+            raise self.error(name, Message("lesson-expected-text"))
+        return value.strip()
+
+    def number(self, name: str) -> float | None:
+        value = self.content.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if value is not None and not is_number:
+            raise self.error(name, Message("lesson-expected-number"))
+        return value
+
+    def minutes(self, *, required: bool = False) -> int:
+        value = self.content.get("minutes", None if required else 0)
+        if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
+            raise self.error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
+        return value
+
+    def choices(self) -> tuple[str, ...]:
+        values = self.content.get("choices")
+        is_list = isinstance(values, list) and 2 <= len(values) <= MAX_CHOICES
+        if not is_list or not all(isinstance(value, str) and value.strip() for value in values):
+            raise self.error("choices", Message("lesson-expected-choices", limit=MAX_CHOICES))
+        return tuple(value.strip() for value in values)
+
+    def tables(self, name: str) -> list:
+        values = self.content.get(name)
+        if not isinstance(values, list) or not values:
+            raise self.error(name, Message("lesson-expected-steps"))
+        return values

@@ -1,0 +1,254 @@
+"""The state of a class and its guesses, in one SQLite file that survives a kill of the server.
+
+The file has no names. A participant is the SHA-256 digest of a random token that only the participant's browser has,
+so a guess in the file cannot be used to answer in someone's place.
+"""
+
+import csv
+import hashlib
+import io
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config.errors import BertlabError
+from bertlab.config.files import describe_system_error
+
+FILE = "class.sqlite"
+RESUME_SECONDS = 12 * 3600  # a class that was changed less than this long ago goes on after a restart
+PRESENT_SECONDS = 30  # a participant counts as present for this long after the last sign
+SIGN_SECONDS = 10  # between two signs of a participant that are written
+PHASES = ("closed", "open", "revealed")
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS classes (
+    id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, started REAL NOT NULL, changed REAL NOT NULL, step INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS phases (
+    class INTEGER NOT NULL, step INTEGER NOT NULL, phase TEXT NOT NULL, PRIMARY KEY (class, step)
+);
+CREATE TABLE IF NOT EXISTS guesses (
+    class INTEGER NOT NULL, step INTEGER NOT NULL, participant TEXT NOT NULL, value TEXT NOT NULL, time REAL NOT NULL,
+    PRIMARY KEY (class, step, participant)
+);
+CREATE TABLE IF NOT EXISTS presence (
+    class INTEGER NOT NULL, participant TEXT NOT NULL, seen REAL NOT NULL, PRIMARY KEY (class, participant)
+);
+"""
+
+
+@dataclass(frozen=True)
+class ClassState:
+    """Where a class is."""
+
+    id: int
+    """The number of the class in the file."""
+    step: int
+    """The current step, counted from 0."""
+    phase: str
+    """The phase of its question, one of `PHASES`: nobody can answer yet, everyone can, or the answer is shown."""
+
+
+class ClassStore:
+    """The SQLite file of a lesson's classes. All threads of a server can use one object.
+
+    Args:
+        directory: the directory of the file; it is created if necessary.
+        lesson: the name of the lesson.
+
+    Raises:
+        BertlabError: the file cannot be created or opened.
+    """
+
+    def __init__(self, directory: Path, lesson: str):
+        self.lesson, self._lock = lesson, threading.Lock()
+        self._signs: dict[str, float] = {}
+        path = directory / FILE
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")  # in WAL mode, a killed process loses nothing
+            self._connection.execute("PRAGMA secure_delete = ON")
+            self._connection.executescript(_TABLES)
+        except (OSError, sqlite3.Error) as error:
+            reason = describe_system_error(error)
+            raise BertlabError("class-file-unusable", path=path, reason=reason) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    # -- the class ---------------------------------------------------------------------------------------------------
+
+    def current(self) -> ClassState:
+        """Return the state of the current class. A class that was changed long ago is replaced by a new one."""
+        with self._transaction() as run:
+            row = run(
+                "SELECT id, step, changed FROM classes WHERE lesson = ? ORDER BY id DESC LIMIT 1", self.lesson
+            ).fetchone()
+            now = time.time()
+            if row is None or now - row[2] > RESUME_SECONDS:
+                number = run(
+                    "INSERT INTO classes (lesson, started, changed, step) VALUES (?, ?, ?, 0)", self.lesson, now, now
+                ).lastrowid
+                return ClassState(number, 0, "closed")
+            return ClassState(row[0], row[1], _phase(run, row[0], row[1]))
+
+    def go_to(self, step: int) -> None:
+        """Go to a step, counted from 0. Its question is in the phase in which it was left."""
+        state = self.current()
+        with self._transaction() as run:
+            run("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
+
+    def set_phase(self, phase: str) -> None:
+        """Set the phase of the current step's question.
+
+        Raises:
+            ValueError: `phase` is not one of `PHASES`.
+        """
+        if phase not in PHASES:
+            raise ValueError(f"{phase!r} is not one of {PHASES}")
+        state = self.current()
+        with self._transaction() as run:
+            run("INSERT OR REPLACE INTO phases VALUES (?, ?, ?)", state.id, state.step, phase)
+            run("UPDATE classes SET changed = ? WHERE id = ?", time.time(), state.id)
+
+    def delete_all(self) -> None:
+        """Delete all classes of the file with their guesses. The next class begins at the first step."""
+        with self._transaction() as run:
+            for table in ("classes", "phases", "guesses", "presence"):
+                run(f"DELETE FROM {table}")
+        self._signs.clear()
+        with self._lock:
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # -- participants ------------------------------------------------------------------------------------------------
+
+    def sign(self, token: str) -> None:
+        """Record that a participant is present.
+
+        Args:
+            token: the random token of the participant's browser.
+        """
+        participant, now = _digest(token), time.time()
+        if now - self._signs.get(participant, 0) < SIGN_SECONDS:
+            return
+        self._signs[participant] = now
+        state = self.current()
+        with self._transaction() as run:
+            run("INSERT OR REPLACE INTO presence VALUES (?, ?, ?)", state.id, participant, now)
+
+    def count_present(self) -> int:
+        """Count the participants that were present in the last `PRESENT_SECONDS`."""
+        state = self.current()
+        with self._transaction() as run:
+            since = time.time() - PRESENT_SECONDS
+            return run("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
+
+    def guess(self, token: str, step: int, value: str) -> bool:
+        """Record the guess of a participant; it replaces an earlier one.
+
+        Args:
+            token: the random token of the participant's browser.
+            step: the step that the participant answers, counted from 0.
+            value: the guess, as `Question.parse_guess` returns it.
+
+        Returns:
+            Whether the guess counts: the class is at this step, and its question is open.
+        """
+        state = self.current()
+        with self._transaction() as run:
+            # read again inside the transaction, so that no guess is accepted after the reveal
+            row = run("SELECT step FROM classes WHERE id = ?", state.id).fetchone()
+            if row is None or row[0] != step or _phase(run, state.id, step) != "open":
+                return False
+            run("INSERT OR REPLACE INTO guesses VALUES (?, ?, ?, ?, ?)", state.id, step, _digest(token), value,
+                time.time())  # fmt: skip
+            return True
+
+    def own_guess(self, token: str, step: int) -> str | None:
+        """Return the guess of a participant for a step of the current class; None if there is none."""
+        state = self.current()
+        with self._transaction() as run:
+            row = run(
+                "SELECT value FROM guesses WHERE class = ? AND step = ? AND participant = ?",
+                state.id, step, _digest(token),
+            ).fetchone()  # fmt: skip
+            return row and row[0]
+
+    def count_guesses(self, step: int) -> Counter[str]:
+        """Count the guesses for a step of the current class by their value."""
+        state = self.current()
+        with self._transaction() as run:
+            rows = run(
+                "SELECT value, COUNT(*) FROM guesses WHERE class = ? AND step = ? GROUP BY value", state.id, step
+            ).fetchall()
+            return Counter(dict(rows))
+
+    def phase_of(self, step: int) -> str:
+        """Return the phase of a step's question in the current class."""
+        state = self.current()
+        with self._transaction() as run:
+            return _phase(run, state.id, step)
+
+    def export_csv(self) -> str:
+        """Return all guesses as CSV: class, lesson, step (from 1), participant (from 1 in each class), guess, time."""
+        with self._transaction() as run:
+            rows = run(
+                "SELECT class, lesson, guesses.step, participant, value, time FROM guesses"
+                " JOIN classes ON classes.id = guesses.class ORDER BY class, guesses.step, time"
+            ).fetchall()
+        # numbered in each class by digest, so that the numbers say nothing about who came when
+        by_class: dict[int, list[str]] = {}
+        for number, participant in sorted({(row[0], row[3]) for row in rows}):
+            by_class.setdefault(number, []).append(participant)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("class", "lesson", "step", "participant", "guess", "time"))
+        for number, lesson, step, participant, value, moment in rows:
+            stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+            place = by_class[number].index(participant) + 1
+            writer.writerow((number, lesson, step + 1, place, _escape_formula(value), stamp))
+        return text.getvalue()
+
+    @contextmanager
+    def _transaction(self) -> Iterator:
+        """Yield a function that runs one SQL statement with its parameters, inside a transaction."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield lambda statement, *values: self._connection.execute(statement, values)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+
+def _phase(run, number: int, step: int) -> str:
+    row = run("SELECT phase FROM phases WHERE class = ? AND step = ?", number, step).fetchone()
+    return row[0] if row else "closed"
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _escape_formula(value: str) -> str:
+    """Put an apostrophe before a guess that a spreadsheet would run as a formula.
+
+    >>> _escape_formula("=1+1"), _escape_formula("-3"), _escape_formula("tea")
+    ("'=1+1", '-3', 'tea')
+    """
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}" if value[:1] in "=+-@\t\r" else value
+    return value

@@ -1,0 +1,24 @@
+## Lesson files
+
+lesson-not-found = there is no lesson or file { $name }: give the path of a lesson file, or one of { $known }
+lesson-not-toml = { $path }, line { $line }: this is not valid TOML ({ $reason })
+lesson-last-line = at the end
+lesson-not-a-table = { $path }, { $place }: expected a table with fields
+lesson-field-unknown = { $path }, { $place }: there is no field { $field }; the fields are { $known }
+lesson-field-missing = { $path }, { $place }: the field { $field } is missing; expected { $expected }
+lesson-field-invalid = { $path }, { $place }: the field { $field } is invalid; expected { $expected }
+lesson-place-top = top of the file
+lesson-place-step = step { $number }
+lesson-place-question = question of step { $number }
+lesson-expected-text = a text in quotation marks
+lesson-expected-number = a number
+lesson-expected-minutes = a whole number of minutes, at most { $limit }
+lesson-expected-steps = one [[steps]] table or more
+lesson-expected-page = the address of a page, such as "attention?layer=1"; the pages are { $pages }
+lesson-expected-kind = one of { $kinds }
+lesson-expected-choices = a list of 2 to { $limit } texts
+lesson-expected-choice = the number of the correct choice, from 1 to { $count }
+
+## The class
+
+class-file-unusable = the guesses cannot be stored in { $path }: { $reason }

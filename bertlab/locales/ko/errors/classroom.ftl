@@ -1,0 +1,24 @@
+## 수업 파일
+
+lesson-not-found = { $name }: 그런 수업이나 파일이 없어요. 수업 파일의 경로나 다음 중 하나를 써 주세요: { $known }
+lesson-not-toml = { $path }, { $line }번째 줄: 올바른 TOML이 아니에요 ({ $reason })
+lesson-last-line = 마지막
+lesson-not-a-table = { $path }, { $place }: 필드가 있는 표여야 해요.
+lesson-field-unknown = { $path }, { $place }: { $field } 필드는 없어요. 쓸 수 있는 필드: { $known }
+lesson-field-missing = { $path }, { $place }: { $field } 필드가 없어요. 필요한 값: { $expected }
+lesson-field-invalid = { $path }, { $place }: { $field } 필드가 잘못됐어요. 필요한 값: { $expected }
+lesson-place-top = 파일 첫머리
+lesson-place-step = { $number }번째 단계
+lesson-place-question = { $number }번째 단계의 질문
+lesson-expected-text = 따옴표로 묶은 텍스트
+lesson-expected-number = 수
+lesson-expected-minutes = { $limit } 이하의 정수(분)
+lesson-expected-steps = 하나 이상의 [[steps]] 표
+lesson-expected-page = 페이지 주소. 예: "attention?layer=1". 페이지 이름: { $pages }
+lesson-expected-kind = { $kinds } 가운데 하나
+lesson-expected-choices = 텍스트 2개에서 { $limit }개까지의 목록
+lesson-expected-choice = 정답 보기의 번호(1부터 { $count }까지)
+
+## 수업
+
+class-file-unusable = { $path }: 답을 저장할 수 없어요: { $reason }
