@@ -243,6 +243,15 @@ def test_initial_weights_follow_a_truncated_normal_distribution(kind):
     assert model.embeddings.token.weight.std().item() == pytest.approx(0.0176, abs=3e-4)
 
 
+@pytest.mark.parametrize("kind", [Bert, FastBert])
+def test_embeddings_are_not_initialised_where_weights_are_loaded(kind, monkeypatch):
+    """On the meta device, torch's initialisation of an embedding imports its compiler, which takes seconds."""
+    monkeypatch.setattr(torch.nn.Embedding, "reset_parameters", lambda _: pytest.fail("initialised"))
+    with torch.device("meta"):
+        model = kind(CONFIG)
+    assert all(parameter.requires_grad and parameter.is_meta for parameter in model.parameters())
+
+
 def test_the_decoder_is_tied(model):
     assert not any("decoder" in name for name in model.state_dict())
     assert sum(p.shape == (CONFIG.vocab_size, CONFIG.hidden_size) for p in model.parameters()) == 1

@@ -37,14 +37,24 @@ class BertInput(Protocol):
     """Number of tokens in each row; used only if there is a mask."""
 
 
+def _make_embedding(rows: int, size: int) -> nn.Embedding:
+    """Make an embedding table; on the meta device, where a checkpoint is loaded, one without initialisation.
+
+    Drawing from a normal distribution on the meta device makes torch import its compiler, which takes seconds.
+    """
+    if torch.get_default_device().type == "meta":
+        return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
+    return nn.Embedding(rows, size)
+
+
 class Embeddings(nn.Module):
     """Sum of token, position and token type embeddings, normalised (Devlin et al. 2019, section 3, figure 2)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.token = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position = nn.Embedding(config.max_positions, config.hidden_size)
-        self.token_type = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.token = _make_embedding(config.vocab_size, config.hidden_size)
+        self.position = _make_embedding(config.max_positions, config.hidden_size)
+        self.token_type = _make_embedding(config.type_vocab_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.first_position = config.family.first_position
 
