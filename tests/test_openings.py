@@ -58,6 +58,13 @@ def test_the_tools_of_head_surgery_open_on_changes_that_matter(language, kind, c
     assert abs(patch.outcomes[0].after - patch.outcomes[0].before) > 0.1
 
 
+def test_a_patched_hidden_state_halves_the_korean_next_sentence_probability():
+    examples, session = read_examples("ko"), bertlab.load(bertlab.default_checkpoint("next-sentence", "ko"))
+    part, options = examples.surgery["sentence_pair"][1], {"other": examples.other_masked_sentence}
+    outcome = session.intervene("sentence_pair", *examples.pair, changes=part, **options).outcomes[0]
+    assert outcome.before - outcome.after > 0.4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["row", "patch"])
 @pytest.mark.parametrize("language", LANGUAGES)
