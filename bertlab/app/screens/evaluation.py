@@ -9,6 +9,8 @@ from bertlab.app.parts import evaluation, evaluation_results, evaluation_source
 from bertlab.training import error_analysis
 
 MAX_ROWS = 500  # rows of one evaluation, because all users share the CPU cores
+DEFAULT_ROWS = 200
+DEFAULT_EXAMPLE_ROWS = 100  # fewer, because example rows are evaluated as soon as the page opens
 
 frame.heading("evaluation")
 with frame.show_errors():
@@ -25,8 +27,9 @@ with frame.show_errors():
         # Example rows have the columns that the task names, if it names any; ((), "") stands for these.
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
+        default_rows = DEFAULT_EXAMPLE_ROWS if source.is_example else DEFAULT_ROWS
         max_rows = url.number(
-            st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, 200, key="most", step=50,
+            st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, default_rows, key="most", step=50,
             help=t("evaluation-max-rows-help"),
         )  # fmt: skip
         if evaluation.draw_start_button(checkpoint, source, task, columns, max_rows, len(rows.result)):
