@@ -9,10 +9,11 @@ import pytest
 from support.pages import bodies, errors, open_example_page
 
 import bertlab
-from bertlab.app import display, sentences
+from bertlab.app import display, result_sentences, sentences
 from bertlab.config.languages import render
-from bertlab.explore.facts import HeadEffects, WordEffect, WordEffects
+from bertlab.explore.facts import HeadEffects, Outcome, PredictionChange, WordEffect, WordEffects
 from bertlab.explore.pair_laboratory import RankedSentence
+from bertlab.tasks.error_analysis import Group, ScoredRow
 from bertlab.tasks.masked_lm import Candidate
 
 LANGUAGES = ["en", "ko"]
@@ -172,14 +173,129 @@ def test_equal_sides_have_no_largest_difference():
 
 def test_the_most_frequent_error_is_named():
     counts = np.array([[9, 1], [0, 5]])
-    assert plain(sentences.confusion(["no", "yes"], counts)) == "Most frequent error: no predicted as yes, once."
-    assert plain(sentences.confusion(["no", "yes"], 3 * counts)).endswith("no predicted as yes, 3 times.")
-    assert plain(sentences.confusion(["no"], np.array([[9]]))) == "There is no error in these rows."
+    assert plain(result_sentences.confusion(["no", "yes"], counts)) == "Most frequent error: no predicted as yes, once."
+    assert plain(result_sentences.confusion(["no", "yes"], 3 * counts)).endswith("no predicted as yes, 3 times.")
+    assert plain(result_sentences.confusion(["no"], np.array([[9]]))) == "There is no error in these rows."
     assert counts[0, 0] == 9, "the counts themselves stay as they are"
 
 
 def test_the_largest_part_has_its_share():
     assert plain(sentences.parts({"a": 3.0, "b": 1.0}, "A")) == "Largest part: A, with 75.0%."
+
+
+def curve_points(*rows: tuple[str, str, float], metric: str = "loss") -> dict[str, list]:
+    runs, splits, values = (list(column) for column in zip(*rows, strict=True))
+    return {"run": runs, "split": splits, "tokens": list(range(len(rows))), metric: values}
+
+
+def test_the_run_with_the_best_held_out_value_is_named():
+    rows = (("a", "training", 1.0), ("a", "held-out", 3.0), ("a", "held-out", 4.0), ("b", "held-out", 3.5))
+    said = plain(result_sentences.curve(curve_points(*rows), "loss", "loss"))
+    assert said == "Lowest loss on held-out text: a, 3 (last value: 4)."
+    rows = (("a", "held-out", 0.5), ("b", "held-out", 0.625), ("b", "held-out", 0.25))
+    points = curve_points(*rows, metric="masked_accuracy")
+    said = plain(result_sentences.curve(points, "masked_accuracy", "masked-token accuracy"))
+    assert said == "Highest masked-token accuracy on held-out text: b, 62.5% (last value: 25.0%)."
+
+
+def test_without_held_out_text_the_sentence_is_about_the_solid_curve_of_training():
+    noisy = [("a", "training", value) for value in (4.0, 0.0, 5.0)]
+    said = plain(result_sentences.curve(curve_points(*noisy), "loss", "loss"))
+    assert said == "Lowest loss in training, smoothed: a, 3 (last value: 3).", "3 is the mean of all three"
+    rates = [("a", "training", value) for value in (0.0, 1e-3, 1e-4)]
+    said = plain(result_sentences.curve(curve_points(*rates, metric="learning_rate"), "learning_rate", "learning rate"))
+    assert said == "Highest learning rate in training: a, 0.001 (last value: 0.0001)."
+    empty = {"run": [], "split": [], "tokens": [], "loss": []}
+    assert result_sentences.curve(empty, "loss", "loss") is None
+
+
+def make_timeline(tracks=(), follows=None, probs=(), steps=(0, 10, 2000)):
+    return SimpleNamespace(
+        snapshots=[SimpleNamespace(step=step) for step in steps], follows=follows, probs=probs,
+        tracks=[SimpleNamespace(words=("tea", "milk"), probs_SW=np.array(rows)) for rows in tracks],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("probs_SW", "since"),
+    [
+        ([[0.1, 0.2], [0.2, 0.3], [0.7, 0.1]], "2,000"),
+        ([[0.1, 0.05], [0.2, 0.3], [0.7, 0.1]], "2,000"),  # in first place, then not, then again
+        ([[0.1, 0.2], [0.4, 0.3], [0.7, 0.1]], "10"),
+        ([[0.1, 0.0], [0.4, 0.3], [0.7, 0.1]], "0"),
+    ],
+)
+def test_the_last_guess_of_a_timeline_is_followed_back(probs_SW, since):
+    expected = f"tea has 10.0% at step 0 and 70.0% at step 2,000. It is the first guess for {{}} from step {since} on."
+    assert plain(result_sentences.timeline(make_timeline([probs_SW]))) == expected.format("[MASK]")
+    said = plain(result_sentences.timeline(make_timeline([probs_SW, probs_SW], follows=(0.5, 0.5, 0.5))))
+    assert said == expected.format("the first [MASK]")
+
+
+def test_a_timeline_without_mask_is_about_the_pair_or_the_attention():
+    said = plain(result_sentences.timeline(make_timeline(follows=(0.5, 0.7, 0.9))))
+    assert said == "The probability that B follows A is 50.0% at step 0 and 90.0% at step 2,000."
+    first, last = np.zeros((2, 1, 2, 2), np.float16), np.zeros((2, 1, 2, 2), np.float16)
+    first[..., 0] = last[..., 0] = 1.0
+    last[1, 0, 1] = (0.5, 0.5)  # layer 1: one of two tokens moves half of its attention
+    said = plain(result_sentences.timeline(make_timeline(probs=(first, first, last))))
+    assert said.endswith("head 1.0 changes most: on average, 25.0% of its attention moves to other tokens.")
+
+
+def test_one_snapshot_is_compared_with_nothing():
+    said = plain(result_sentences.timeline(make_timeline([[[0.6, 0.2]]], steps=(5,))))
+    assert said == "At step 5, the first guess for [MASK] is tea (60.0%)."
+    assert result_sentences.timeline(make_timeline(follows=(0.5,), steps=(5,))) is None
+
+
+def test_the_best_and_the_worst_group_are_named():
+    groups = [Group("who", (0, 1), 50.0, 60.0), Group("", (2,), 0.0, 20.0), Group("why", (3,), 0.0, 40.0)]
+    said = plain(result_sentences.groups(groups, "other"))
+    assert said == "Highest F1: who (60.0%, 2 questions). Lowest F1: other (20.0%, 1 question)."
+    assert plain(result_sentences.groups(groups[:1], "other")) == "All questions are in one group, with an F1 of 60.0%."
+    assert plain(result_sentences.groups([groups[0]] * 2, "other")) == "All groups have an F1 of 60.0%."
+    assert result_sentences.groups([], "other") is None
+
+
+def test_the_errors_of_a_regression_are_summed_up():
+    rows = [ScoredRow(id, ("t",), "", "", 0.0, None, values)
+            for id, values in (("a", (1.0, 1.5)), ("b", (-4.0, -2.5)))]  # fmt: skip
+    said = plain(result_sentences.errors(rows))
+    assert said == (
+        "On average, predictions are 1.00 away from the labels. "
+        "Largest error: row b, with label −4.00 and prediction −2.50."
+    )
+    said = plain(result_sentences.errors(rows[:1]))
+    assert said == "The prediction 1.50 is 0.50 away from the label 1.00."
+
+
+def test_windows_are_compared_by_their_scores():
+    values = (((0, 2), 1.0, -2.0), (None, -np.inf, -3.0), ((4, 6), 4.5, -1.0))
+    names = ("answer", "score", "no_answer_score")
+    readings = [SimpleNamespace(**dict(zip(names, reading, strict=True))) for reading in values]
+    said = plain(sentences.windows(SimpleNamespace(readings=readings)))
+    assert said == (
+        "The best span is in window 3 (score 4.50), 3.50 above the best span of window 1. "
+        "The lowest no-answer score is that of window 2 (−3.00)."
+    )
+    said = plain(sentences.windows(SimpleNamespace(readings=readings[1:])))
+    assert said.startswith("Only window 2 has a possible span (score 4.50).")
+    assert sentences.windows(SimpleNamespace(readings=readings[1:2])) is None
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ((0.4, 0.3), "Largest change: the probability of b rises by 20.0 percentage points."),
+        ((0.2, 0.15), "Largest change: the probability of no answer falls by 30.0 percentage points."),
+        ((0.5004, 0.0995), "No probability changes by 0.1 percentage points or more."),
+    ],
+)
+def test_the_outcome_that_changes_most_is_named(after, expected):
+    outcomes = tuple(Outcome(label, before, value, 0.0, 0.0)
+                     for label, before, value in zip(("", "b"), (0.5, 0.1), after, strict=True))  # fmt: skip
+    change = PredictionChange("span", outcomes, 0)
+    assert plain(sentences.prediction_change(change, {"": "no answer"})) == expected
 
 
 def test_texts_in_a_sentence_are_escaped(monkeypatch):
@@ -209,6 +325,13 @@ def test_texts_in_a_sentence_are_escaped(monkeypatch):
         ("pretraining", {}, ["predictions"]),
         ("cost", {}, ["parts"]),
         ("paper", {}, ["results"]),
+        ("training", {}, ["curve"]),
+        ("time_machine", {}, ["timeline-mask"]),
+        ("evaluation", {"most": "50"}, ["confusion"]),
+        ("evaluation", {"most": "50", "measure": "question"}, ["groups"]),
+        ("evaluation", {"most": "50", "checkpoint": "stsb"}, ["errors"]),
+        ("xray", {"passage": "The tower opened in 1931. " * 100}, ["windows"]),
+        ("heads", {"changes": "0"}, ["prediction-change"]),
     ],
 )
 def test_pages_show_their_sentences(monkeypatch, screen, parameters, ids, language):

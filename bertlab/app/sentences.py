@@ -3,7 +3,7 @@
 A function takes the result that a figure draws, and returns the id and the values of a message, which
 `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
-Shape legend: L layers, N heads, T tokens, U units, G labels, P predictions.
+Shape legend: L layers, N heads, T tokens, U units.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 
 from bertlab.explore.block import BlockMap
 from bertlab.explore.compare import Comparison
-from bertlab.explore.facts import HeadEffects, InputMap, Lens, WordEffects
+from bertlab.explore.facts import HeadEffects, InputMap, Lens, PredictionChange, SpanXray, WordEffects
 from bertlab.explore.pair_laboratory import RankedSentence
 from bertlab.explore.position_similarity import PositionSimilarity
 from bertlab.explore.pretraining_results import PretrainingExample
@@ -21,10 +21,11 @@ from bertlab.tasks.masked_lm import Candidate
 from bertlab.tasks.span.answer import Answers
 from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.benchmarks import TaskResult
-from bertlab.views.numbers import percent
+from bertlab.views.numbers import SignedNumber, percent
 
 FAR = 10  # positions; the distance whose similarity is compared with that of neighbours
 FIRST_GUESSES = 5
+MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
 
 
 class Quote(str):
@@ -41,7 +42,8 @@ class Sentence:
     """The parameters of the message."""
 
 
-def _sentence(id: str, **values: object) -> Sentence:
+def make_sentence(id: str, **values: object) -> Sentence:
+    """Make the sentence whose message id is `id` after "sentence-"."""
     return Sentence(f"sentence-{id}", values)
 
 
@@ -50,9 +52,9 @@ def candidates(candidates: Sequence[Candidate]) -> Sentence:
     shown = percent(sum(row.probability for row in candidates))
     values = {"first": Quote(candidates[0].token), "count": len(candidates), "shown": shown}
     if len(candidates) < 2 or not candidates[1].probability:
-        return _sentence("candidate", **values)
+        return make_sentence("candidate", **values)
     ratio = candidates[0].probability / candidates[1].probability
-    return _sentence("candidates", second=Quote(candidates[1].token), ratio=ratio, **values)
+    return make_sentence("candidates", second=Quote(candidates[1].token), ratio=ratio, **values)
 
 
 def word_effects(effects: WordEffects) -> Sentence | None:
@@ -63,8 +65,8 @@ def word_effects(effects: WordEffects) -> Sentence | None:
     values = {"word": Quote(word.text), "effect": abs(word.effect)}
     direction = "falls" if word.effect >= 0 else "rises"
     if effects.label is None:
-        return _sentence(f"word-value-{direction}", **values)
-    return _sentence(f"word-label-{direction}", label=Quote(effects.label), **values)
+        return make_sentence(f"word-value-{direction}", **values)
+    return make_sentence(f"word-label-{direction}", label=Quote(effects.label), **values)
 
 
 def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
@@ -73,22 +75,22 @@ def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
         return None
     (few, low), (many, high) = sorted(((name, rate) for name, (rate, _) in rates.items()), key=lambda row: row[1])
     if low == high:
-        return _sentence("token-rates-equal", rate=low)
-    return _sentence("token-rates", few=Quote(few), many=Quote(many), low=low, high=high, ratio=high / low)
+        return make_sentence("token-rates-equal", rate=low)
+    return make_sentence("token-rates", few=Quote(few), many=Quote(many), low=low, high=high, ratio=high / low)
 
 
 def positions(similarity: PositionSimilarity) -> Sentence:
     """Compare the similarity of neighbouring position vectors with that of distant ones."""
     far = min(FAR, len(similarity.learned_P) - 1)
     near, distant = float(similarity.learned_P[1]), float(similarity.learned_P[far])
-    return _sentence("positions", near=near, distance=far, distant=distant)
+    return make_sentence("positions", near=near, distance=far, distant=distant)
 
 
 def embeddings(input_map: InputMap) -> Sentence:
     """Compare the mean lengths of the token, position and segment embeddings."""
     names = {"token": input_map.token_TH, "position": input_map.position_TH, "segment": input_map.token_type_TH}
     lengths = {name: float(np.linalg.norm(vectors, axis=-1).mean()) for name, vectors in names.items()}
-    return _sentence("embeddings", **lengths)
+    return make_sentence("embeddings", **lengths)
 
 
 def ranking(rows: Sequence[RankedSentence]) -> Sentence:
@@ -96,8 +98,8 @@ def ranking(rows: Sequence[RankedSentence]) -> Sentence:
     best, worst = (pick(rows, key=lambda row: row.probability) for pick in (max, min))
     values = {"best": best.index + 1, "high": percent(best.probability)}
     if len(rows) < 2:
-        return _sentence("ranking-one", **values)
-    return _sentence("ranking", worst=worst.index + 1, low=percent(worst.probability), **values)
+        return make_sentence("ranking-one", **values)
+    return make_sentence("ranking", worst=worst.index + 1, low=percent(worst.probability), **values)
 
 
 def tags(tags: Tags) -> Sentence | None:
@@ -105,7 +107,7 @@ def tags(tags: Tags) -> Sentence | None:
     if not tags.words:
         return None
     word = min(tags.words, key=lambda word: max(word.probabilities))
-    return _sentence("tags", word=Quote(word.text), tag=Quote(word.tag), share=percent(max(word.probabilities)))
+    return make_sentence("tags", word=Quote(word.text), tag=Quote(word.tag), share=percent(max(word.probabilities)))
 
 
 def span(answers: Answers, passage: str) -> Sentence | None:
@@ -115,14 +117,14 @@ def span(answers: Answers, passage: str) -> Sentence | None:
     start, end = (int(np.argmax(probs)) for probs in (answers.start_probs, answers.end_probs))
     words = [Quote(passage[slice(*answers.words[index])]) for index in (start, end)]
     shares = [percent(answers.start_probs[start]), percent(answers.end_probs[end])]
-    return _sentence("span", start=words[0], end=words[1], start_share=shares[0], end_share=shares[1])
+    return make_sentence("span", start=words[0], end=words[1], start_share=shares[0], end_share=shares[1])
 
 
 def lens(lens: Lens) -> Sentence:
     """Say at how many positions the middle layer already predicts what the last layer predicts."""
     middle = len(lens.rank_LT) // 2  # index l + 1 is the output of layer l
     settled, total = int((lens.rank_LT[middle] == 1).sum()), lens.rank_LT.shape[1]
-    return _sentence("lens", layer=middle - 1, settled=settled, total=total)
+    return make_sentence("lens", layer=middle - 1, settled=settled, total=total)
 
 
 def lens_at(lens: Lens, position: int) -> Sentence:
@@ -130,7 +132,7 @@ def lens_at(lens: Lens, position: int) -> Sentence:
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     word = Quote(lens.final_T[position])
-    return _sentence("lens-at", word=word, layer=first - 1) if first else _sentence("lens-at-once", word=word)
+    return make_sentence("lens-at", word=word, layer=first - 1) if first else make_sentence("lens-at-once", word=word)
 
 
 def head_effects(effects: HeadEffects, label: str) -> Sentence:
@@ -146,16 +148,16 @@ def head_effects(effects: HeadEffects, label: str) -> Sentence:
     first, second = (f"{effects.layers[layer]}.{head}" for layer, head in places)
     helping, hurting = {"helping": first, "falls": -lowest}, {"hurting": second, "rises": highest}
     if lowest >= 0:
-        return _sentence("head-effects-none-helps", label=Quote(label), **hurting)
+        return make_sentence("head-effects-none-helps", label=Quote(label), **hurting)
     if highest <= 0:
-        return _sentence("head-effects-none-hurts", label=Quote(label), **helping)
-    return _sentence("head-effects", label=Quote(label), **helping, **hurting)
+        return make_sentence("head-effects-none-hurts", label=Quote(label), **helping)
+    return make_sentence("head-effects", label=Quote(label), **helping, **hurting)
 
 
 def block(block_map: BlockMap) -> Sentence:
     """Compare what attention and the feed-forward network add in one layer."""
     norms = {"attention": block_map.attention_H, "feed_forward": block_map.feed_forward_H}
-    return _sentence(
+    return make_sentence(
         "block", layer=block_map.layer, **{name: float(np.linalg.norm(vector)) for name, vector in norms.items()}
     )
 
@@ -165,7 +167,7 @@ def layer_norms(block_map: BlockMap) -> Sentence:
     layers = block_map.layers[1:]  # the first one stands for the embeddings
     attention = max(layers, key=lambda summary: summary.attention_norm)
     feed_forward = max(layers, key=lambda summary: summary.feed_forward_norm)
-    return _sentence(
+    return make_sentence(
         "layer-norms", attention=attention.attention_norm, attention_layer=attention.layer,
         feed_forward=feed_forward.feed_forward_norm, feed_forward_layer=feed_forward.layer,
     )  # fmt: skip
@@ -177,11 +179,9 @@ def predictions(example: PretrainingExample) -> Sentence | None:
     if not ranks:
         return None
     if len(ranks) == 1:
-        return _sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
-    if len(ranks) == 1:
-        return _sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
+        return make_sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
     first, among = sum(rank == 1 for rank in ranks), sum(rank <= FIRST_GUESSES for rank in ranks)
-    return _sentence("predictions", count=len(ranks), first=first, among=among, guesses=FIRST_GUESSES)
+    return make_sentence("predictions", count=len(ranks), first=first, among=among, guesses=FIRST_GUESSES)
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:
@@ -193,11 +193,11 @@ def results(rows: Sequence[TaskResult]) -> Sentence | None:
     best = max(published, key=lambda row: row[2])
     values = {"best": Quote(best[0]), "value": best[2]}
     if not own:
-        return _sentence("results", **values)
+        return make_sentence("results", **values)
     ours = max(own, key=lambda row: row[2])
     difference = round(ours[2], 1) - round(best[2], 1)
     id = "results-below" if difference < 0 else "results-above"
-    return _sentence(id, ours=Quote(ours[0]), own_value=ours[2], difference=abs(difference), **values)
+    return make_sentence(id, ours=Quote(ours[0]), own_value=ours[2], difference=abs(difference), **values)
 
 
 def compared_heads(comparison: Comparison) -> Sentence:
@@ -206,9 +206,9 @@ def compared_heads(comparison: Comparison) -> Sentence:
     layer, head = np.unravel_index(int(js_LN.argmax()), js_LN.shape)
     most = float(js_LN[layer, head])
     if not most:
-        return _sentence("compared-heads-equal")
+        return make_sentence("compared-heads-equal")
     less = int((js_LN < most / 2).sum())
-    return _sentence("compared-heads", head=f"{layer}.{head}", most=most, less=less, total=js_LN.size)
+    return make_sentence("compared-heads", head=f"{layer}.{head}", most=most, less=less, total=js_LN.size)
 
 
 def compared_head(comparison: Comparison, layer: int, head: int) -> Sentence:
@@ -217,10 +217,10 @@ def compared_head(comparison: Comparison, layer: int, head: int) -> Sentence:
     query, key = np.unravel_index(int(np.abs(difference_UU).argmax()), difference_UU.shape)
     change = float(difference_UU[query, key])
     if not change:
-        return _sentence("compared-head-equal", head=f"{layer}.{head}")
+        return make_sentence("compared-head-equal", head=f"{layer}.{head}")
     values = {"query": Quote(comparison.units[query].label), "key": Quote(comparison.units[key].label)}
     id = "compared-head-more" if change > 0 else "compared-head-less"
-    return _sentence(id, head=f"{layer}.{head}", points=100 * abs(change), **values)
+    return make_sentence(id, head=f"{layer}.{head}", points=100 * abs(change), **values)
 
 
 def compared_layers(comparison: Comparison) -> Sentence | None:
@@ -231,26 +231,15 @@ def compared_layers(comparison: Comparison) -> Sentence | None:
     cka_L = np.diagonal(cka_LM)
     index = int(cka_L.argmin())
     if not index:
-        return _sentence("compared-embeddings", cka=float(cka_L[0]))
-    return _sentence("compared-layers", layer=index - 1, cka=float(cka_L[index]))
+        return make_sentence("compared-embeddings", cka=float(cka_L[0]))
+    return make_sentence("compared-layers", layer=index - 1, cka=float(cka_L[index]))
 
 
 def changed_tokens(comparison: Comparison, index: int) -> Sentence:
     """Name the token whose hidden state differs most; index 0 is the embeddings, l + 1 the output of layer l."""
     distance_U = comparison.cosine_distance_LU[index]
     unit = int(distance_U.argmax())
-    return _sentence("changed-tokens", unit=Quote(comparison.units[unit].label), distance=float(distance_U[unit]))
-
-
-def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
-    """Name the most frequent confusion."""
-    errors_GP = np.array(counts_GP).copy()
-    np.fill_diagonal(errors_GP, 0)
-    label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)
-    count = int(errors_GP[label, prediction])
-    if not count:
-        return _sentence("confusion-none")
-    return _sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
+    return make_sentence("changed-tokens", unit=Quote(comparison.units[unit].label), distance=float(distance_U[unit]))
 
 
 def parts(parts: Mapping[str, float], name: str) -> Sentence:
@@ -260,4 +249,40 @@ def parts(parts: Mapping[str, float], name: str) -> Sentence:
         parts: {part: amount}.
         name: the name of the largest part in the language of the interface.
     """
-    return _sentence("parts", part=Quote(name), share=percent(max(parts.values()) / (sum(parts.values()) or 1)))
+    return make_sentence("parts", part=Quote(name), share=percent(max(parts.values()) / (sum(parts.values()) or 1)))
+
+
+def windows(span_xray: SpanXray) -> Sentence | None:
+    """Name the windows with the best and the second-best span, and the one with the lowest no-answer score.
+
+    Windows are counted from 1, as in the figure. None if no window has a span.
+    """
+    readings = span_xray.readings
+    ranked = sorted((n for n, reading in enumerate(readings) if reading.answer), key=lambda n: -readings[n].score)
+    if not ranked:
+        return None
+    lowest = min(range(len(readings)), key=lambda n: readings[n].no_answer_score)
+    values = {
+        "best": ranked[0] + 1, "score": f"{SignedNumber(readings[ranked[0]].score):.2f}", "lowest": lowest + 1,
+        "no_answer": f"{SignedNumber(readings[lowest].no_answer_score):.2f}",
+    }  # fmt: skip
+    if len(ranked) == 1:
+        return make_sentence("windows-one-span", **values)
+    return make_sentence(
+        "windows", second=ranked[1] + 1, lead=readings[ranked[0]].score - readings[ranked[1]].score, **values
+    )
+
+
+def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sentence:
+    """Name the outcome whose probability changes most.
+
+    Args:
+        change: the effect of interventions.
+        names: {label: its name in the language of the interface}, for labels that have one.
+    """
+    outcome = max(change.outcomes, key=lambda outcome: abs(outcome.after - outcome.before))
+    difference = outcome.after - outcome.before
+    if abs(difference) < MIN_CHANGE:
+        return make_sentence("prediction-change-none")
+    id = "prediction-change-rises" if difference > 0 else "prediction-change-falls"
+    return make_sentence(id, outcome=Quote(names.get(outcome.label, outcome.label)), points=100 * abs(difference))

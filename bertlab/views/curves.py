@@ -30,6 +30,8 @@ class Metric:
     """Whether values vary so much that the curve is their running mean, with the values drawn faintly behind it."""
     is_logged_in_percent: bool = False
     """Whether measurements on held-out text are logged in percent, while steps are logged as shares."""
+    is_lower_better: bool = False
+    """Whether the best value is the lowest one."""
 
 
 # fine-tuning metric -> its key in the row of a step
@@ -40,14 +42,14 @@ TASK_METRICS = {
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
 }
 METRICS = {
-    "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss")),
+    "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss"), is_lower_better=True),
     "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), is_percent=True),
     "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), is_percent=True),
     "order_accuracy": Metric("order_accuracy", ("order_accuracy",), is_percent=True),
-    "bits_per_character": Metric("", ("bits_per_character",)),
+    "bits_per_character": Metric("", ("bits_per_character",), is_lower_better=True),
     **TASK_METRICS,
     "tag_accuracy": Metric("tag_accuracy", is_percent=True),
-    "error": Metric("error"),
+    "error": Metric("error", is_lower_better=True),
     "learning_rate": Metric("learning_rate", is_noisy=False),
 }
 X_AXES = ("tokens", "step", "seconds")

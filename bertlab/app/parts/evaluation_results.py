@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, sentences
+from bertlab.app import calls, display, fields, frame, plots, result_sentences, selection
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import encode_csv
@@ -114,7 +114,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
             "confusion", evaluation.confusion_map, matrix, chosen_cell, on_click=toggle, **file_options, lang=language()
         )
         names = [name or t("evaluation-nothing") for name in confusion.names]
-        display.sentence(sentences.confusion(names, confusion.counts_GP))
+        display.sentence(result_sentences.confusion(names, confusion.counts_GP))
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen_cell] if chosen_cell else None
 
@@ -146,6 +146,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[by]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
+        display.sentence(result_sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
     return groups[int(chosen_option)].rows if chosen_option else None
 
@@ -173,6 +174,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         plots.draw(
             "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **file_options, lang=language()
         )
+        display.sentence(result_sentences.errors(result.rows))
     return [int(chosen_option)] if chosen_option else None
 
 

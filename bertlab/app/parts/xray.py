@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, plots, selection, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.facts import SpanXray, WindowReading
@@ -45,6 +45,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     st.caption(t("xray-windows-lead", count=count, best=best + 1))
     data = columns.windows(xray_result, passage.result)
     plots.draw("windows", xray.windows_figure, span_xray, passage, data=data, lang=language())
+    display.sentence(sentences.windows(xray_result))
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 

@@ -60,13 +60,16 @@ with frame.show_errors():
         options = {"changes": changes, "other": other_text, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_html(change.result))
+        names = surgery.outcome_names(change.result.kind)
         options = {
-            "names": surgery.outcome_names(change.result.kind),
+            "names": names,
             "zoom": fields.zoom_switch(st),
             "lang": language(),
         }
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **options)
+        if changes:
+            display.sentence(sentences.prediction_change(change.result, names))
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:
             st.caption(t("heads-span-probabilities"))
     if effects is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, url
+from bertlab.app import calls, components, display, fields, frame, result_sentences, url
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -51,6 +51,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     payload = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
     place.empty()
     components.draw_canvas("timeline", payload)
+    display.sentence(result_sentences.timeline(timeline_call.result))
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app import calls, display, fields, frame, plots, result_sentences, url
 from bertlab.app.data import training_runs
 from bertlab.app.i18n import language, t
 from bertlab.app.numbers import NUMBERS
@@ -133,6 +133,7 @@ def show_runs() -> None:
         with cells[number % 2]:
             points = curves.curve_points(thinned_logs, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs_call, metric, data=points, **options)
+            display.sentence(result_sentences.curve(points, metric, translate_metric(metric)))
     if metrics:
         st.caption(t("training-legend"))
         task_metrics = [metric for metric in metrics if metric in curves.TASK_METRICS]

@@ -49,3 +49,41 @@ sentence-confusion = Most frequent error: { $label } predicted as { $prediction 
     }.
 sentence-confusion-none = There is no error in these rows.
 sentence-parts = Largest part: { $part }, with { $share }.
+sentence-curve-lowest = Lowest { $metric } { $split ->
+        [held-out] on held-out text
+        [smoothed] in training, smoothed
+       *[training] in training
+    }: { $run }, { $value } (last value: { $last }).
+sentence-curve-highest = Highest { $metric } { $split ->
+        [held-out] on held-out text
+        [smoothed] in training, smoothed
+       *[training] in training
+    }: { $run }, { $value } (last value: { $last }).
+sentence-timeline-mask = { $word } has { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It is the first guess for { $count ->
+        [one] [MASK]
+       *[other] the first [MASK]
+    } from step { FORMAT($since, spec: ",") } on.
+sentence-timeline-mask-one = At step { FORMAT($step, spec: ",") }, the first guess for { $count ->
+        [one] [MASK]
+       *[other] the first [MASK]
+    } is { $word } ({ $share }).
+sentence-timeline-pair = The probability that B follows A is { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }.
+sentence-timeline-attention = Between step { FORMAT($first, spec: ",") } and step { FORMAT($last, spec: ",") }, head { $head } changes most: on average, { $share } of its attention moves to other tokens.
+sentence-groups = Highest F1: { $best } ({ $high }, { $best_count ->
+        [one] 1 question
+       *[other] { $best_count } questions
+    }). Lowest F1: { $worst } ({ $low }, { $worst_count ->
+        [one] 1 question
+       *[other] { $worst_count } questions
+    }).
+sentence-groups-equal = { $groups ->
+        [one] All questions are in one group, with an F1 of { $value }.
+       *[other] All groups have an F1 of { $value }.
+    }
+sentence-errors = On average, predictions are { FORMAT($mean, spec: ".2f") } away from the labels. Largest error: row { $row }, with label { $label } and prediction { $prediction }.
+sentence-errors-one = The prediction { $prediction } is { FORMAT($error, spec: ".2f") } away from the label { $label }.
+sentence-windows = The best span is in window { $best } (score { $score }), { FORMAT($lead, spec: ".2f") } above the best span of window { $second }. The lowest no-answer score is that of window { $lowest } ({ $no_answer }).
+sentence-windows-one-span = Only window { $best } has a possible span (score { $score }). The lowest no-answer score is that of window { $lowest } ({ $no_answer }).
+sentence-prediction-change-rises = Largest change: the probability of { $outcome } rises by { FORMAT($points, spec: ".1f") } percentage points.
+sentence-prediction-change-falls = Largest change: the probability of { $outcome } falls by { FORMAT($points, spec: ".1f") } percentage points.
+sentence-prediction-change-none = No probability changes by 0.1 percentage points or more.

@@ -37,3 +37,35 @@ sentence-confusion-none = 이 데이터에는 오류가 없어요.
 sentence-parts = 가장 큰 부분: { $part }({ $share }).
 sentence-prediction-right = 고른 토큰은 하나이고, 원래 토큰이 1위예요.
 sentence-prediction-wrong = 고른 토큰은 하나이고, 원래 토큰은 1위가 아니에요.
+sentence-curve-lowest = { $split ->
+        [held-out] 검증 텍스트에서 가장 낮은
+        [smoothed] 학습 중 가장 낮은(평활값 기준)
+       *[training] 학습 중 가장 낮은
+    } { $metric }: { $run }, { $value }(마지막 값 { $last }).
+sentence-curve-highest = { $split ->
+        [held-out] 검증 텍스트에서 가장 높은
+        [smoothed] 학습 중 가장 높은(평활값 기준)
+       *[training] 학습 중 가장 높은
+    } { $metric }: { $run }, { $value }(마지막 값 { $last }).
+sentence-timeline-mask = { $word }의 확률: { FORMAT($first, spec: ",") }번째 스텝에서 { $low }, { FORMAT($last, spec: ",") }번째 스텝에서 { $high }. { FORMAT($since, spec: ",") }번째 스텝부터 계속 { $count ->
+        [1] [MASK]
+       *[other] 첫 [MASK]
+    } 자리의 1위예요.
+sentence-timeline-mask-one = { FORMAT($step, spec: ",") }번째 스텝에서 { $count ->
+        [1] [MASK]
+       *[other] 첫 [MASK]
+    } 자리의 1위: { $word }({ $share }).
+sentence-timeline-pair = B가 A의 다음 문장일 확률은 { FORMAT($first, spec: ",") }번째 스텝에서 { $low }, { FORMAT($last, spec: ",") }번째 스텝에서 { $high }예요.
+sentence-timeline-attention = { FORMAT($first, spec: ",") }번째 스텝과 { FORMAT($last, spec: ",") }번째 스텝 사이에 가장 많이 달라진 헤드: { $head }. 평균적으로 어텐션의 { $share }가 다른 토큰으로 옮겨 갔어요.
+sentence-groups = F1이 가장 높은 그룹: { $best }({ $high }, 질문 { $best_count }개). 가장 낮은 그룹: { $worst }({ $low }, 질문 { $worst_count }개).
+sentence-groups-equal = { $groups ->
+        [1] 질문이 모두 한 그룹에 있고, F1은 { $value }예요.
+       *[other] 모든 그룹의 F1이 { $value }예요.
+    }
+sentence-errors = 예측은 정답과 평균 { FORMAT($mean, spec: ".2f") }만큼 달라요. 오차가 가장 큰 행: { $row }(정답 { $label }, 예측 { $prediction }).
+sentence-errors-one = 예측 { $prediction }, 정답 { $label }: 둘은 { FORMAT($error, spec: ".2f") }만큼 달라요.
+sentence-windows = 점수가 가장 높은 답은 { $best }번째 윈도우에 있어요(점수 { $score }). { $second }번째 윈도우의 최고 답보다 { FORMAT($lead, spec: ".2f") }만큼 높아요. 답 없음 점수는 { $lowest }번째 윈도우에서 가장 낮아요({ $no_answer }).
+sentence-windows-one-span = 가능한 답은 { $best }번째 윈도우에만 있어요(점수 { $score }). 답 없음 점수는 { $lowest }번째 윈도우에서 가장 낮아요({ $no_answer }).
+sentence-prediction-change-rises = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 올라가요.
+sentence-prediction-change-falls = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 내려가요.
+sentence-prediction-change-none = 0.1퍼센트포인트 이상 바뀐 확률이 없어요.

@@ -1,0 +1,116 @@
+"""Sentences about the figures of training runs and evaluations, as those of `bertlab.app.sentences`.
+
+Shape legend: S snapshots, L layers, N heads, T tokens, W words, G labels, P predictions.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertlab.app.sentences import Quote, Sentence, make_sentence
+from bertlab.explore.timeline import Timeline
+from bertlab.tasks.error_analysis import Group, ScoredRow
+from bertlab.views.curves import METRICS, smooth
+from bertlab.views.export import Columns
+from bertlab.views.numbers import SignedNumber, percent
+
+
+def curve(points: Columns, metric: str, name: str) -> Sentence | None:
+    """Name the run whose curve reaches the best value, and say where this curve ends.
+
+    The best value is the lowest one of a loss or an error, and otherwise the highest one. Held-out text counts if any
+    run has been measured on it; otherwise the curves of the training steps count, as they are drawn.
+
+    Args:
+        points: the result of `views.curves.curve_points`.
+        metric: a key of `views.curves.METRICS`.
+        name: the name of the metric in the language of the interface.
+    """
+    spec, curves = METRICS[metric], {}
+    split = "held-out" if "held-out" in points["split"] else "training"
+    for run, of_split, value in zip(points["run"], points["split"], points[metric], strict=True):
+        if of_split == split:
+            curves.setdefault(run, []).append(value)
+    if not curves:
+        return None
+    if split == "training" and spec.is_noisy:
+        split, curves = "smoothed", {run: smooth(values) for run, values in curves.items()}
+    pick = min if spec.is_lower_better else max
+    run = pick(curves, key=lambda run: pick(curves[run]))
+    best, last = (
+        percent(value) if spec.is_percent else f"{SignedNumber(value):.4g}"
+        for value in (pick(curves[run]), curves[run][-1])
+    )
+    id = "curve-lowest" if spec.is_lower_better else "curve-highest"
+    return make_sentence(id, metric=name, split=split, run=Quote(run), value=best, last=last)
+
+
+def timeline(timeline: Timeline) -> Sentence | None:
+    """Compare the predictions of the first and the last snapshot; without a prediction, their attention.
+
+    The sentence is about the first [MASK] of the text. If there is none, it is about the next sentence, and without a
+    second sentence, about the head whose attention changes most. None if there is nothing to compare.
+    """
+    steps = [snapshot.step for snapshot in timeline.snapshots]
+    ends = {"first": steps[0], "last": steps[-1]}
+    if timeline.tracks:
+        track = timeline.tracks[0]
+        values = {"word": Quote(track.words[0]), "count": len(timeline.tracks)}
+        probs_S = track.probs_SW[:, 0]
+        if len(steps) == 1:
+            return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
+        leads_S = probs_S >= track.probs_SW.max(1)
+        since = len(steps) - int(np.argmin(leads_S[::-1])) if not leads_S.all() else 0
+        shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
+        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[since])
+    if len(steps) == 1:
+        return None
+    if timeline.follows is not None:
+        low, high = percent(timeline.follows[0]), percent(timeline.follows[-1])
+        return make_sentence("timeline-pair", **ends, low=low, high=high)
+    first_LNTT, last_LNTT = (timeline.probs[index].astype(np.float32) for index in (0, -1))
+    moved_LN = np.abs(last_LNTT - first_LNTT).sum(-1).mean(-1) / 2
+    layer, head = np.unravel_index(int(moved_LN.argmax()), moved_LN.shape)
+    return make_sentence(
+        "timeline-attention", **ends, head=f"{layer}.{head}", share=percent(float(moved_LN[layer, head]))
+    )
+
+
+def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
+    """Name the most frequent confusion."""
+    errors_GP = np.array(counts_GP).copy()
+    np.fill_diagonal(errors_GP, 0)
+    label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)
+    count = int(errors_GP[label, prediction])
+    if not count:
+        return make_sentence("confusion-none")
+    return make_sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
+
+
+def groups(groups: Sequence[Group], other: str) -> Sentence | None:
+    """Name the groups of questions with the highest and the lowest F1; None if there are no groups.
+
+    Args:
+        groups: the groups.
+        other: the name of the group that has none.
+    """
+    if not groups:
+        return None
+    best, worst = (pick(groups, key=lambda group: group.f1) for pick in (max, min))
+    if round(best.f1, 1) == round(worst.f1, 1):
+        return make_sentence("groups-equal", groups=len(groups), value=f"{best.f1:.1f}%")
+    return make_sentence(
+        "groups", best=Quote(best.name or other), high=f"{best.f1:.1f}%", best_count=len(best.rows),
+        worst=Quote(worst.name or other), low=f"{worst.f1:.1f}%", worst_count=len(worst.rows),
+    )  # fmt: skip
+
+
+def errors(rows: Sequence[ScoredRow]) -> Sentence:
+    """Give the mean absolute error of a regression, and the row with the largest error."""
+    errors = [abs(label - prediction) for label, prediction in (row.values for row in rows)]
+    worst = int(np.argmax(errors))
+    label, prediction = (f"{SignedNumber(value):.2f}" for value in rows[worst].values)
+    if len(rows) == 1:
+        return make_sentence("errors-one", error=errors[0], label=label, prediction=prediction)
+    mean = float(np.mean(errors))
+    return make_sentence("errors", mean=mean, row=Quote(rows[worst].id), label=label, prediction=prediction)
