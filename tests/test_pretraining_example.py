@@ -369,7 +369,7 @@ def test_views_escape_hostile_texts_and_name_every_fate(session):
 
 def test_the_figure_of_the_losses_shows_points_and_running_means(session):
     losses = session.pretraining_losses(TEXT, 4)
-    figure = views.draw_losses(losses)
+    figure = views.loss_curves(losses)
     names = ("total", "mlm", "pair")
     for name, points, line in zip(names, figure.data[::2], figure.data[1::2], strict=True):
         values = [getattr(row, name) for row in losses]
@@ -378,7 +378,7 @@ def test_the_figure_of_the_losses_shows_points_and_running_means(session):
     columns = views.loss_columns(losses)
     assert columns["total_mean"][-1] == pytest.approx(sum(columns["total_loss"]) / 4)
     without_pair = [replace(row, pair=None, total=row.mlm) for row in losses]
-    assert len(views.draw_losses(without_pair).data) == 2
+    assert len(views.loss_curves(without_pair).data) == 2
     assert "pair_loss" not in views.loss_columns(without_pair)
 
 

@@ -102,4 +102,4 @@ LAYOUT_SHIFT_CHANGES = [
     TextChange("classify", "judged", "A film that is far too long, and still I would see it again."),
     TextChange("tag", "named", "The museum in Lyon was opened by Anna Keller in the spring."),
 ]
-"""One change for each page with a text field, to measure how far the layout shifts."""
+"""One change for each page whose layout shift is measured."""

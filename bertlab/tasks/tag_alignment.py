@@ -75,7 +75,7 @@ def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> lis
         tags_by_start: the tag of each token, by the index of its first character.
         characters: the characters of the sentence.
 
-    >>> spread_tags({0: "B-LC", 2: "I-LC", 4: "O"}, list("서울 역에"))
+    >>> spread_tags({0: "B-LC", 3: "I-LC", 4: "O"}, list("서울 역에"))
     ['B-LC', 'I-LC', 'I-LC', 'I-LC', 'O']
     >>> spread_tags({0: "B-PS", 3: "O"}, list("영희 가"))
     ['B-PS', 'I-PS', 'O', 'O']

@@ -12,7 +12,7 @@ change_figures  Plotly: before_after, head_map, lens_grid, lens_depth
 evaluation      Plotly and HTML for an error analysis: confusion_map, value_scatter, group_bars, row_html
 labels          Plotly and HTML for fine-tuned models: label_bars, value_scale, word_bars, tagged_html, tag_heat
 xray            Plotly and HTML for the answer x-ray: columns_html, spans_html, windows_figure, heads_map
-pretraining     Plotly and HTML for pre-training by hand: example_html, candidate_grid, draw_losses
+pretraining     Plotly and HTML for pre-training by hand: example_html, candidate_grid, loss_curves
 ablation        the paper's ablation tables: markdown, figure
 passage         marked text as safe HTML: highlight, tokens_html
 columns         results as columns of CSV files: heads, lens, prediction_change, layer_differences, windows

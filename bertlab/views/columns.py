@@ -82,7 +82,7 @@ def lens_at(lens_result: Lens, position: int) -> Columns:
 
 
 def block_steps(block: BlockMap) -> Columns:
-    """Make one row for each number that a layer computes.
+    """Make one row for each number in the steps of one layer at one position, from one head's values to the output.
 
     The columns are the step, the token (only for value vectors), the index in the vector, and the number.
     """

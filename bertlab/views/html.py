@@ -45,7 +45,7 @@ def attention_html(attention: AttentionMap, *, title: str | None = None, options
 
 
 def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The neuron view of one head as one offline page."""
+    """The view *Inside one head* (queries, keys, scores; the neuron view of bertviz) as one offline page."""
     return _page("neuron", payload.neuron_bytes(neuron, options=options), title, options)
 
 

@@ -91,7 +91,7 @@ def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Fi
     return figure
 
 
-def draw_losses(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figure:
+def loss_curves(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figure:
     """The losses of every draw as points, and their running means as lines.
 
     Args:

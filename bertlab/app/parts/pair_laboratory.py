@@ -1,4 +1,4 @@
-"""Parts of the page Next sentence: the attention between the sentences, candidates for B, and fixed probes."""
+"""Parts of the page Next sentence: the attention between the sentences, candidates for B, and fixed test pairs."""
 
 import random
 
@@ -83,7 +83,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
 
 
 def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
-    """Predict the fixed probes, and show the score of each kind and all predictions.
+    """Predict the fixed test pairs, and show the score of each kind and all predictions.
 
     Raises:
         BertlabError: what `Session.next_sentence_probes` raises.

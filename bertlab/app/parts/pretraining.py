@@ -117,7 +117,7 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
 
 
 def show_losses(example: PretrainingExample) -> None:
-    """Show the losses of this draw, or a note that says why there is no loss of the sentence pair."""
+    """Show the losses of this draw and, if the sentence pair has none, a note that says why."""
     losses, pair = example.losses, example.pair
     cells = [(losses.mlm, t("pretraining-mlm-loss", count=len(example.predictions)))]
     if pair is not None:
@@ -167,7 +167,7 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
     losses = calls.call_session(checkpoint, "pretraining_losses", text, draws, progress=bar, **settings)
     st.html(f'<p class="small">{escape_html(_describe_means(losses.result))}</p>')
     data = pretraining.loss_columns(losses.result)
-    plots.draw("losses", pretraining.draw_losses, losses, data=data, lang=language())
+    plots.draw("losses", pretraining.loss_curves, losses, data=data, lang=language())
 
 
 def _describe_means(losses: tuple[DrawLosses, ...]) -> str:

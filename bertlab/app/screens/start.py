@@ -34,7 +34,7 @@ def select_checkpoint(name: str) -> None:
 def draw_card(name: str) -> None:
     """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it.
 
-    The card of the selected checkpoint has a link to a page that uses it instead of the button.
+    Instead of the button, the card of the selected checkpoint has a link to a page that can use the checkpoint.
     """
     config, record = sessions.read_description(name)
     is_selected = st.session_state.get("opened") == name

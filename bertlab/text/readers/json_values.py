@@ -122,7 +122,8 @@ def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
 
 
 def _has_lines(file: DataFile) -> bool:
-    """Whether a .json file has one value per line: it is not an array, and its first line is a complete value."""
+    """Whether to read a .json file line by line: it is not an array, has more than one line, and its first line does
+    not look like the beginning of a longer value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
@@ -201,5 +202,5 @@ def _read_values(file: DataFile) -> Iterator[Record]:
 
 
 def _unreadable_row(number: int, reason: Message, in_array: bool) -> Record:
-    """Make the record of an invalid value. The end of such a value in an array is unknown, so reading stops there."""
+    """Make the record of an invalid value, at which reading stops; in an array, it says that later rows are lost."""
     return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)

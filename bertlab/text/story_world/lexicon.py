@@ -1,8 +1,8 @@
 """The vocabulary and grammar of the story world in one language, read from `locales/CODE/story_world`.
 
-The engine knows no language. What depends on one is data: `general.toml` (words of every theme), `themes.toml` (words
-of one setting, such as a bakery), `events.toml` (wordings of events), `questions.toml` (labelled questions and answers)
-and `rules.toml` (forms of words, pronouns, noun phrases, connectives).
+The engine knows no language. What depends on one is data: `general.toml` (words that all themes share), `themes.toml`
+(the words of each setting, such as a bakery), `events.toml` (wordings of events), `questions.toml` (labelled questions
+and answers) and `rules.toml` (forms of words, pronouns, noun phrases, connectives).
 """
 
 import re
@@ -20,7 +20,7 @@ THEME_FIELDS = ("places", "people", "things", "goods", "spots", "tasks", "scenes
 
 @dataclass(frozen=True)
 class Word:
-    """A word or phrase of the vocabulary, with the forms that it does not share with others of its kind."""
+    """A word or phrase of the vocabulary, with its irregular forms."""
 
     base: str
     """The word as a dictionary has it."""
@@ -101,7 +101,7 @@ class Lexicon:
         return self.inflect_text(word.base, form)
 
     def inflect_text(self, text: str, form: str) -> str:
-        """Return a form of a text that is no word of the vocabulary, such as an adjective with its noun."""
+        """Return a form of a word or phrase by the rules of the language; phrases need not be in the vocabulary."""
         key = (text, form)
         if key not in self._cached_forms:
             self._cached_forms[key] = self._make_form(text, form)

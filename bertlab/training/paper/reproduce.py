@@ -38,8 +38,8 @@ FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
 # The optimiser of tables that were begun before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
 # The learning rates of full fine-tuning of the small models of tables 5 to 8, of checkpoints in tables 1 to 4, and of
-# BiLSTMs.
-FINETUNING_LEARNING_RATE, BENCHMARK_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-4, 1e-3
+# BiLSTMs on a frozen encoder.
+FINETUNING_LEARNING_RATE, BENCHMARK_LEARNING_RATE, FROZEN_ENCODER_LEARNING_RATE = 3e-4, 1e-4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
-    learning_rate = LSTM_LEARNING_RATE if column.method == "features" else finetuning_rate
+    learning_rate = FROZEN_ENCODER_LEARNING_RATE if column.method == "features" else finetuning_rate
     name = _find_task_name(config, column)
     return FinetuneConfig(
         task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""),
@@ -344,7 +344,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # The resolved limits, so that tables that were begun with another default can be continued.
+    # The limits that apply, not the flags: older tables recorded 10 minutes, which is now what no --minutes means.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 

@@ -20,8 +20,8 @@ question-no-answer-score = The score of “no answer” minus the score of this 
 question-answer-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, not above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is this span.
 question-best-span-prefix = Best span:
 tau = Threshold τ
-tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained on unanswerable questions, τ starts at the value saved with the checkpoint.
+tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If its training included unanswerable questions, τ starts at the value saved with the checkpoint.
 question-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
 question-allow-no-answer = Allow “no answer”
 question-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if its score exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.
-question-would-give-no-answer = This checkpoint was fine-tuned on unanswerable questions. If you allow “no answer”, the result here is “no answer”.
+question-would-give-no-answer = This checkpoint's fine-tuning included unanswerable questions. If you allow “no answer”, the result here is “no answer”.

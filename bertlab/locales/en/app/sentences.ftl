@@ -13,7 +13,7 @@ sentence-positions = Learned vectors of neighbouring positions have a mean cosin
 sentence-embeddings = Mean length of the vectors: token { FORMAT($token, spec: ".2f") }, position { FORMAT($position, spec: ".2f") }, segment { FORMAT($segment, spec: ".2f") }.
 sentence-ranking = Candidate { $best } is the most probable next sentence ({ $high }), candidate { $worst } the least probable ({ $low }).
 sentence-ranking-one = Candidate { $best } follows with a probability of { $high }.
-sentence-tags = The least certain word is { $word }: its tag { $tag } has { $share }.
+sentence-tags = The least certain word is { $word }: its tag { $tag } has a probability of { $share }.
 sentence-span = The answer starts most probably at { $start } ({ $start_share }) and ends most probably at { $end } ({ $end_share }).
 sentence-lens = After layer { $layer }, { $settled } of { $total } positions already { $settled ->
         [one] predicts

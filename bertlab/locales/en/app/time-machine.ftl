@@ -7,4 +7,4 @@ run-help = Choose one, or type a run directory written by *bertlab pretrain* and
 run-none = There is no training run here yet. Enter a run directory above. To start a new run, use the command below, with a text file or a directory of text files in place of CORPUS.
 time-machine-sentence-a = Sentence A, with [MASK] for words to predict
 time-machine-progress = Computing snapshots: { $done } of { $total } done …
-time-machine-start-neighbours = This run began with first-layer heads that attend to neighbouring tokens (`--start neighbours`), so step 0 already shows diagonals. A run with `--start paper` begins without them.
+time-machine-start-neighbours = This run began with some first-layer heads attending to neighbouring tokens (`--start neighbours`), so step 0 already shows diagonals. A run with `--start paper` begins without them.

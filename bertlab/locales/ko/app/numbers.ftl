@@ -57,7 +57,7 @@ number-mask_probability-explanation = 어휘 집합의 모든 토큰의 확률�
 number-mask_shares-explanation = 토큰의 15%를 예측해요. 대부분 [MASK]로 바꾸고, 일부는 무작위 토큰으로 바꾸거나 그대로 둬요. 파인튜닝에는 [MASK]가 나오지 않으므로, [MASK]에만 기대지 않고 모든 토큰을 문맥으로 예측하게 하려는 거예요.
 number-token_loss-explanation = 예측한 토큰 하나의 손실(내트)이에요. 확률이 100%면 0, 50%면 0.7, 10%면 2.3, 0.1%면 6.9예요. 이 값의 평균이 MLM 손실이에요.
 number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2 = 0.69를 더한 값이 나와요. 학습 스텝에서는 문장 쌍 하나가 아니라 배치 전체의 평균을 내요. 누적 평균은 이 배치 평균에 가까워져요.
-number-nsp_probability-explanation = 실제 다음 문장과 다른 텍스트의 문장을 절반씩 보고 학습했어요. 주제가 바뀐 것은 잘 알아채지만, 주제는 같고 이어지지 않는 문장은 잘 구별하지 못해요.
+number-nsp_probability-explanation = 절반은 실제로 이어지는 문장, 절반은 다른 텍스트에서 가져온 문장으로 학습했어요. 주제가 바뀐 것은 잘 알아채지만, 주제는 같고 이어지지 않는 문장은 잘 구별하지 못해요.
 number-rank-explanation = 1이면 확률이 가장 높은 토큰이에요. 확률이 눈에 띄기 훨씬 전에 순위가 먼저 올라가므로, 어떤 예측이 만들어지고 있는지 일찍 알 수 있어요.
 number-layer_probability-explanation = l번 레이어의 은닉 상태에 출력층을 적용한 예측이에요. 출력층은 마지막 레이어로만 학습했으므로, 앞쪽 레이어에서 값이 작아도 정보가 없다는 뜻은 아니에요.
 number-joint_probability-explanation = 빈칸을 차례로 채우고, 앞에서 채운 단어를 보고 다음을 예측해요. BERT는 글을 쓰도록 학습하지 않아서 순서에 따라 값이 조금 달라져요.
@@ -74,7 +74,7 @@ number-word_effect_value-explanation = 단어를 [MASK]로 가렸을 때 예측�
 number-patch_effect-explanation = 은닉 상태 하나를 다른 문장의 은닉 상태로 바꿔요. 예측이 따라서 바뀌면, 그 레이어의 그 위치에 있는 정보가 예측에 쓰인다는 뜻이에요.
 number-cka-explanation = 두 벡터 집합이 같은 토큰들을 비슷하게 배치하는지 나타내요. 회전하거나 크기를 바꿔서 같아지면 1이에요. 토큰이 적으면 항상 높게 나와요.
 number-cosine_distance-explanation = 토큰의 두 벡터 사이의 코사인을 1에서 뺀 값이에요. 방향이 같으면 0, 직각이면 1이에요. BERT의 벡터들은 공통된 방향이 있어서 관련 없는 것끼리도 1보다 작아요.
-number-masked_accuracy-explanation = 학습하지 않은 텍스트에서 토큰의 15%를 가렸을 때, 1순위 예측이 원래 토큰과 같은 비율이에요. 두 단어가 똑같이 어울려도 원래 단어만 정답이므로 100%는 불가능해요.
+number-masked_accuracy-explanation = 검증 텍스트에서 토큰의 15%를 가렸을 때, 1순위 예측이 원래 토큰과 같은 비율이에요. 두 단어가 똑같이 어울려도 원래 단어만 정답이므로 100%는 불가능해요.
 number-nsp_accuracy-explanation = 문장 쌍을 올바르게 분류한 비율이에요. 절반이 실제로 이어지는 쌍이므로 찍어도 50%예요.
 number-order_accuracy-explanation = 두 텍스트의 순서를 올바르게 예측한 비율이에요. 절반은 순서를 바꾼 것이므로 찍어도 50%예요. 주제가 같아서 다음 문장 예측보다 어려워요.
 number-error-explanation = 예측과 정답의 차이를 절댓값으로 평균한 것이고, 단위는 데이터와 같아요. 항상 평균을 예측했을 때와 비교하세요.

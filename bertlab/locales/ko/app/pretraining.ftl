@@ -39,7 +39,7 @@ pretraining-mlm-loss = MLM 손실(토큰 { $count }개의 평균)
 pretraining-next-loss = NSP 손실: p({ $label }) = { $probability }
 pretraining-order-loss = SOP 손실: p({ $label }) = { $probability }
 pretraining-total-loss = 합(학습하면서 줄이는 값)
-pretraining-mean = 추첨 { $draws }번의 평균: { $losses }
+pretraining-mean = 지금까지 { $draws }회 추첨한 평균: { $losses }
 pretraining-progress = 이전 추첨의 손실을 계산하고 있어요: 추첨 묶음 { $of }개 중 { $done }개
 pretraining-objective-none = 이 체크포인트에는 문장 쌍 출력층이 없어서 MLM 손실만 있어요.
 pretraining-objective-next = 이 체크포인트는 다음 문장 예측을 학습했어요. 두 문장의 순서는 판단할 수 없어서 SOP 손실이 없어요.

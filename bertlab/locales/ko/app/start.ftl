@@ -1,6 +1,6 @@
 start = 시작
 start-title = BERT 들여다보기
-start-lead = BERT가 아래 문장을 읽어요. 단어를 클릭해서 가리면 BERT가 그 단어를 예측하고, 곡선은 단어들이 서로 얼마나 주목하는지 보여 줘요.
+start-lead = BERT가 아래 문장을 읽어요. 단어를 클릭해서 가리면 BERT가 그 단어를 예측하고, 곡선은 단어들이 서로 어텐션을 얼마나 주는지 보여 줘요.
 start-choose-checkpoint = 체크포인트 고르기
 start-own-checkpoint = 직접 만든 체크포인트나 Hugging Face의 체크포인트를 쓰려면 사이드바의 *체크포인트*에 폴더나 ID를 입력하세요.
 start-select-checkpoint = 선택하기

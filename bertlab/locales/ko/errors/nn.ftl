@@ -10,7 +10,7 @@ hidden-state-shape = 은닉 상태의 모양이 { $shape }인데, 마지막 차�
 
 labels-missing = 이 출력층에는 레이블이 필요한데 설정에 레이블 이름이 없어요.
 head-missing = 이 체크포인트에는 { $head } 출력층이 없어요. { $remedy }
-head-mlm-causal = 이 체크포인트는 다음 토큰을 예측하도록 학습해서 마스크를 채울 수 없어요. 양방향 어텐션을 쓰는 체크포인트를 골라 주세요.
+head-mlm-causal = 이 체크포인트는 다음 토큰을 예측하도록 학습해서 빈칸을 채울 수 없어요. 양방향 어텐션을 쓰는 체크포인트를 골라 주세요.
 head-mlm = 마스크 언어 모델(MLM)
 head-nsp = 다음 문장 예측(NSP)
 head-span = 질문 답변(span)
