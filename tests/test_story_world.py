@@ -138,7 +138,7 @@ def test_korean_particles_follow_the_last_consonant():
 
 def test_korean_wordings_choose_every_particle():
     """After a slot stands a pair of particles, or one that does not depend on the last letter."""
-    fixed = ("의", "에", "도", "보다", "까지", "기", "고", "지", "다", "던", "는 ", "쯤", "마다", "로", "인")
+    fixed = ("의", "에", "도", "뿐", "보다", "까지", "기", "고", "지", "다", "던", "는 ", "쯤", "마다", "로", "인")
     lexicon = load_lexicon("ko")
     texts = [text for wordings in lexicon.wordings.values() for text in wordings]
     for text in texts:

@@ -9,6 +9,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 
 - `examples.toml`: the texts that each page opens with
 - `samples.toml`: sample rows of the evaluation page, to type over
+- `story_world/`: words, wordings and grammar of the story world (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
 - `documents.toml`: documents for pre-training by hand
 - `next_sentence_probes.toml`: sentence pairs for the pair laboratory

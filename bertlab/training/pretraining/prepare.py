@@ -86,9 +86,14 @@ def run(config: PrepareConfig) -> Corpus:
         return _prepare_stories(config)
     if flags := differing_flags(config, PrepareConfig, ("language", "documents")):
         raise DataError("story-flags-unused", flags=flags)
+    return _prepare_texts(config)
+
+
+def _prepare_texts(config: PrepareConfig, **training: object) -> Corpus:
+    """Prepare a corpus of texts; `training` are further arguments of `Tokenizer.train`."""
     _check_flags(config)
     earlier_facts = read_facts(config.out)
-    vocabulary, vocabulary_settings = _choose_vocabulary(config)
+    vocabulary, vocabulary_settings = _choose_vocabulary(config, training)
     corpus = prepare_corpus(
         config.text,
         vocabulary,
@@ -136,10 +141,12 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     # A language with a script of its own needs a cased vocabulary, which does not split its letters.
     is_cased = config.cased or bool(languages()[config.language].script)
     plain = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
-    corpus = run(replace(plain, text=(str(training),), cased=is_cased and config.tokenizer is None))
+    # The vocabulary covers every character, since the stories have no rare ones that come from other languages.
+    training_config = replace(plain, text=(str(training),), cased=is_cased and config.tokenizer is None)
+    corpus = _prepare_texts(training_config, coverage=1.0)
     vocabulary = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
     vocabulary |= {"sample": PrepareConfig.sample, "cased": False}
-    run(replace(plain, text=(str(held_out),), out=held_out_corpus(config.out), **vocabulary))
+    _prepare_texts(replace(plain, text=(str(held_out),), out=held_out_corpus(config.out), **vocabulary))
     return corpus
 
 
@@ -166,7 +173,9 @@ def _check_flags(config: PrepareConfig) -> None:
         raise DataError("tokenizer-flags-unused", flags=flags)
 
 
-def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
+def _choose_vocabulary(
+    config: PrepareConfig, training: dict
+) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
     """Load the tokenizer of `--tokenizer`, or make a function that trains one.
 
     Returns:
@@ -177,12 +186,12 @@ def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[lis
         def train(shards: list[Shard]) -> Tokenizer:
             print(f"training a vocabulary of {config.vocab_size:,} tokens")
             sample = _sample_text(shards, config.column, config.sample)
-            tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased)
+            tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased, **training)
             if tokenizer.vocab_size < config.vocab_size:
                 print(f"the vocabulary has only {tokenizer.vocab_size:,} tokens: this text gives no more")
             return tokenizer
 
-        return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
+        return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample} | training
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
     directory = locate.find(config.tokenizer, weights=False)
