@@ -8,15 +8,18 @@ import json
 import random
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from support.hard_strings import HARD_STRINGS
+from support.texts import text
 from tokenizers import Tokenizer as Backend
 
 import bertlab
 from bertlab.checkpoints.int8 import pack_tensors, quantise_rows, round_weights
+from bertlab.cli.dispatch import main
 from bertlab.config.errors import CheckpointError
 from bertlab.explore.encode import make_batch_of_one
 from bertlab.explore.session import Session
@@ -24,6 +27,7 @@ from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import live
+from bertlab.views.numbers import percent
 
 TOLERANCE = 1e-3
 SHIPPED = {"scratch", "korean"} <= bertlab.shipped().keys()
@@ -136,7 +140,7 @@ def largest_differences(page, session, inputs):
     for (a, b, off), (ids, *encoded) in zip(inputs, answers, strict=True):
         expected_ids, expected = trace_in_python(session, model, a, b, off)
         assert ids == expected_ids, a
-        arrays = [np.frombuffer(base64.b64decode(text), "<f4") for text in encoded]
+        arrays = [np.frombuffer(base64.b64decode(part), "<f4") for part in encoded]
         assert [array.shape for array in arrays] == [array.shape for array in expected], a
         differences = [np.abs(x - y).max(initial=0) for x, y in zip(arrays, expected, strict=True)]
         largest = np.maximum(largest, differences)
@@ -206,13 +210,117 @@ def test_the_tokenizer_gives_the_tokens_of_the_library(visit):
         page = visit(session)
         strings = HARD_STRINGS + random_strings(3000) + texts
         # a lone surrogate cannot be sent to the browser as such
-        strings = [text for text in strings if text.isascii() or not any(0xD800 <= ord(c) < 0xE000 for c in text)]
+        strings = [string for string in strings if not any(0xD800 <= ord(c) < 0xE000 for c in string)]
         answers = page.evaluate(TOKENIZE, strings)
         encodings = session.tokenizer.encode_segments(strings)
-        for text, tokens, encoding in zip(strings, answers, encodings, strict=True):
-            assert tokens == encoding.tokens, repr(text[:200])
+        for string, tokens, encoding in zip(strings, answers, encodings, strict=True):
+            assert tokens == encoding.tokens, repr(string[:200])
         (broken,) = session.tokenizer.encode_segments(["tea\ud83cpot"])
         assert page.evaluate("() => bertlab.ask('tokenize', { texts: ['tea\\ud83cpot'] })") == [broken.tokens]
+
+
+@pytest.mark.browser
+def test_every_tab_answers_in_both_languages_and_a_link_restores_the_page(visit, tiny):
+    page = visit(tiny)
+    for tab in ("attention", "fill", "next", "heads", "lens"):
+        page.locator(f"#tab-{tab}").click()
+        until(page, "/ ms$/.test(document.querySelector('.status').textContent)")
+        assert page.locator(".error").inner_text() == ""
+        assert page.locator(".result").inner_text().strip()
+    page.locator("#tab-heads").click()
+    page.locator("#field-0").fill("green [MASK]")
+    page.locator(".heads button").first.click()
+    until(page, "location.hash.includes('off=0.0') && location.hash.includes('green')")
+    page.get_by_role("button", name="한국어").click()
+    assert page.locator("#tab-heads").inner_text() == "헤드"
+    again = visit(tiny, fragment=page.evaluate("location.hash"))
+    assert again.locator("#field-0").input_value() == "green [MASK]"
+    assert again.locator(".heads button").first.get_attribute("aria-pressed") == "true"
+    assert again.locator("#tab-heads").inner_text() == "헤드"
+    again.locator("#tab-heads").focus()
+    again.keyboard.press("ArrowRight")
+    assert again.locator("[role=tab][aria-selected=true]").get_attribute("id") == "tab-lens"
+
+
+@pytest.mark.browser
+def test_the_page_shows_the_predictions_of_python(visit, tiny):
+    rounded = Session(replace(tiny.loaded, model=round_weights(tiny.model)))
+    page = visit(tiny, fragment="#tab=fill&a=green+[MASK]")
+    best = rounded.fill_mask("green [MASK]", top_k=8)[0].candidates
+    assert page.locator(".bars .label").all_inner_texts() == [candidate.token for candidate in best]
+    follows = rounded.next_sentence("Green tea.", "A bowl.").probability
+    page.evaluate("location.hash = '#tab=next&a=Green+tea.&b=A+bowl.'")
+    until(page, f"document.querySelector('.bars .number')?.textContent === '{percent(follows)}'")
+    lens = rounded.lens("green [MASK]")
+    page.evaluate("location.hash = '#tab=lens&a=green+[MASK]'")
+    until(page, "/ ms$/.test(document.querySelector('.status').textContent)")
+    rows = page.locator(".lens tr").all()[1:]
+    cells = [[cell.split("\n")[0] for cell in row.locator("td").all_inner_texts()] for row in rows]
+    assert cells == [list(tokens) for tokens in lens.tokens_LT]
+    change = rounded.intervene("masked_lm", "green [MASK]", changes="1.0")
+    page.evaluate("location.hash = '#tab=heads&a=green+[MASK]&off=1.0'")
+    until(page, "document.querySelectorAll('.outcomes tr').length > 1")
+    shown = page.locator(".outcomes tr").nth(1)
+    assert shown.locator("td").all_inner_texts()[:2] == [
+        percent(change.outcomes[0].before), percent(change.outcomes[0].after)
+    ]  # fmt: skip
+
+
+@pytest.mark.browser
+def test_a_word_is_hidden_and_shown_by_a_click(visit, tiny):
+    page = visit(tiny, fragment="#tab=fill&a=Green+tea,+please.")
+    assert page.locator(".error").inner_text() == text("live-error-no-mask")
+    page.locator("#word-1").click()
+    assert page.locator("#field-0").input_value() == "Green [MASK], please."
+    until(page, "document.querySelectorAll('.bars li').length")
+    page.locator("#word-1").click()
+    assert page.locator("#field-0").input_value() == "Green tea, please."
+
+
+@pytest.mark.browser
+def test_a_bad_text_gets_one_line(visit, tiny):
+    page = visit(tiny)
+    page.locator("#field-0").fill(" ")
+    expected = {" ": text("live-error-empty")}
+    limit = tiny.config.max_positions
+    expected["tea " * 600] = text("live-error-too-long").replace("{}", "TOKENS", 1).replace("{}", str(limit))
+    for words, message in expected.items():
+        page.locator("#field-0").fill(words)
+        before, _, after = message.partition("TOKENS")
+        until(page, f"document.querySelector('.error').textContent.startsWith({json.dumps(before)})")
+        assert page.locator(".error").inner_text().endswith(after)
+        assert not page.locator(".result").is_visible()
+    page.locator("#field-0").fill("<img src=x onerror=alert(1)> tea")
+    until(page, "document.querySelector('.error').textContent === ''")
+    hostile = visit(tiny, fragment="#tab=none&lang=xx&off=9.9,a&look={&a=<b>tea</b>")
+    assert hostile.locator("#field-0").input_value() == "<b>tea</b>"
+
+
+@pytest.mark.browser
+def test_a_checkpoint_without_the_output_layers_shows_its_attention(visit, checkpoints):
+    page = visit(bertlab.load(checkpoints / "bare"))
+    assert page.locator("[role=tab]").all_inner_texts() == ["Attention"]
+    assert page.locator(".note").inner_text() == text("live-note-encoder")
+    assert page.locator("canvas").count()
+
+
+@pytest.mark.browser
+def test_the_page_fits_a_narrow_screen(visit, tiny):
+    page = visit(tiny, width=390, locale="ko-KR")
+    for tab in ("attention", "fill", "next", "heads", "lens"):
+        page.locator(f"#tab-{tab}").click()
+        until(page, "/ ms$/.test(document.querySelector('.status').textContent)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, tab
+
+
+def test_the_command_writes_the_file_and_overwrites_none(tiny_checkpoint, tmp_path, capsys):
+    path = tmp_path / "page.html"
+    arguments = ["export-live", str(tiny_checkpoint), "--out", str(path)]
+    assert main(arguments) == 0
+    assert "MB" in capsys.readouterr().out
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert main(arguments) == 2
+    assert main([*arguments, "--replace"]) == 0
 
 
 def test_a_quantised_matrix_is_close_and_packs_into_one_byte_per_weight(tiny):

@@ -157,6 +157,19 @@ def draw_html_button(make_html: Callable[[], str], name: str) -> None:
     st.download_button(t("download-html"), make_html, name, "text/html", on_click="ignore", icon=":material/download:")
 
 
+def draw_live_button(make_html: Callable[[], str], name: str) -> None:
+    """Draw a button that saves a checkpoint as one HTML file that runs it.
+
+    Args:
+        make_html: returns the HTML of the file. It is called when the button is clicked.
+        name: the name of the file.
+    """
+    st.download_button(
+        t("download-live"), make_html, name, "text/html", on_click="ignore", icon=":material/deployed_code:",
+        help=t("download-live-help"),
+    )  # fmt: skip
+
+
 @cache
 def _component(name: str):
     """Register a component of `static/`, whose files have this name."""

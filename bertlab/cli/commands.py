@@ -88,6 +88,9 @@ COMMANDS = {
     "bench time-machine": Command(
         "bench.time_machine", "TimeMachineBenchConfig", "run", "measure frame times of the time machine"
     ),
+    "bench live": Command(
+        "bench.live", "LiveBenchConfig", "run", "measure the pages of bertlab export-live in a browser"
+    ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import assets
 from bertlab.views.palette import PALETTE
 
+MAX_PARAMETERS = 60_000_000  # of a larger checkpoint, the app offers no page, since the file would be too large
 MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
 
 # The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
@@ -75,13 +76,23 @@ def plan_page(session: Session) -> LivePage:
     """Find out what a page can do with the output layers of a checkpoint."""
     if session.config.left_to_right:
         return LivePage(("attention",), "live-note-left-to-right")
-    can_fill, can_pair = ("mlm" in session.heads), ("nsp" in session.heads)
+    can_fill = "mlm" in session.heads
+    can_pair = "nsp" in session.heads and session.config.type_vocab_size > 1
     tabs = ("attention", *["fill"] * can_fill, *["next"] * can_pair, *["heads"] * (can_fill or can_pair))
     tabs += ("lens",) * can_fill
     if can_fill and can_pair:
         return LivePage(tabs, "")
     note = "live-note-no-next" if can_fill else "live-note-no-masks" if can_pair else "live-note-encoder"
     return LivePage(tabs, note)
+
+
+def can_export(session: Session) -> bool:
+    """Whether the app can offer the page of a checkpoint: it is not too large, and its tokenizer can be repeated."""
+    try:
+        describe_tokenizer(session.tokenizer)
+    except CheckpointError:
+        return False
+    return sum(parameter.numel() for parameter in session.model.parameters()) <= MAX_PARAMETERS
 
 
 def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter) -> str:

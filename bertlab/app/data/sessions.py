@@ -26,7 +26,7 @@ from bertlab.explore.compare import Comparison, compare
 from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.session import Session
-from bertlab.views import bertviz_view, html, payload
+from bertlab.views import bertviz_view, html, live, payload
 
 AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
 MAX_ANSWERS = 10  # the number of candidate answers that the pages about questions compute
@@ -258,6 +258,16 @@ def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | N
     """Render the attention view as one offline HTML file. Its title contains the checkpoint and the texts."""
     title = _make_title(checkpoint, first, second)
     return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
+
+
+def can_render_live_page(checkpoint: CheckpointKey) -> bool:
+    """Whether a checkpoint can become one HTML file that runs it."""
+    return live.can_export(open_session(checkpoint))
+
+
+def render_live_page(checkpoint: CheckpointKey) -> str:
+    """Render a checkpoint as one HTML file that runs it in the browser."""
+    return live.live_html(open_session(checkpoint))
 
 
 def render_neuron_page(

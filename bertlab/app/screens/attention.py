@@ -42,7 +42,10 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     parts.show_sentence(attention.result, state, opens_as_grid=packed_attention.has_overview)
     page_options = components.canvas_options() | {"state": state}
     make_page = partial(sessions.render_attention_page, checkpoint, *texts, page_options)
-    components.draw_html_button(make_page, "attention.html")
+    with st.container(horizontal=True):
+        components.draw_html_button(make_page, "attention.html")
+        if sessions.can_render_live_page(checkpoint):
+            components.draw_live_button(partial(sessions.render_live_page, checkpoint), "bert.html")
 
 
 @st.fragment

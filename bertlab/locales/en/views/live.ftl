@@ -1,5 +1,5 @@
 live-lead = This file runs a BERT in your browser. Nothing is sent anywhere: it works without a network.
-live-facts = { "{}" } layers · { "{}" } heads per layer · { "{}" } tokens in the vocabulary · { "{}" } million parameters in 8 bits
+live-facts = { "{}" } layers · { "{}" } heads per layer · { "{}" } tokens in the vocabulary · { "{}" } parameters in 8 bits
 live-loading = Loading the model …
 live-computing = Computing …
 live-language = Language

@@ -107,11 +107,12 @@ class Page {
     document.documentElement.lang = state.lang;
     const panel = PANELS[state.tab];
     const { config, parameters, name } = SETTINGS;
+    const labels = panel.fields(SETTINGS);
     const number = (value) => value.toLocaleString("en-US");
     this.status = element("p", { class: "status", role: "status" });
     this.error = element("p", { class: "error", role: "alert" });
     this.result = element("div", { class: "result" });
-    this.fields = panel.fields.map((label, i) => element("textarea", {
+    this.fields = labels.map((_, i) => element("textarea", {
       id: `field-${i}`, rows: 1, spellcheck: "false", oninput: () => this.setTexts(this.fields.map((field) => field.value), COMPUTE_AFTER),
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); }, // a sentence is one line
     }));
@@ -131,12 +132,12 @@ class Page {
       element("header", {},
         element("h1", {}, name), element("div", { class: "languages", role: "group", "aria-label": text.language }, ...languages),
         element("p", {}, text.lead),
-        element("p", { class: "small" }, format(text.facts, config.numLayers, config.numHeads, number(config.vocabSize), (parameters / 1e6).toFixed(1))),
+        element("p", { class: "small" }, format(text.facts, config.numLayers, config.numHeads, number(config.vocabSize), number(parameters))),
         SETTINGS.note[state.lang] ? element("p", { class: "small note" }, SETTINGS.note[state.lang]) : null),
       element("div", { role: "tablist", "aria-label": text.tabs, onkeydown: (event) => this.moveTab(event) }, ...tabs),
       element("main", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.tab}` },
         element("p", { class: "lead" }, text[panel.lead(SETTINGS)]),
-        ...this.fields.flatMap((field, i) => [element("label", { for: field.id }, text[panel.fields[i]]), field]),
+        ...this.fields.flatMap((field, i) => [element("label", { for: field.id }, text[labels[i]]), field]),
         element("div", { class: "examples" }, element("span", { class: "small" }, text.examples), ...examples),
         this.error, this.result, this.status),
       element("details", { class: "source" }, element("summary", {}, text.source), element("p", { class: "small" }, text.sourceLead),

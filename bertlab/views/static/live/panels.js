@@ -11,25 +11,25 @@ const pairs = ({ examples }) => [["exampleFollow", "follow"], ["exampleNear", "n
 
 export const PANELS = {
   attention: {
-    fields: ["first", "second"],
+    fields: ({ config }) => (config.hasTokenTypes ? ["first", "second"] : ["first"]),
     lead: () => "attentionLead",
     examples: ({ examples }) => [example(examples.pair), example([examples.sentence, ""])],
     build: (page) => new AttentionPanel(page),
   },
-  fill: { fields: ["text"], lead: () => "fillLead", examples: masked, build: (page) => new FillPanel(page) },
+  fill: { fields: () => ["text"], lead: () => "fillLead", examples: masked, build: (page) => new FillPanel(page) },
   next: {
-    fields: ["first", "second"],
+    fields: () => ["first", "second"],
     lead: ({ objective }) => (objective === "order" ? "nextLeadOrder" : "nextLead"),
     examples: pairs,
     build: (page) => new NextPanel(page),
   },
   heads: {
-    fields: ["text", "headsSecond"],
+    fields: ({ tabs }) => ["text", ...(tabs.includes("next") ? ["headsSecond"] : [])],
     lead: () => "headsLead",
     examples: (settings) => [...(settings.tabs.includes("fill") ? masked(settings) : []), ...(settings.tabs.includes("next") ? pairs(settings) : [])],
     build: (page) => new HeadsPanel(page),
   },
-  lens: { fields: ["text"], lead: () => "lensLead", examples: masked, build: (page) => new LensPanel(page) },
+  lens: { fields: () => ["text"], lead: () => "lensLead", examples: masked, build: (page) => new LensPanel(page) },
 };
 
 /** The attention view of bertlab, which gets a payload from the worker. */
@@ -148,9 +148,10 @@ class HeadsPanel {
   }
 
   async compute(ask, [a, b]) {
-    const { config } = this.page.settings;
+    const { config, tabs } = this.page.settings;
     const total = config.numLayers * config.numHeads;
-    const input = { a, b: a.includes("[MASK]") || !b ? null : b };
+    const hasMask = tabs.includes("fill") && a.includes("[MASK]");
+    const input = { a, b: tabs.includes("next") && !hasMask ? b || null : null };
     if (JSON.stringify(input) !== this.input) { // the effects of single heads depend on the texts only
       this.input = JSON.stringify(input);
       this.effects.clear();

@@ -127,6 +127,7 @@ function masksOf(input, isRequired = true) {
 /** The prediction that heads are tested with, as a function from hidden_TH to probabilities. */
 function predictionOf(input, b) {
   if (b !== null) return (hidden_TH) => model.predictNext(at(hidden_TH, 0));
+  if (!model.weights.has("heads.mlm.bias")) throw new InputError("errorSecondEmpty");
   const [t] = masksOf(input);
   return (hidden_TH) => predictAt(hidden_TH, t);
 }

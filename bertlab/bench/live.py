@@ -1,0 +1,94 @@
+"""`bertlab bench live`: measure pages that `bertlab export-live` writes: size, time to open, time of an answer.
+
+The page is opened from disk in a headless Chromium without a network. It computes on one core, in a worker.
+"""
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+from tqdm import tqdm
+
+from bertlab.bench.chromium import launch_chromium
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
+from bertlab.explore.session import Session, load
+from bertlab.views.live import write_live_page
+
+NUM_TOKENS = 24
+TARGETS_MS = {"scratch": 300, "strongest": 1000}  # for an answer
+OPENING_TARGET_MS = 2000
+
+# The time of one answer: tokens, forward pass, and the payload of the attention view.
+ANSWER = """async (a) => {
+  const start = performance.now();
+  await bertlab.ask("attention", { a, b: null });
+  return performance.now() - start;
+}"""
+
+
+@dataclass(frozen=True)
+class LiveBenchConfig(BenchOptions):
+    """Measure the pages that `bertlab export-live` writes, in a browser.
+
+    Examples:
+      bertlab bench live
+      bertlab bench live --checkpoints scratch --rounds 20
+      bertlab bench live --checkpoints strongest --record
+    """
+
+    checkpoints: tuple[str, ...] = ("scratch", "strongest")
+    """The checkpoints to export."""
+    rounds: int = 9
+    """How many times a page is opened, and how many answers are timed."""
+
+
+def make_text(session: Session) -> str:
+    """Make a text that has `NUM_TOKENS` tokens with [CLS] and [SEP]."""
+    text = " ".join(["the"] * (NUM_TOKENS - 2))
+    assert len(session.tokenizer.encode(text)) == NUM_TOKENS
+    return text
+
+
+def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Return the milliseconds from navigation to the first answer, and those of later answers; one each per round."""
+    opening_times, answer_times = [], []
+    for _ in tqdm(range(rounds), path.stem, leave=False):
+        context = browser.new_context(offline=True)
+        page = context.new_page()
+        start = time.perf_counter()
+        page.goto(path.as_uri())
+        page.evaluate("bertlab.ready")  # resolves when the first answer is shown
+        opening_times.append(1000 * (time.perf_counter() - start))
+        page.evaluate(ANSWER, text)  # the browser compiles the code that it runs often
+        answer_times.append(page.evaluate(ANSWER, text))
+        context.close()
+    return opening_times, answer_times
+
+
+def run(config: LiveBenchConfig) -> None:
+    """Measure, print the measurements, and record the results if `--record` is given."""
+    measurements: dict = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    results = []
+    with TemporaryDirectory() as directory, sync_playwright() as driver:
+        browser = launch_chromium(driver)
+        for name in config.checkpoints:
+            session = load(name)
+            path = Path(directory) / f"{session.name}.html"
+            size = write_live_page(session, path)
+            opening_times, answer_times = measure_page(browser, path, make_text(session), config.rounds)
+            for what, times, target in (
+                ("from opening the file to the first answer", opening_times, OPENING_TARGET_MS),
+                (f"attention of {NUM_TOKENS} tokens", answer_times, TARGETS_MS.get(name)),
+            ):
+                median, spread = round(statistics.median(times)), (round(min(times)), round(max(times)))
+                measurements[f"{name}, {what}, ms"] = f"{median} ({spread[0]} to {spread[1]})"
+                claim = f"App: {name} as one HTML file, {what}, median"
+                results.append(Result(claim, median, unit="ms", spread=spread, n=config.rounds, target=target))
+            measurements[f"{name}, MB"] = round(size / 1e6, 1)
+        browser.close()
+    report(measurements, results, config)
