@@ -362,7 +362,7 @@ def busy_day(world: Simulation) -> bool:
     world.happen("fourth", t=tasks[4])
     world.start_paragraph()
     fatigue = world.happen("tired")
-    world.happen("rest", n=rng.randint(7, 12), cause=fatigue, link="so")
+    world.happen("rest", n=rng.randint(2, 3), cause=fatigue, link="so")
     return True
 
 
