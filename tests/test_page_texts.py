@@ -1,6 +1,7 @@
 """Texts of the pages: every text is in the catalogues of both languages, and every number is explained."""
 
 import ast
+import html
 import inspect
 import re
 import shutil
@@ -14,6 +15,7 @@ from support.pages import SCREENS, bodies, open_example_page, open_page
 from support.pages import errors as alerts
 
 import bertlab
+from bertlab.app import pages
 from bertlab.app.examples import read_examples
 from bertlab.app.numbers import NUMBERS
 from bertlab.checkpoints import checkpoint
@@ -177,6 +179,22 @@ def keys_of(path: Path, name: str) -> set[str]:
         node.value for node in assigned if any(getattr(target, "id", "") == name for target in node.targets)
     ]
     return {key.value for dictionary in dictionaries for key in dictionary.keys if isinstance(key, ast.Constant)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_says_what_it_shows_in_three_sentences_and_suggests_one_thing_to_try(language):
+    for page in pages.PAGES:
+        about, suggestion = (languages.render(f"{page}-{part}", language) for part in ("about", "try"))
+        assert len(re.findall(r"[.?!](?= |$)", about)) in (3, 4), f"{page}: {about}"
+        assert 15 < len(suggestion) < 120, page
+
+
+def test_the_explanation_of_a_page_is_folded_below_its_introduction(shipped):
+    app = open_page("heads")
+    (heading,) = [body for body in bodies(app) if 'class="lead"' in body]
+    assert languages.render("heads-about", "en") in html.unescape(heading)
+    assert "<details class" in heading
+    assert "<details open" not in heading
 
 
 def test_every_id_of_a_page_is_in_the_catalogues():

@@ -15,22 +15,34 @@ from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlExcepti
 from bertlab.app.i18n import error_text, t
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
+from bertlab.config.languages import message_ids
 from bertlab.views.passage import escape_html
 
 PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
 
 
 def heading(page: str) -> None:
-    """Show the heading of a page and the introduction below it.
+    """Show the heading of a page, the introduction below it, and a folded explanation of what the page shows.
 
     Args:
-        page: the prefix of the two messages, usually the name of the page.
+        page: the prefix of the messages, usually the name of the page: `PAGE-title`, `PAGE-lead`, and, if the page has
+            an explanation, `PAGE-about` and `PAGE-try` (one thing to try).
 
     Raises:
-        LookupError: no catalogue has these messages.
+        LookupError: no catalogue has the title or the introduction.
     """
     st.title(t(f"{page}-title"), anchor=False)
-    st.html(f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>')
+    lead = f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>'
+    st.html(lead + (_about_html(page) if f"{page}-about" in message_ids() else ""))
+
+
+def _about_html(page: str) -> str:
+    """Make the folded explanation of a page; the browser opens it without running the script again."""
+    about, suggestion = html.escape(t(f"{page}-about")), html.escape(t(f"{page}-try"))
+    return (
+        f'<details class="about"><summary>{html.escape(t("page-about"))}</summary>'
+        f"<p>{about}</p><p><b>{html.escape(t('page-try'))}</b> {suggestion}</p></details>"
+    )
 
 
 def note(text: str, kind: str = "info") -> None:

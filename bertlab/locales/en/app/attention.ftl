@@ -1,6 +1,8 @@
 attention = Attention
 attention-title = Attention between tokens
 attention-lead = Point at a token to see where it attends. Each colour is a head.
+attention-about = In every layer, each head computes how much every token attends to every other token. The weights of one token sum to 100%. They show where information flows, but not by themselves why the model predicts what it predicts.
+attention-try = Add a pronoun to the sentence and look for a head that links it to its noun.
 view = View
 view-heads = Heads
 view-neuron = Inside one head

@@ -1,6 +1,8 @@
 classify = Classify
 classify-title = Classify a text
 classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second one.
+classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. It was trained on labelled texts, here film reviews. The words are coloured by how much the probability changes without them.
+classify-try = Write a sentence that praises with words that usually blame.
 start-classify = Classify a text as you type.
 classify-text = Text
 classify-pair = Second text
@@ -23,6 +25,8 @@ classify-value-range = trained on values from { FORMAT($low, spec: ".4g") } to {
 tag = Tag
 tag-title = Find names in a text
 tag-lead = The model tags every word and marks names of people, places and organisations. Point at a marked name to see its tags and their probabilities.
+tag-about = Every word gets a tag: B begins a name, I continues it, and O is outside of names. A layer on top of the last hidden state of each token makes the prediction. Words that consist of several tokens are tagged by their first token.
+tag-try = Write a name of a person that is also the name of a place.
 start-tag = Mark the names in a text.
 tag-text = Text
 tag-no-names = No names found in this text.

@@ -1,6 +1,8 @@
 compare = Before and after
 compare-title = Compare two models or two texts
 compare-lead = Compare two checkpoints on one text, for example before and after fine-tuning, or one checkpoint on two texts. See which heads, layers and tokens differ.
+compare-about = Two models read the same text, or one model reads two texts, and every head and every layer is compared. A distance of 0 means equal attention. Fine-tuning usually changes the last layers most.
+compare-try = Compare strongest with sst2: which heads did fine-tuning leave alone?
 start-compare = See how two models, or two texts in one model, differ.
 compare-between = Compare
 compare-checkpoints = two checkpoints

@@ -1,6 +1,8 @@
 cost = What a BERT costs
 cost-title = What a BERT costs
 cost-lead = Choose a size and a batch to see how many parameters, FLOP and bytes they need, how long training takes, and what it costs.
+cost-about = Training needs memory for the weights, for the optimiser and for the intermediate results of every layer. The number of operations (FLOP) divided by the speed of a machine gives the time. All values are calculated; only the button at the end measures real steps.
+cost-try = Double the number of tokens, then the batch size: which of the two costs more memory?
 start-cost = Parameters, memory, time and money of any BERT, estimated and measured.
 cost-preset = Size
 cost-preset-help = Fills the fields below with a published size. Every field can then be changed.

@@ -1,6 +1,8 @@
 depth = Logit lens
 depth-title = Logit lens: what each layer would predict
 depth-lead = The MLM output layer is applied to the hidden states of every layer. See in which layer the final prediction appears.
+depth-about = The output layer that predicts masked tokens is applied after every layer, not only after the last one. Each cell shows what the model would predict there. Early layers often repeat the input, and later ones settle on the answer.
+depth-try = Find the layer in which the final prediction appears for the first time.
 start-depth = See what each layer would predict.
 depth-caution = Caution: the output layer was trained on the last layer only. An earlier layer may encode a word in a form that the output layer cannot read.
 depth-position = Position

@@ -1,6 +1,8 @@
 evaluation = Evaluation
 evaluation-title = Evaluate a checkpoint
 evaluation-lead = Evaluate the checkpoint on labelled rows: metrics, confusion matrix and hardest examples.
+evaluation-about = The checkpoint predicts labelled rows, and the metrics say how often it is right. The confusion matrix shows which labels it mixes up. Below are the rows that it got wrong with the highest confidence.
+evaluation-try = Read five errors: how many of them would you have labelled differently yourself?
 start-evaluation = Metrics, confusion matrix, hardest examples.
 evaluation-prediction-type = What to evaluate
 evaluation-task = Task

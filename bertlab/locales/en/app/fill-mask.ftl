@@ -1,6 +1,8 @@
 fill-mask = Fill mask
 fill-mask-title = Predict a masked word
 fill-mask-lead = Click a word to mask it and see what BERT predicts. Click it again to unmask it.
+fill-mask-about = BERT predicts a masked word from the words on both sides. The bars show the most probable tokens of the whole vocabulary. A low probability of the original word does not mean that BERT is wrong: several words may fit.
+fill-mask-try = Mask a word, then change another word of the sentence so that a different token wins.
 fill-mask-text = Text
 fill-mask-text-help = You can also type [MASK] yourself.
 fill-mask-reset = Unmask all words

@@ -49,3 +49,5 @@ checkpoint-purpose-stsb = similarity
 checkpoint-purpose-wikiann_en = finds names
 checkpoint-purpose-nsmc = Korean reviews
 checkpoint-purpose-comve = chooses endings
+page-about = What am I looking at?
+page-try = Try it:

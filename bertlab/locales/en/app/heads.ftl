@@ -1,6 +1,8 @@
 heads = Head surgery
 heads-title = Head surgery: which heads matter?
 heads-lead = Click a head to switch it off and see how the prediction changes. Blue heads help the prediction, orange heads hurt it.
+heads-about = Every square is an attention head. Switching one off sets its output to zero, and the bars show the new prediction beside the old one. Colours say how much a head helps or hurts this prediction on this text.
+heads-try = Switch off all heads of one layer: which layer does the prediction need least?
 start-heads = Switch heads off and see how a prediction changes.
 heads-prediction = Prediction
 heads-prediction-masked_lm = Masked word

@@ -1,6 +1,8 @@
 input = Input
 input-title = What the model reads
 input-lead = BERT does not read letters. The tokenizer splits the text into tokens from a fixed vocabulary, and each token becomes the sum of three vectors.
+input-about = The tokenizer cuts the text into tokens, and each token has a number in the vocabulary. For each token, three vectors are added: one for the token, one for its position and one for its sentence. The sum is all that BERT gets to see.
+input-try = Write the same word twice: which of its vectors are equal, and which are not?
 input-tokens = { $count } tokens
 input-table = Tokens, their ids and their positions in the text
 input-position = position

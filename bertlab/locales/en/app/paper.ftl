@@ -1,6 +1,8 @@
 paper = The paper
 paper-title = The paper and its tasks
 paper-lead = BERT was tested on eleven tasks. Choose one to see an example, what the paper reported, and what our checkpoints reach.
+paper-about = The authors of BERT tested it on eleven tasks, from the sentiment of film reviews to questions about a passage. Every task has its own metric, so compare only numbers within one task. Our small models were trained on two CPU cores and measured on validation data.
+paper-try = Choose a task and open its example: would you have known the answer?
 start-paper = The eleven tasks of the BERT paper, with its results and ours.
 paper-task = Task
 paper-about-mnli = Does the second sentence follow from the first, contradict it, or neither?

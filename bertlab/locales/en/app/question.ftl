@@ -1,6 +1,8 @@
 question = Question answering
 question-title = Ask a question about a passage
 question-lead = BERT does not write an answer. It predicts where the answer starts and ends in the passage.
+question-about = For every token of the passage, BERT predicts how likely the answer starts or ends there. The best pair of start and end is highlighted. BERT can only copy from the passage: it cannot answer from memory.
+question-try = Ask for something that the passage does not say.
 question-question = Question
 question-passage = Passage
 question-candidates = Candidate answers

@@ -1,6 +1,8 @@
 training = Training
 training-title = Training curves
 training-lead = Compare the curves of the training runs in a directory. Runs in progress are updated live.
+training-about = A curve shows how the loss of a training run falls, step by step. Diamonds are measured on text that was not used for training. Where the curve of training falls and the diamonds rise, the model learns its texts by heart.
+training-try = Find the step at which the loss first leaves its plateau.
 start-training = See the loss and accuracy of every run, live.
 training-directory = Directory of runs
 training-directory-help = A run directory of *bertlab pretrain* or *bertlab finetune*, or a directory that contains several. The runs that come with bertlab are always listed too.

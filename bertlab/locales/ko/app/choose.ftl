@@ -1,6 +1,8 @@
 choose = 선택
 choose-title = 알맞은 문장 고르기
 choose-lead = BERT는 상황 문장을 보기 하나하나와 따로 짝지어 읽고, 벡터 하나로 각 짝의 점수를 계산해요. 단어를 바꾸면 어떤 보기를 고르는지 보세요.
+choose-about = 보기마다 상황과 함께 읽고, 학습한 벡터 하나로 점수를 매겨요. 소프트맥스가 점수를 확률로 바꿔요. 확률이 가장 높은 보기가 모델의 선택이에요.
+choose-try = 틀린 보기를 더 자연스럽게 고쳐 보세요. 언제 선택이 바뀌나요?
 start-choose = 여러 보기 가운데 BERT가 하나를 골라요.
 choose-context = 상황
 choose-count = 보기 수

@@ -1,6 +1,8 @@
 evaluation = 평가
 evaluation-title = 체크포인트 평가
 evaluation-lead = 레이블이 있는 데이터로 체크포인트를 평가해요. 평가 지표, 혼동 행렬, 가장 어려운 예를 볼 수 있어요.
+evaluation-about = 체크포인트가 레이블이 있는 데이터를 예측하고, 지표는 얼마나 맞혔는지 알려 줘요. 혼동 행렬은 어떤 레이블을 서로 헷갈리는지 보여 줘요. 아래에는 가장 확신하면서 틀린 데이터가 나와요.
+evaluation-try = 오류를 다섯 개 읽어 보세요. 직접 레이블을 붙인다면 몇 개를 다르게 했을까요?
 start-evaluation = 평가 지표, 혼동 행렬, 가장 어려운 예를 봐요.
 evaluation-prediction-type = 무엇을 평가할까요?
 evaluation-task = 태스크

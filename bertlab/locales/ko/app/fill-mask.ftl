@@ -1,6 +1,8 @@
 fill-mask = 빈칸 채우기
 fill-mask-title = 가린 단어 예측하기
 fill-mask-lead = 단어를 누르면 가려지고 BERT의 예측이 나와요. 다시 누르면 단어가 보여요.
+fill-mask-about = BERT는 가린 단어를 양쪽 단어를 보고 예측해요. 막대는 어휘 집합 전체에서 확률이 가장 높은 토큰이에요. 원래 단어의 확률이 낮아도 틀렸다고 할 수는 없어요. 어울리는 단어가 여럿일 수 있어요.
+fill-mask-try = 단어 하나를 가린 다음, 다른 단어를 바꿔서 1순위 예측이 달라지게 해 보세요.
 fill-mask-text = 텍스트
 fill-mask-text-help = [MASK]를 직접 입력해도 돼요.
 fill-mask-reset = 가린 단어 모두 되돌리기

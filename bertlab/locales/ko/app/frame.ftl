@@ -43,3 +43,5 @@ checkpoint-purpose-stsb = 문장 유사도
 checkpoint-purpose-wikiann_en = 이름 찾기
 checkpoint-purpose-nsmc = 한국어 영화 리뷰
 checkpoint-purpose-comve = 보기 고르기
+page-about = 무엇을 보고 있나요?
+page-try = 해 보기:

@@ -1,6 +1,8 @@
 question = 질문 답변
 question-title = 지문에 질문하기
 question-lead = BERT는 답을 직접 쓰지 않아요. 지문에서 답이 시작하고 끝나는 위치를 예측해요.
+question-about = BERT는 지문의 토큰마다 답이 거기서 시작할 확률과 끝날 확률을 예측해요. 가장 좋은 시작과 끝을 골라 답으로 표시해요. BERT는 지문에서 답을 가져올 뿐, 기억으로 답하지 못해요.
+question-try = 지문에 없는 내용을 물어보세요.
 question-question = 질문
 question-passage = 지문
 question-candidates = 답 후보

@@ -1,6 +1,8 @@
 start = 시작
 start-title = BERT 들여다보기
 start-lead = BERT가 아래 문장을 읽어요. 단어를 클릭해서 가리면 BERT가 그 단어를 예측하고, 곡선은 단어들이 서로 어텐션을 얼마나 주는지 보여 줘요.
+start-about = BERT는 문장의 모든 단어를 한꺼번에 읽고, 가린 단어를 예측해요. 막대는 확률이 가장 높은 토큰 다섯 개이고, 가린 단어도 함께 보여 줘요. 곡선은 어텐션이에요. 굵을수록 한 토큰이 다른 토큰에서 정보를 많이 가져와요.
+start-try = 단어를 하나씩 가려 보세요. BERT가 맞히는 단어와 못 맞히는 단어는 무엇인가요?
 start-choose-checkpoint = 체크포인트 고르기
 start-own-checkpoint = 직접 만든 체크포인트나 Hugging Face의 체크포인트를 쓰려면 사이드바의 *체크포인트*에 폴더나 ID를 입력하세요.
 start-select-checkpoint = 선택하기

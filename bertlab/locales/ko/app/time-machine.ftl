@@ -1,6 +1,8 @@
 time-machine = 타임머신
 time-machine-title = 타임머신: BERT가 학습하는 과정
 time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 차례로 보세요. 무작위 가중치에서 학습을 마친 모델까지 어텐션, 빈칸 예측, 다음 문장 예측이 어떻게 달라지는지 보여요.
+time-machine-about = 학습하는 동안 가중치를 스냅샷으로 저장해 뒀어요. 슬라이더로 하나씩 열면 어텐션과 예측이 학습되는 과정이 보여요. 0스텝에서는 아직 아무것도 배우지 않았어요.
+time-machine-try = 첫 빈칸을 언제 처음 맞힐지 먼저 짐작하고, 슬라이더를 그 스텝으로 옮겨 보세요.
 start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단계별로 봐요.
 run = 학습 기록
 run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.

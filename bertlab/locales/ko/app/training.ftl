@@ -1,6 +1,8 @@
 training = 학습
 training-title = 학습 곡선
 training-lead = 폴더에 있는 학습 기록의 곡선을 비교해요. 진행 중인 학습은 실시간으로 업데이트돼요.
+training-about = 곡선은 학습하는 동안 손실이 스텝마다 어떻게 줄어드는지 보여 줘요. 마름모는 학습에 쓰지 않은 텍스트로 측정한 값이에요. 학습 손실은 줄어드는데 마름모가 올라가면 모델이 글을 외우고 있는 거예요.
+training-try = 손실이 평평하다가 처음 줄어들기 시작하는 스텝을 찾아보세요.
 start-training = 모든 학습의 손실과 정확도를 실시간으로 봐요.
 training-directory = 학습 기록 폴더
 training-directory-help = *bertlab pretrain*이나 *bertlab finetune*이 만든 학습 기록 폴더, 또는 그런 폴더들이 든 폴더예요. bertlab에 포함된 기록은 항상 목록에 있어요.

@@ -1,6 +1,8 @@
 wordpiece = WordPiece
 wordpiece-title = WordPiece, 한 단계씩
 wordpiece-lead = BERT는 단어가 아니라 토큰을 읽어요. 단어를 입력하고 어떻게 나뉘는지 보세요.
+wordpiece-about = 정해진 수의 토큰으로 모든 글을 나타내야 하므로, 드문 단어는 조각으로 나눠요. 표는 가장 긴 조각을 찾는 과정을 한 단계씩 보여 줘요. 더 내려가면 어떤 병합으로 토큰이 만들어졌는지, 다른 어휘 집합은 같은 텍스트를 어떻게 나누는지 볼 수 있어요.
+wordpiece-try = 직접 지어낸 단어를 입력하고, 다음에는 다른 언어의 단어를 입력해 보세요.
 start-wordpiece = 단어가 토큰으로 나뉘는 과정을 봐요.
 wordpiece-text = 단어나 짧은 텍스트
 wordpiece-search = 탐색
