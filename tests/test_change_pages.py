@@ -13,6 +13,7 @@ import bertlab
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
+from bertlab.explore.facts import Outcome, PredictionChange
 from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."
@@ -265,3 +266,22 @@ def test_click_on_a_head_difference_opens_that_head(shipped):
     app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})
     assert not app.exception
     assert [field.value for field in app.number_input] == [1, 1]
+
+
+def make_change(*labels: str) -> PredictionChange:
+    return PredictionChange("sentence_pair", tuple(Outcome(label, 0.5, 0.25, 0.0, -1.1) for label in labels), 0)
+
+
+def test_bars_of_few_outcomes_leave_no_empty_space():
+    heights = [
+        change_figures.before_after(make_change(*"abcdefghijkl"[:count])).layout.height for count in (2, 5, 10, 12)
+    ]
+    assert heights[0] < heights[1] == heights[2] < heights[3], "five or more may be joined by others after a change"
+
+
+def test_a_long_outcome_is_broken_before_its_bracket():
+    names = {"b": "NotNext(이어지지 않음)"}
+    ticks = change_figures.before_after(
+        make_change("a", "b", "short(1)", "(aaaaaaaaaaaaaaaaaaaa"), names=names
+    ).layout.yaxis
+    assert list(ticks.ticktext) == ["(aaaaaaa…aaaaaa", "short(1)", "NotNext<br>(이어지지 않음)", "a"]

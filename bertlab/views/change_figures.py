@@ -26,11 +26,13 @@ from bertlab.views.figures import (
     name_rows,
 )
 from bertlab.views.numbers import percent, signed
-from bertlab.views.shortening import shorten, shorten_to_width
+from bertlab.views.shortening import display_width, shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
-MIN_ROWS = 10  # space for the usual outcomes: the five most probable ones before and after
+NUM_BEST = 5  # outcomes that are among the most probable ones before or after
+MIN_ROWS = 2 * NUM_BEST  # space for the usual outcomes
+MAX_TITLE_WIDTH = 15  # of an outcome, in Latin letters
 MIN_COLOUR_LIMIT = 0.5  # the full colour of a head map stands for at least this change in log-odds
 
 
@@ -54,8 +56,8 @@ def before_after(
     labels = labels or render_all(lang, "figure-before", "figure-after")
     outcomes = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
-    # The height has a minimum, so that the page below does not move.
-    row_count = max(len(outcomes), MIN_ROWS)
+    # The height has a minimum, so that the page below does not move. Fewer outcomes than that are always the same ones.
+    row_count = max(len(outcomes), MIN_ROWS) if len(outcomes) >= NUM_BEST else len(outcomes)
     figure = empty_figure(height=70 + 44 * row_count)
     parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))
     changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in outcomes]
@@ -66,7 +68,7 @@ def before_after(
             customdata=[escape_markup(shorten(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{escape_markup(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [escape_markup(shorten_to_width(title, 15, tail=6)) for title in titles]
+    ticks = [_break_title(title) for title in titles]
     figure.update_yaxes(
         tickvals=list(range(len(outcomes))), ticktext=ticks, ticklabelstandoff=6,
         range=[len(outcomes) - row_count - 0.5, len(outcomes) - 0.5],
@@ -75,6 +77,13 @@ def before_after(
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=2.0), visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
     return figure
+
+
+def _break_title(title: str) -> str:
+    """Escape a title, and break it before a bracket or shorten it if it is too long for one line."""
+    name, bracket, rest = title.partition("(")
+    lines = [name, bracket + rest] if name and bracket and display_width(title) > MAX_TITLE_WIDTH else [title]
+    return "<br>".join(escape_markup(shorten_to_width(line, MAX_TITLE_WIDTH, tail=6)) for line in lines)
 
 
 def head_map(

@@ -144,7 +144,9 @@ function describe(root, layer, head) {
 
 function paint(root) {
   const { data, state } = root, { texts, effects, limit } = data;
-  root.querySelector(".grid").setAttribute("aria-label", texts.label);
+  const grid = root.querySelector(".grid");
+  grid.setAttribute("aria-label", texts.label);
+  grid.classList.toggle("dense", data.heads > 6);
   for (const button of root.querySelectorAll(".grid button")) {
     const { layer, head } = layerAndHead(button);
     if (head === null) {
@@ -159,7 +161,7 @@ function paint(root) {
     button.setAttribute("aria-label", describe(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(data.colours, value, limit);
     button.style.color = value === undefined ? "" : textColour(data.colours, value, limit);
-    // a cell that is too narrow for a number shows the sign, so that the colour is not the only difference
+    // on a phone, a cell of a dense grid is too narrow for a number and shows the sign, so that the colour is not the only difference
     if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
     else button.dataset.sign = value < 0 ? "−" : "+";
     button.textContent = isOff ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
