@@ -201,10 +201,10 @@ def test_the_run_with_the_best_held_out_value_is_named():
 def test_without_held_out_text_the_sentence_is_about_the_solid_curve_of_training():
     noisy = [("a", "training", value) for value in (4.0, 0.0, 5.0)]
     said = plain(result_sentences.curve(curve_points(*noisy), "loss", "loss"))
-    assert said == "Lowest loss in training, smoothed: a, 3 (last value: 3).", "3 is the mean of all three"
-    rates = [("a", "training", value) for value in (0.0, 1e-3, 1e-4)]
+    assert said == "Lowest loss in training, smoothed: a, 3, at the end of the curve.", "3 is the mean of all three"
+    rates = [("a", "training", value) for value in (0.0, 1e-3, 2.5e-4)]
     said = plain(result_sentences.curve(curve_points(*rates, metric="learning_rate"), "learning_rate", "learning rate"))
-    assert said == "Highest learning rate in training: a, 0.001 (last value: 0.0001)."
+    assert said == "Highest learning rate in training: a, 1e-3 (last value: 2.5e-4)."
     empty = {"run": [], "split": [], "tokens": [], "loss": []}
     assert result_sentences.curve(empty, "loss", "loss") is None
 

@@ -14,6 +14,8 @@ from bertlab.views.curves import METRICS, smooth
 from bertlab.views.export import Columns
 from bertlab.views.numbers import SignedNumber, percent
 
+SMALL = 0.01  # values below this, such as learning rates, are written with a power of ten
+
 
 def curve(points: Columns, metric: str, name: str) -> Sentence | None:
     """Name the run whose curve reaches the best value, and say where this curve ends.
@@ -37,12 +39,21 @@ def curve(points: Columns, metric: str, name: str) -> Sentence | None:
         split, curves = "smoothed", {run: smooth(values) for run, values in curves.items()}
     pick = min if spec.is_lower_better else max
     run = pick(curves, key=lambda run: pick(curves[run]))
-    best, last = (
-        percent(value) if spec.is_percent else f"{SignedNumber(value):.4g}"
-        for value in (pick(curves[run]), curves[run][-1])
-    )
-    id = "curve-lowest" if spec.is_lower_better else "curve-highest"
-    return make_sentence(id, metric=name, split=split, run=Quote(run), value=best, last=last)
+    best, last = (_format_value(value, spec.is_percent) for value in (pick(curves[run]), curves[run][-1]))
+    id, values = "curve-lowest" if spec.is_lower_better else "curve-highest", {"run": Quote(run), "value": best}
+    if best == last:
+        return make_sentence(f"{id}-at-end", metric=name, split=split, **values)
+    return make_sentence(id, metric=name, split=split, last=last, **values)
+
+
+def _format_value(value: float, is_percent: bool) -> str:
+    """Format a value of a curve; a small one, such as a learning rate, with a power of ten: 1e-4."""
+    if is_percent:
+        return percent(value)
+    if not 0 < abs(value) < SMALL:
+        return f"{SignedNumber(value):.4g}"
+    mantissa, exponent = f"{SignedNumber(value):.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent.replace('−', '-'))}"
 
 
 def timeline(timeline: Timeline) -> Sentence | None:

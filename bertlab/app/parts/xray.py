@@ -42,7 +42,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     if count == 1:
         st.caption(t("xray-windows-one"))
         return 0
-    st.caption(t("xray-windows-lead", count=count, best=best + 1))
+    st.caption(t("xray-windows-lead", count=count))
     data = columns.windows(xray_result, passage.result)
     plots.draw("windows", xray.windows_figure, span_xray, passage, data=data, lang=language())
     display.sentence(sentences.windows(xray_result))

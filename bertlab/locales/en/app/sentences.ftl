@@ -54,11 +54,21 @@ sentence-curve-lowest = Lowest { $metric } { $split ->
         [smoothed] in training, smoothed
        *[training] in training
     }: { $run }, { $value } (last value: { $last }).
+sentence-curve-lowest-at-end = Lowest { $metric } { $split ->
+        [held-out] on held-out text
+        [smoothed] in training, smoothed
+       *[training] in training
+    }: { $run }, { $value }, at the end of the curve.
 sentence-curve-highest = Highest { $metric } { $split ->
         [held-out] on held-out text
         [smoothed] in training, smoothed
        *[training] in training
     }: { $run }, { $value } (last value: { $last }).
+sentence-curve-highest-at-end = Highest { $metric } { $split ->
+        [held-out] on held-out text
+        [smoothed] in training, smoothed
+       *[training] in training
+    }: { $run }, { $value }, at the end of the curve.
 sentence-timeline-mask = { $word } has { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It is the first guess for { $count ->
         [one] [MASK]
        *[other] the first [MASK]

@@ -42,11 +42,21 @@ sentence-curve-lowest = { $split ->
         [smoothed] 학습 중 가장 낮은(평활값 기준)
        *[training] 학습 중 가장 낮은
     } { $metric }: { $run }, { $value }(마지막 값 { $last }).
+sentence-curve-lowest-at-end = { $split ->
+        [held-out] 검증 텍스트에서 가장 낮은
+        [smoothed] 학습 중 가장 낮은(평활값 기준)
+       *[training] 학습 중 가장 낮은
+    } { $metric }: { $run }, { $value }(곡선의 마지막 값).
 sentence-curve-highest = { $split ->
         [held-out] 검증 텍스트에서 가장 높은
         [smoothed] 학습 중 가장 높은(평활값 기준)
        *[training] 학습 중 가장 높은
     } { $metric }: { $run }, { $value }(마지막 값 { $last }).
+sentence-curve-highest-at-end = { $split ->
+        [held-out] 검증 텍스트에서 가장 높은
+        [smoothed] 학습 중 가장 높은(평활값 기준)
+       *[training] 학습 중 가장 높은
+    } { $metric }: { $run }, { $value }(곡선의 마지막 값).
 sentence-timeline-mask = { $word }의 확률: { FORMAT($first, spec: ",") }번째 스텝에서 { $low }, { FORMAT($last, spec: ",") }번째 스텝에서 { $high }. { FORMAT($since, spec: ",") }번째 스텝부터 계속 { $count ->
         [1] [MASK]
        *[other] 첫 [MASK]
@@ -64,8 +74,8 @@ sentence-groups-equal = { $groups ->
     }
 sentence-errors = 예측은 정답과 평균 { FORMAT($mean, spec: ".2f") }만큼 달라요. 오차가 가장 큰 행: { $row }(정답 { $label }, 예측 { $prediction }).
 sentence-errors-one = 예측 { $prediction }, 정답 { $label }: 둘은 { FORMAT($error, spec: ".2f") }만큼 달라요.
-sentence-windows = 점수가 가장 높은 답은 { $best }번째 윈도우에 있어요(점수 { $score }). { $second }번째 윈도우의 최고 답보다 { FORMAT($lead, spec: ".2f") }만큼 높아요. 답 없음 점수는 { $lowest }번째 윈도우에서 가장 낮아요({ $no_answer }).
-sentence-windows-one-span = 가능한 답은 { $best }번째 윈도우에만 있어요(점수 { $score }). 답 없음 점수는 { $lowest }번째 윈도우에서 가장 낮아요({ $no_answer }).
+sentence-windows = 점수가 가장 높은 답은 { $best }번 윈도우에 있어요(점수 { $score }). { $second }번 윈도우의 최고 답보다 { FORMAT($lead, spec: ".2f") }만큼 높아요. 답 없음 점수는 { $lowest }번 윈도우에서 가장 낮아요({ $no_answer }).
+sentence-windows-one-span = 가능한 답은 { $best }번 윈도우에만 있어요(점수 { $score }). 답 없음 점수는 { $lowest }번 윈도우에서 가장 낮아요({ $no_answer }).
 sentence-prediction-change-rises = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 올라가요.
 sentence-prediction-change-falls = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 내려가요.
 sentence-prediction-change-none = 0.1퍼센트포인트 이상 바뀐 확률이 없어요.
