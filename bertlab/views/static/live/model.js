@@ -91,11 +91,13 @@ export class Bert {
     return { attended_TH: this.linear(`encoder.layers.${layer}.attention.out`, heads_TH), probs_NTT };
   }
 
-  /** Predict the token at one position from its hidden state: softmax(embeddings · LayerNorm(gelu(W h + b)) + bias) -> probs_V. */
-  predictToken(hidden_H) {
-    const transformed_H = this.norm("heads.mlm.norm", this.linear("heads.mlm.dense", hidden_H).map(this.activation));
-    const logits_V = linear(transformed_H, this.weights.get("embeddings.token.weight"), this.weights.get("heads.mlm.bias"));
-    return softmax(logits_V.subarray(0, this.config.vocabSize)); // the table may have a few more rows, which stand for no token
+  /** Predict a token from each row of hidden_TH: softmax(embeddings · LayerNorm(gelu(W h + b)) + bias). Returns a list of probs_V. */
+  predictTokens(hidden_TH) {
+    const transformed_TH = this.norm("heads.mlm.norm", this.linear("heads.mlm.dense", hidden_TH).map(this.activation));
+    const bias_R = this.weights.get("heads.mlm.bias"); // the table of embeddings may have R > V rows; the last ones stand for no token
+    const logits_TR = linear(transformed_TH, this.weights.get("embeddings.token.weight"), bias_R);
+    return Array.from({ length: logits_TR.length / bias_R.length }, (_, t) => (
+      softmax(logits_TR.subarray(t * bias_R.length, t * bias_R.length + this.config.vocabSize))));
   }
 
   /** Predict whether sentence B follows A from the hidden state of [CLS]: softmax(W tanh(pooler) + b) -> [yes, no]. */

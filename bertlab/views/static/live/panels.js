@@ -74,7 +74,7 @@ class FillPanel {
     const answer = await ask("fill", { a, count: COUNT });
     if (!answer) return;
     const { text } = this.page;
-    this.masks.replaceChildren(...answer.masks.map(({ best }, i) => element("section", {},
+    this.masks.replaceChildren(...answer.masks.map((best, i) => element("section", {},
       answer.masks.length > 1 ? element("h2", {}, format(text.maskNumber, i + 1)) : null,
       bars(best.map(({ token, prob }) => [token, prob])))));
   }

@@ -36,7 +36,7 @@ const HANDLERS = {
   async fill({ a, count }) {
     const input = encode(a, null);
     const { hidden_LTH } = model.run(input.ids, input.types);
-    return { tokens: input.tokens, masks: masksOf(input).map((t) => ({ position: t, best: best(predictAt(hidden_LTH.at(-1), t), count) })) };
+    return { tokens: input.tokens, masks: predictAt(hidden_LTH.at(-1), masksOf(input)).map((probs_V) => best(probs_V, count)) };
   },
 
   /** The probability that b follows a. */
@@ -80,7 +80,8 @@ const HANDLERS = {
     for (const t of order) {
       await pause();
       if (!isCurrent()) return null;
-      columns[t] = hidden_LTH.map((hidden_TH) => best(predictAt(hidden_TH, t), 1)[0]);
+      const probs_LV = model.predictTokens(joinRows(hidden_LTH.map((hidden_TH) => at(hidden_TH, t))));
+      columns[t] = probs_LV.map((probs_V) => best(probs_V, 1)[0]);
       send({ position: t, column: columns[t] });
     }
     return { tokens: input.tokens, columns };
@@ -96,7 +97,7 @@ const HANDLERS = {
       const canPair = model.weights.has("heads.nsp.bias") && !leftToRight;
       return {
         ids: input.ids, hidden: hidden_LTH, probs: probs_LNTT,
-        masks: canFill ? masksOf(input, false).map((t) => predictAt(hidden_LTH.at(-1), t)) : [],
+        masks: canFill ? predictAt(hidden_LTH.at(-1), masksOf(input, false)) : [],
         next: canPair ? model.predictNext(at(hidden_LTH.at(-1), 0)) : [],
       };
     });
@@ -129,11 +130,18 @@ function predictionOf(input, b) {
   if (b !== null) return (hidden_TH) => model.predictNext(at(hidden_TH, 0));
   if (!model.weights.has("heads.mlm.bias")) throw new InputError("errorSecondEmpty");
   const [t] = masksOf(input);
-  return (hidden_TH) => predictAt(hidden_TH, t);
+  return (hidden_TH) => predictAt(hidden_TH, [t])[0];
 }
 
-function predictAt(hidden_TH, t) {
-  return model.predictToken(at(hidden_TH, t));
+/** Predict the tokens at some positions. */
+function predictAt(hidden_TH, positions) {
+  return model.predictTokens(joinRows(positions.map((t) => at(hidden_TH, t))));
+}
+
+function joinRows(rows) {
+  const joined = new Float32Array(rows.length * model.config.hiddenSize);
+  rows.forEach((row, i) => joined.set(row, i * model.config.hiddenSize));
+  return joined;
 }
 
 /** Row t of hidden_TH. */
