@@ -46,7 +46,11 @@ def count_flop(computation: Callable[[], object]) -> int:
 
 
 def measure_peak_flops(
-    device: torch.device, dtype: torch.dtype, repetitions: int = 9, clock: Callable[[], float] = time.perf_counter
+    device: torch.device,
+    dtype: torch.dtype,
+    repetitions: int = 9,
+    clock: Callable[[], float] = time.perf_counter,
+    size: int | None = None,
 ) -> float:
     """Return the median FLOP per second of one large square matrix product, an upper bound for any training here.
 
@@ -55,8 +59,9 @@ def measure_peak_flops(
         dtype: the number format.
         repetitions: the number of products, after a first one.
         clock: returns the time in seconds.
+        size: the number of rows and columns of the matrices. Default: 8192 on a GPU, 2048 on a CPU.
     """
-    size = 8192 if device.type == "cuda" else 2048
+    size = size or (8192 if device.type == "cuda" else 2048)
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     flops = []
     for _ in range(repetitions + 1):

@@ -14,6 +14,8 @@ from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
 NUM_MEASURED_STEPS = 3
+# of the matrices whose product measures the peak: one thread reaches its peak at this size, in an eighth of the time
+ONE_THREAD_SIZE = 1024
 _MEASUREMENT_LOCK = threading.Lock()
 
 
@@ -42,7 +44,8 @@ def measure_peak(precision: str) -> Machine:
     # the CPU time of the only computing thread does not include the work of other visitors and programs
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
-    peak = measure_peak_flops(device, getattr(torch, precision), 3, clock)
+    size = ONE_THREAD_SIZE if on_one_thread else None
+    peak = measure_peak_flops(device, getattr(torch, precision), 3, clock, size)
     return Machine(describe_hardware(device), find_device(), peak, read_available_memory(device))
 
 
