@@ -2,7 +2,7 @@
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
 visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
-With `--allow-hub` they can also open models of the Hugging Face Hub.
+With `--allow-hub` they can also open models of the Hugging Face Hub. The guesses of a class cannot be opened.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """
@@ -16,15 +16,21 @@ import streamlit as st
 import bertlab
 from bertlab.checkpoints import history
 from bertlab.checkpoints.locate import is_hub_id
-from bertlab.cli.app import ALLOW, ALLOW_HUB
+from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASS
 from bertlab.config.errors import CheckpointError, DataError
 
 RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
+CLASS_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of a class, which no page may open
 
 
 def is_restricted() -> bool:
-    """Whether visitors are allowed to open only some paths, because the app does not listen on a loopback address."""
-    return not is_loopback(st.get_option("server.address") or "")  # Streamlit listens on every address if none is set
+    """Whether visitors are allowed to open only some paths: in a class, or if the app listens on more than loopback.
+
+    A class may reach a loopback address through a proxy.
+    """
+    return bool(os.environ.get(CLASS)) or not is_loopback(
+        st.get_option("server.address") or ""
+    )  # Streamlit listens on every address if none is set
 
 
 def is_loopback(host: str) -> bool:
@@ -47,6 +53,8 @@ def is_allowed(path: str | Path) -> bool:
         resolved = Path(path).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
         # the path is too long, has a null byte, or begins with "~" and an unknown user
+        return False
+    if resolved.is_relative_to(Path(CLASS_DIRECTORY).resolve()):
         return False
     return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
 

@@ -170,6 +170,17 @@ def draw_live_button(make_html: Callable[[], str], name: str) -> None:
     )  # fmt: skip
 
 
+def set_cookie(name: str, value: str) -> None:
+    """Store a value in a cookie of the visitor's browser for a day.
+
+    Args:
+        name: the name of the cookie.
+        value: its value, letters and digits only.
+    """
+    with st.container(key="cookie"):
+        _component("cookie")(key=f"set-{name}", data={"name": name, "value": value})
+
+
 @cache
 def _component(name: str):
     """Register a component of `static/`, whose files have this name."""

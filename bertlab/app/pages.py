@@ -31,12 +31,22 @@ class Page:
     uses_checkpoint: bool = True
     """Whether it uses the checkpoint of the sidebar. Other pages need no checkpoint, or have their own
     fields for checkpoints or runs, so the field of the sidebar is disabled on them."""
+    is_in_menu: bool = True
+    """Whether the menu and the start page list it. Other pages link to those that are not listed."""
 
 
 PAGES: dict[str, Page] = {}
 
 
-def register(name: str, icon: str, section: str, script: Path | None = None, *, uses_checkpoint: bool = True) -> Page:
+def register(
+    name: str,
+    icon: str,
+    section: str,
+    script: Path | None = None,
+    *,
+    uses_checkpoint: bool = True,
+    is_in_menu: bool = True,
+) -> Page:
     """Add a page at the end of its section.
 
     Args:
@@ -45,6 +55,7 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
         section: one of `SECTIONS`.
         script: the Streamlit script that draws it. Default: `screens/NAME.py`.
         uses_checkpoint: whether it uses the checkpoint of the sidebar. Otherwise that field is disabled on the page.
+        is_in_menu: whether the menu and the start page list it.
 
     Returns:
         The page, which is now in `PAGES`.
@@ -57,7 +68,7 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
     if section not in SECTIONS:
         raise ValueError(f"{section!r} is not one of {SECTIONS}")
     script = script or APP / "screens" / f"{name.replace('-', '_')}.py"
-    PAGES[name] = Page(name, icon, section, script, uses_checkpoint)
+    PAGES[name] = Page(name, icon, section, script, uses_checkpoint, is_in_menu)
     return PAGES[name]
 
 
@@ -71,6 +82,7 @@ def list_pages(section: str) -> list[Page]:
 
 
 register("start", ":material/home:", "")
+register("lessons", ":material/school:", "learn", uses_checkpoint=False)
 register("pretraining", ":material/casino:", "learn")
 register("wordpiece", ":material/extension:", "learn")
 register("paper", ":material/article:", "learn", uses_checkpoint=False)

@@ -20,6 +20,7 @@ if "torch" not in sys.modules:  # the first visit of a new server, for which the
     skeleton.draw(skeleton_place)
 
 from bertlab.app import components, frame, link, server, sidebar, url, view_state  # noqa: E402
+from bertlab.app.classroom import panel, roles  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
 from bertlab.app.pages import PAGES, menu  # noqa: E402
 
@@ -28,17 +29,27 @@ st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 components.apply_style()
 url.read_address()
+roles.enter()
 # The folder of the scripts is not called "pages": on a deep link, Streamlit would run a script there without this one.
 sections = {
     section and t(f"section-{section}"): [
-        st.Page(page.script, title=t(page.name), icon=page.icon, url_path=page.name, default=page.name == "start")
+        st.Page(
+            page.script,
+            title=t(page.name),
+            icon=page.icon,
+            url_path=page.name,
+            default=page.name == "start",
+            visibility="visible" if page.is_in_menu else "hidden",
+        )
         for page in pages
     ]
     for section, pages in menu().items()
 }
 page = st.navigation(sections, expanded=True)
+panel.follow(page.url_path or "start")
 url.enter_page(page.url_path)
 view_state.enter_page()
+panel.draw()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 try:

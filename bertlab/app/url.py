@@ -12,7 +12,7 @@ when the next page has a field of the same name, and it cannot leave out a text 
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -21,7 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 MAX_TEXT_LENGTH = 4_000
 
 # These values belong to the session rather than to a page, so the browser's back button does not change them.
-SESSION_WIDE = ("lang", "checkpoint")
+SESSION_WIDE = ("lang", "checkpoint", "lesson", "present")
 # Changes to a field within this time of each other, such as typed letters, are undone together.
 SAME_CHANGE_SECONDS = 1.0
 
@@ -50,6 +50,7 @@ def enter_page(page: str) -> None:
     """
     state = st.session_state
     page_changed, went_back = state.get("url.page") != page, _went_back()
+    was_linked = state.pop("url.was_linked", False)
     if went_back:
         if not page_changed:
             for name in state["url.address"].keys() - SESSION_WIDE:
@@ -59,11 +60,29 @@ def enter_page(page: str) -> None:
         }
     after_undo = state.pop("url.after_undo", False)
     state["url.page"], state["url.address"] = page, {}
-    state["url.fresh"] = page_changed or went_back or after_undo
-    state["url.went_back"], state["url.page_values"] = went_back, set()
+    state["url.fresh"] = page_changed or went_back or after_undo or was_linked
+    # a link within the session replaces all values, as the back button does
+    state["url.went_back"], state["url.page_values"] = went_back or was_linked, set()
     state["url.is_new_page"] = page_changed
     state.pop("figures.request", None)  # of the previous run
-    state["url.skip_undo"] = page_changed or went_back  # such changes were not made on this page, so not undone on it
+    state["url.skip_undo"] = (
+        page_changed or went_back or was_linked
+    )  # such changes were not made on this page, so not undone on it
+
+
+def replace_values(values: Mapping[str, str]) -> None:
+    """Replace the values of the session by those of a link, except for the language and the lesson.
+
+    Call this before `st.switch_page` with the same values as `query_params`. The page then opens as if a new session
+    had opened the link.
+
+    Args:
+        values: {name in the address: its value}.
+    """
+    state = st.session_state
+    staying = {name: state["url.values"][name] for name in ("lang", "lesson", "present") if name in state["url.values"]}
+    state["url.values"] = dict(values) | staying
+    state["url.was_linked"] = True
 
 
 def is_new_page() -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 PAGES = (
-    "", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
+    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
     "question", "classify", "choose", "tag", "heads", "depth", "xray", "compare", "training", "time-machine",
     "evaluation",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """`bertlab app`: start the Streamlit app and open it in a browser."""
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -11,10 +12,14 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import BertlabError
 
 # environment variables that tell `bertlab.app.access` what visitors may open
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
+# environment variables of a class: its lesson (a name or a file), the teacher's key, and the students' address
+CLASS, CLASS_KEY, CLASS_ADDRESS = "BERTLAB_CLASS", "BERTLAB_CLASS_KEY", "BERTLAB_CLASS_ADDRESS"
+DEFAULT_LESSON = "attention"
 
 
 @dataclass(frozen=True)
@@ -25,19 +30,26 @@ class App:
       bertlab app
       bertlab app --port 8600 --no-browser
       bertlab app --host 0.0.0.0 --allow /data/class
+      bertlab app --class attention
+      bertlab app --class my_lesson.toml
     """
 
     port: int = 8501
     """Port to listen on."""
-    host: str = "localhost"
-    """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
-    runs, the directory `runs`, and the directories given with --allow."""
+    host: str = ""
+    """Address to listen on: localhost by default, and 0.0.0.0 with --class. 0.0.0.0 accepts connections from other
+    machines. They may open the shipped checkpoints and runs, the directory `runs`, and the directories given with
+    --allow."""
     allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
     """Additional directories that visitors from other machines may open."""
     allow_hub: bool = False
     """Allow visitors from other machines to download models from the Hugging Face Hub."""
+    class_: Annotated[str, tyro.conf.arg(name="class", metavar="LESSON")] = ""
+    """Start a class: everyone who opens the students' address follows the teacher through a lesson. LESSON is
+    attention, masked-tokens, training, or a lesson file (.toml). The teacher's address, which contains a key, is
+    printed."""
     browser: bool = True
-    """Open a browser."""
+    """Open a browser. Without effect with --class: open the teacher's address yourself."""
 
 
 def app(config: App) -> int:
@@ -59,19 +71,59 @@ def app(config: App) -> int:
     with socket.socket() as probe:
         if probe.connect_ex(("localhost", config.port)) == 0:
             raise BertlabError("app-port-in-use", port=config.port)
+    host = config.host or ("0.0.0.0" if config.class_ else "localhost")
+    for name in (CLASS, CLASS_ADDRESS):
+        os.environ.pop(name, None)
     os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
     os.environ[ALLOW_HUB] = str(int(config.allow_hub))
     options = {
         "server.port": config.port,
-        "server.address": config.host,
-        "server.headless": str(not config.browser).lower(),
+        "server.address": host,
+        "server.headless": str(not config.browser or bool(config.class_)).lower(),
         "server.showEmailPrompt": "false",
         "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in bertlab/app/url.py
     }
-    print(f"bertlab runs at http://{config.host}:{config.port} (Ctrl-C stops it)", flush=True)
+    if config.class_:
+        _prepare_class(config.class_, host, config.port, script.parent / "screens")
+    print(f"bertlab runs at http://{host}:{config.port} (Ctrl-C stops it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
     if sys.platform == "win32":  # on Windows, `exec` returns to the terminal before the server ends
         return subprocess.call(command)
     # this process becomes the server, so that stopping it (Ctrl-C, SIGTERM of a service) stops the server
     return os.execv(sys.executable, command)
+
+
+def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
+    """Check the lesson, choose the teacher's key, and print the addresses of the teacher and of the students.
+
+    The key of the environment variable is used if there is one, so that a service can restart with the same key.
+
+    Raises:
+        DataError: there is no such lesson, or its file is invalid.
+    """
+    pages = [path.stem.replace("_", "-") for path in screens.glob("*.py")]
+    for path in locate_lesson(lesson).values():
+        read_lesson(path, pages)
+    own_file = Path(lesson).expanduser()
+    os.environ[CLASS] = str(own_file.resolve()) if own_file.is_file() and lesson not in find_lessons() else lesson
+    os.environ.setdefault(CLASS_KEY, secrets.token_urlsafe(24))
+    students = os.environ[CLASS_ADDRESS] = (
+        f"http://{_find_own_address() if host in ('0.0.0.0', '::') else host}:{port}/"
+    )
+    print(
+        f"Students open      {students}\n"
+        f"The teacher opens  {students}?key={os.environ[CLASS_KEY]}\n"
+        "Keep the teacher's address to yourself: it contains the key.",
+        flush=True,
+    )
+
+
+def _find_own_address() -> str:
+    """Return the address of this machine in its network; "localhost" without a network. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address for documentation, which no machine has
+            return probe.getsockname()[0]
+        except OSError:
+            return "localhost"

@@ -22,3 +22,4 @@ lesson-expected-choice = the number of the correct choice, from 1 to { $count }
 ## The class
 
 class-file-unusable = the guesses cannot be stored in { $path }: { $reason }
+class-needs-key = only the teacher of this class can do this: open the teacher's address

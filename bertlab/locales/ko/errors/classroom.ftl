@@ -22,3 +22,4 @@ lesson-expected-choice = 정답 보기의 번호(1부터 { $count }까지)
 ## 수업
 
 class-file-unusable = { $path }: 답을 저장할 수 없어요: { $reason }
+class-needs-key = 이 수업의 선생님만 할 수 있어요. 선생님용 주소로 접속해 주세요.

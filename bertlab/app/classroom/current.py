@@ -1,0 +1,106 @@
+"""The lesson that a session goes through, and the step at which it is: of the class, or of one person alone."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from bertlab.app import access, url
+from bertlab.app.i18n import language
+from bertlab.app.pages import PAGES
+from bertlab.classroom.lesson import Lesson, Step, find_lessons, locate_lesson, read_lesson
+from bertlab.classroom.store import ClassStore
+from bertlab.cli.app import CLASS
+from bertlab.config.languages import DEFAULT
+
+
+@dataclass(frozen=True)
+class Place:
+    """A step of a lesson, and the phase of its question."""
+
+    lesson: Lesson
+    """The lesson in the language of the session."""
+    step_index: int
+    """The step, counted from 0."""
+    phase: str
+    """One of `bertlab.classroom.store.PHASES`."""
+    class_id: int
+    """The number of the class; 0 for one person alone."""
+
+    @property
+    def step(self) -> Step:
+        """The step."""
+        return self.lesson.steps[self.step_index]
+
+    @property
+    def key(self) -> str:
+        """What differs between any two steps that a session can be at, also after the language was changed."""
+        return f"{self.class_id}.{self.lesson.name}.{self.step_index}.{language()}"
+
+
+def find_place() -> Place | None:
+    """Find the place of this session; None if it goes through no lesson.
+
+    Raises:
+        BertlabError: the lesson file or the file of the class cannot be read.
+    """
+    if name := os.environ.get(CLASS):
+        lesson, state = read(name), open_store().current()
+        return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
+    name, _, number = url.recall("lesson").partition(".")
+    if name not in find_lessons():
+        return None
+    lesson = read(name)
+    step_index = min(max(int(number) if number.isdecimal() and len(number) < 4 else 1, 1), len(lesson.steps)) - 1
+    phase = "revealed" if f"lesson.guess.{name}.{step_index}" in st.session_state else "open"
+    return Place(lesson, step_index, phase, 0)
+
+
+def store_place(lesson: str, step_index: int) -> None:
+    """Go to a step of a lesson alone. Call this from a widget's callback.
+
+    Args:
+        lesson: the name of a shipped lesson; "" to leave the lesson.
+        step_index: the step, counted from 0.
+    """
+    st.session_state["url.values"]["lesson"] = f"{lesson}.{step_index + 1}" if lesson else ""
+
+
+def own_guess(place: Place, token: str) -> str | None:
+    """Return the guess of this session for the question of the step; None if there is none."""
+    if place.class_id:
+        return open_store().own_guess(token, place.step_index)
+    return st.session_state.get(f"lesson.guess.{place.lesson.name}.{place.step_index}")
+
+
+def read(name: str) -> Lesson:
+    """Read a lesson in the language of the session, or in another language if it lacks this one.
+
+    Args:
+        name: the name of a shipped lesson, or the path of a file.
+
+    Raises:
+        DataError: there is no such lesson, or its file is invalid.
+    """
+    files = locate_lesson(name)
+    path = files.get(language()) or files.get(DEFAULT) or next(iter(files.values()))
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _read(path: Path, version: int) -> Lesson:
+    """Read a lesson file. `version` is part of the cache key: a changed file is read again."""
+    return read_lesson(path, PAGES)
+
+
+@cache
+def open_store() -> ClassStore:
+    """Open the file of the class. All sessions share it.
+
+    Raises:
+        BertlabError: the file cannot be created or opened.
+    """
+    name = os.environ[CLASS]
+    return ClassStore(Path(access.CLASS_DIRECTORY), name if name in find_lessons() else Path(name).stem)

@@ -1,0 +1,164 @@
+"""The panel of a lesson beside the pages: what the step says, its question, and what everyone guessed.
+
+In a class every session follows the teacher: the panel looks once a second where the class is. A student receives
+neither the notes nor the answer before the teacher reveals it, and nobody receives the guess of a single other person.
+"""
+
+import streamlit as st
+
+from bertlab.app import frame, url
+from bertlab.app.classroom import current, distribution, roles, teacher
+from bertlab.app.classroom.current import Place
+from bertlab.app.i18n import t
+from bertlab.app.pages import PAGES
+from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
+from bertlab.views.passage import escape_html
+
+POLL_SECONDS = 1.0
+
+
+def follow(page: str) -> None:
+    """Open the page of the current step, if the session is not there yet. Call this before the page is entered.
+
+    Args:
+        page: the name of the page that the session opens.
+    """
+    state = st.session_state
+    with frame.show_errors():
+        place = current.find_place()
+        previous = state.get("class.followed")
+        if place is None or previous == place.key:
+            return
+        state["class.followed"] = place.key
+        # a link to a step alone contains what its reader has changed on the page
+        if previous is None and not place.class_id and page == place.step.page:
+            return
+        open_step(place)
+
+
+def open_step(place: Place) -> None:
+    """Open the page of a step with its values."""
+    url.replace_values(place.step.values)
+    st.switch_page(PAGES[place.step.page].script, query_params=dict(place.step.values))
+
+
+def draw() -> None:
+    """Draw the panel, if this session goes through a lesson. The style sheet moves it beside the page."""
+    with frame.show_errors():
+        place = current.find_place()
+        if place is None:
+            return
+        for name in ("lesson", "present"):
+            url.store(name, url.recall(name), in_address=not place.class_id or name == "present")
+        is_presenting = teacher.is_presenting()
+        with st.container(key="class-presenting" if is_presenting else "class-panel"):
+            st.fragment(_draw_step, run_every=POLL_SECONDS if place.class_id else None)()
+            if roles.is_teacher() and not is_presenting:
+                teacher.draw_menu(place)
+
+
+@frame.show_errors()
+def _draw_step() -> None:
+    """Draw the current step. If the class has moved on since this page was opened, run the whole page again."""
+    place = current.find_place()
+    if place is None or place.key != st.session_state.get("class.followed"):
+        st.rerun(scope="app")
+    if place.class_id and not roles.is_teacher():
+        current.open_store().sign(roles.token())
+    number, count = place.step_index + 1, len(place.lesson.steps)
+    st.html(
+        f'<p class="small">{escape_html(place.lesson.title)} · {t("class-step-of", number=number, count=count)}</p>'
+        f'<p class="name" role="heading" aria-level="2">{escape_html(place.step.title)}</p>'
+    )
+    st.markdown(place.step.say)
+    if place.step.question:
+        st.markdown(f"**{t('class-question')}** {place.step.question.ask}")
+        if roles.is_teacher():
+            teacher.draw_question(place, place.step.question)
+        else:
+            _draw_question(place, place.step.question)
+    if roles.is_teacher():
+        teacher.draw_controls(place)
+    else:
+        _draw_navigation(place)
+
+
+def _draw_question(place: Place, question: Question) -> None:
+    """Draw the question for a student: the form, the own guess, or what everyone guessed and the answer."""
+    own = current.own_guess(place, roles.token() if place.class_id else "")
+    if place.phase == "closed":
+        st.html(f'<p class="small">{t("class-not-open")}</p>')
+    elif place.phase == "open":
+        _draw_form(place, question, own)
+    else:
+        if own is not None:
+            line = t("class-own-guess", guess=distribution.describe_guess(question, own))
+            st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
+        store = current.open_store() if place.class_id else None
+        counts = store.count_guesses(place.step_index) if store else {own: 1}
+        draw_reveal(question, counts, own)
+
+
+def draw_reveal(question: Question, counts: dict[str, int], own: str | None) -> None:
+    """Draw what everyone guessed, and the answer."""
+    st.html(distribution.draw_bars(question, counts, own=own, shows_answer=True))
+    if question.kind != "choices" and question.answer is not None:
+        answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
+        st.html(f'<p dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+    st.markdown(question.reveal)
+
+
+def _draw_form(place: Place, question: Question, own: str | None) -> None:
+    key = f"class.form.{place.class_id}.{place.lesson.name}.{place.step_index}"
+    with st.form(key, border=False):
+        if question.kind == "choices":
+            value = st.radio(
+                t("class-guess"), range(len(question.choices)), key=f"{key}.value", index=None,
+                format_func=question.choices.__getitem__, label_visibility="collapsed",
+            )  # fmt: skip
+        elif question.kind == "number":
+            limits = {"min_value": _to_float(question.low), "max_value": _to_float(question.high)}
+            label = f"{t('class-guess')} {question.unit}"
+            value = st.number_input(label, key=f"{key}.value", value=None, step=1.0, format="%g", **limits)
+        else:
+            value = st.text_input(t("class-guess"), key=f"{key}.value", max_chars=MAX_WORD_LENGTH)
+        label = t("class-send" if own is None else "class-change")
+        if st.form_submit_button(label, type="primary", width="stretch"):
+            guess = None if value is None else question.parse_guess(value)
+            if guess is None:
+                frame.note(t("class-guess-first"), "error")
+            elif not place.class_id:
+                st.session_state[f"lesson.guess.{place.lesson.name}.{place.step_index}"] = guess
+                st.rerun()  # the page may show what depends on the guess
+            elif current.open_store().guess(roles.token(), place.step_index, guess):
+                own = guess
+            else:
+                frame.note(t("class-question-closed"))
+    if own is not None:
+        line = t("class-guess-sent", guess=distribution.describe_guess(question, own))
+        st.html(f'<p class="small" role="status" dir="auto">{escape_html(line)}</p>')
+
+
+def _to_float(number: float | None) -> float | None:
+    return None if number is None else float(number)
+
+
+def _draw_navigation(place: Place) -> None:
+    """Draw the buttons of a student: back to the page of the step and, alone, to the other steps."""
+    name, index = place.lesson.name, place.step_index
+    if not place.class_id:
+        with st.container(horizontal=True):
+            st.button(
+                t("class-back"), icon=":material/arrow_back:", key="lesson-back", disabled=index == 0,
+                on_click=current.store_place, args=(name, index - 1),
+            )  # fmt: skip
+            st.button(
+                t("class-next"), icon=":material/arrow_forward:", key="lesson-next",
+                disabled=index == len(place.lesson.steps) - 1, on_click=current.store_place, args=(name, index + 1),
+            )  # fmt: skip
+    with st.container(horizontal=True):
+        if st.button(t("class-page-again"), key="class-page-again", type="tertiary"):
+            st.session_state["class.followed"] = ""
+            st.rerun(scope="app")
+        if not place.class_id:
+            st.button(t("class-leave"), key="lesson-leave", type="tertiary", on_click=current.store_place, args=("", 0))

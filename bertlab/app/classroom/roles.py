@@ -1,0 +1,76 @@
+"""Who a visitor of a class is: the teacher, who has the key, or a participant, whom a random token identifies.
+
+The key is in an environment variable of the server. It reaches the app only in the teacher's address, from which it is
+removed at once; the teacher's browser then has a cookie with a digest of it. A participant's token is a cookie too, so
+that a reload of the page or a restart of the server does not make a second participant out of the first.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+
+import streamlit as st
+
+from bertlab.app import components
+from bertlab.cli.app import CLASS, CLASS_KEY
+
+TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+def is_class() -> bool:
+    """Whether the app was started with `bertlab app --class`."""
+    return bool(os.environ.get(CLASS))
+
+
+def is_teacher() -> bool:
+    """Whether this session has shown the teacher's key. There is no teacher outside a class."""
+    return is_class() and st.session_state.get("class.is_teacher", False)
+
+
+def enter() -> None:
+    """Find out who this visitor is. Call this at the start of every run, after `url.read_address`.
+
+    A key in the address is compared once, and removed from the address and from the values of the session.
+    """
+    state = st.session_state
+    key = state["url.values"].pop("key", "")
+    if not is_class():
+        return
+    if not state.get("class.is_teacher"):
+        state["class.is_teacher"] = is_key(key) or _equal(read_cookie(TEACHER_COOKIE), _digest_key())
+    if "class.token" not in state:
+        stored = read_cookie(PARTICIPANT_COOKIE)
+        state["class.token"] = stored if _TOKEN.fullmatch(stored) else secrets.token_hex(16)
+    cookie = (
+        {"name": TEACHER_COOKIE, "value": _digest_key()}
+        if is_teacher()
+        else {"name": PARTICIPANT_COOKIE, "value": state["class.token"]}
+    )
+    components.set_cookie(**cookie)
+
+
+def token() -> str:
+    """Return the random token of this participant."""
+    return st.session_state["class.token"]
+
+
+def read_cookie(name: str) -> str:
+    """Return the value of a cookie of this visitor's browser; "" if there is none."""
+    return st.context.cookies.get(name, "")
+
+
+def is_key(key: str) -> bool:
+    """Whether a text is the teacher's key. The time of the comparison does not depend on the text."""
+    return bool(os.environ.get(CLASS_KEY)) and _equal(key, os.environ[CLASS_KEY])
+
+
+def _equal(first: str, second: str) -> bool:
+    return hmac.compare_digest(first.encode(), second.encode())
+
+
+def _digest_key() -> str:
+    """Return what the teacher's cookie contains. The key cannot be computed from it."""
+    return hmac.new(os.environ.get(CLASS_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

@@ -1,0 +1,152 @@
+"""The teacher's part of the panel: the steps, the question, everyone's guesses, and the menu of the class.
+
+Every function that changes the class checks the key of the session again.
+"""
+
+import os
+
+import streamlit as st
+
+from bertlab.app import frame, url
+from bertlab.app.classroom import current, distribution, roles
+from bertlab.app.classroom.current import Place
+from bertlab.app.i18n import language, t
+from bertlab.classroom.handout import make_handout
+from bertlab.classroom.lesson import Question
+from bertlab.cli.app import CLASS_ADDRESS
+from bertlab.config.errors import BertlabError
+from bertlab.views.passage import escape_html
+from bertlab.views.qr_code import qr_code
+
+
+def is_presenting() -> bool:
+    """Whether this session is the teacher's view for a projector: large type, no sidebar, no notes, arrow keys."""
+    return roles.is_teacher() and url.recall("present") == "1"
+
+
+def check_teacher() -> None:
+    """Raise an error unless this session has shown the key.
+
+    Raises:
+        BertlabError: it has not.
+    """
+    if not roles.is_teacher():
+        raise BertlabError("class-needs-key")
+
+
+def go_to(step_index: int) -> None:
+    """Take the class to a step, counted from 0."""
+    check_teacher()
+    current.open_store().go_to(step_index)
+
+
+def set_phase(phase: str) -> None:
+    """Open, close or reveal the question of the current step."""
+    check_teacher()
+    current.open_store().set_phase(phase)
+
+
+def delete_all() -> None:
+    """Delete all guesses. The class begins again at the first step."""
+    check_teacher()
+    current.open_store().delete_all()
+
+
+def export_csv() -> str:
+    """Return all guesses as CSV, without names."""
+    check_teacher()
+    return current.open_store().export_csv()
+
+
+def draw_question(place: Place, question: Question) -> None:
+    """Draw how many have answered, the guesses, and the button of the next phase."""
+    store = current.open_store()
+    counts = store.count_guesses(place.step_index)
+    if place.phase != "closed":
+        answered, present = sum(counts.values()), store.count_present()
+        line = t("class-answered", answered=answered, present=max(present, answered))
+        st.html(f'<p class="say" role="status">{line}</p>')
+    # on the projector, a distribution that grows would lead those who have not answered
+    if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
+        st.html(distribution.draw_bars(question, counts, own=None, shows_answer=place.phase == "revealed"))
+    if place.phase == "revealed":
+        if question.kind != "choices" and question.answer is not None:
+            answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
+            st.html(f'<p dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+        st.markdown(question.reveal)
+    following = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
+    label = t({"closed": "class-open", "open": "class-reveal", "revealed": "class-open-again"}[place.phase])
+    st.button(
+        label, key="class-phase", type="secondary" if place.phase == "revealed" else "primary", width="stretch",
+        on_click=set_phase, args=(following,), shortcut="Down" if is_presenting() else None,
+    )  # fmt: skip
+
+
+def draw_controls(place: Place) -> None:
+    """Draw the buttons to the other steps and, unless this is the projector, the list of steps and the notes."""
+    index, last = place.step_index, len(place.lesson.steps) - 1
+    keys = ("Left", "Right") if is_presenting() else (None, None)
+    with st.container(horizontal=True):
+        st.button(
+            t("class-back"), icon=":material/arrow_back:", key="class-back", disabled=index == 0, on_click=go_to,
+            args=(index - 1,), shortcut=keys[0],
+        )  # fmt: skip
+        st.button(
+            t("class-next"), icon=":material/arrow_forward:", key="class-next", disabled=index == last, on_click=go_to,
+            args=(index + 1,), shortcut=keys[1],
+        )  # fmt: skip
+    if is_presenting():
+        draw_address(with_code=index == 0)
+        return
+    if place.step.notes:
+        with st.container(border=True, key="class-notes"):
+            st.markdown(f"**{t('class-notes')}** {place.step.notes}")
+    with st.expander(t("class-steps")):
+        for number, step in enumerate(place.lesson.steps):
+            minutes = f" · {t('class-minutes', count=step.minutes)}" if step.minutes else ""
+            st.button(
+                f"{number + 1}. {step.title}{minutes}", key=f"class-step-{number}", type="tertiary",
+                disabled=number == index, on_click=go_to, args=(number,),
+            )  # fmt: skip
+
+
+def draw_menu(place: Place) -> None:
+    """Draw the menu of the class: the students' address, the projector, the handout, the CSV file, and deletion."""
+    address = os.environ.get(CLASS_ADDRESS, "")
+    with st.expander(t("class-menu"), icon=":material/groups:"):
+        st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
+        with frame.show_errors():
+            st.html(
+                f'<img class="qr-code" alt="{escape_html(t("class-qr-code"))}" src="{escape_html(qr_code(address))}">'
+            )
+        st.link_button(t("class-present"), "/?present=1", icon=":material/present_to_all:", width="stretch")
+        st.download_button(
+            t("class-handout"), lambda: make_handout(place.lesson, language(), address), f"{place.lesson.name}.html",
+            "text/html", on_click="ignore", icon=":material/description:", width="stretch",
+        )  # fmt: skip
+        st.download_button(
+            t("class-csv"), export_csv, "guesses.csv", "text/csv", on_click="ignore", icon=":material/download:",
+            width="stretch",
+        )  # fmt: skip
+        is_sure = st.checkbox(t("class-delete-sure"), key="class-delete-sure")
+        st.button(
+            t("class-delete"), key="class-delete", icon=":material/delete:", width="stretch", disabled=not is_sure,
+            on_click=_delete_and_uncheck,
+        )  # fmt: skip
+
+
+def draw_address(*, with_code: bool) -> None:
+    """Draw the address that students open and, if `with_code`, its QR code."""
+    address = os.environ.get(CLASS_ADDRESS, "")
+    st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
+    if with_code:
+        with frame.show_errors():
+            label, source = escape_html(t("class-qr-code")), escape_html(qr_code(address))
+            st.html(f'<img class="qr-code" alt="{label}" src="{source}">')
+
+
+def _delete_and_uncheck() -> None:
+    """Delete all guesses after the teacher has confirmed it, and reset the confirmation."""
+    delete_all()
+    st.session_state["class-delete-sure"] = False
+    st.toast(t("class-deleted"))

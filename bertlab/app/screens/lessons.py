@@ -1,0 +1,34 @@
+"""Lessons: start a lesson alone, save its handout, and see how to teach it to a class."""
+
+import streamlit as st
+
+from bertlab.app import frame
+from bertlab.app.classroom import current, roles
+from bertlab.app.i18n import language, t
+from bertlab.classroom.handout import make_handout
+from bertlab.classroom.lesson import find_lessons
+from bertlab.views.passage import escape_html
+
+frame.heading("lessons")
+if roles.is_class():
+    frame.note(t("lessons-in-class"))
+else:
+    for name in find_lessons():
+        with frame.show_errors(), st.container(border=True):
+            lesson = current.read(name)
+            minutes = t("class-minutes", count=lesson.minutes)
+            steps = t("lessons-steps", count=len(lesson.steps))
+            st.html(f'<p class="name">{escape_html(lesson.title)}<span>{minutes} · {steps}</span></p>')
+            st.html(f'<p class="small">{escape_html(lesson.lead)}</p>')
+            with st.container(horizontal=True):
+                st.button(
+                    t("lessons-start"), key=f"start-{name}", icon=":material/play_arrow:", type="primary",
+                    on_click=current.store_place, args=(name, 0),
+                )  # fmt: skip
+                st.download_button(
+                    t("class-handout"), lambda lesson=lesson: make_handout(lesson, language()), f"{name}.html",
+                    "text/html", on_click="ignore", icon=":material/description:", key=f"handout-{name}",
+                )  # fmt: skip
+    st.subheader(t("lessons-class"), anchor=False)
+    frame.note_with_command(t("lessons-class-lead"), "bertlab app --class attention")
+    frame.note_with_command(t("lessons-own-lead"), "bertlab app --class my_lesson.toml")

@@ -1,0 +1,59 @@
+lessons = Lessons
+lessons-title = Lessons: predict first, then look
+lessons-lead = Each lesson takes you through pages of this app, step by step, with questions to answer before you see the result.
+start-lessons = Go through a lesson alone, or teach one to a class.
+lessons-in-class = A class is running: the panel of this page follows the teacher.
+lessons-steps = { $count ->
+        [one] 1 step
+       *[other] { $count } steps
+    }
+lessons-start = Start
+lessons-class = Teach a class
+lessons-class-lead = This command starts a class on this machine. It prints an address for the students and one for you. Students need no names; their guesses are stored under `runs/classroom`.
+lessons-own-lead = A lesson is a text file. Copy one from `bertlab/locales/en/classroom`, change it, and start it:
+
+## The panel of a lesson
+
+class-step-of = step { $number } of { $count }
+class-question = Question:
+class-guess = Your guess
+class-send = Send my guess
+class-change = Change my guess
+class-guess-sent = Your guess: { $guess }. You can change it until the answer is shown.
+class-own-guess = Your guess: { $guess }
+class-guess-first = Choose or type a guess first.
+class-question-closed = The question is closed: your guess came too late.
+class-not-open = Wait until the teacher opens the question.
+class-answer = Answer: { $answer }
+class-answers = Answers
+class-guesses = The guesses of the class
+class-you = you
+class-median = Median: { $median }
+class-other-guesses = others
+class-back = Back
+class-next = Next
+class-page-again = Open this step's page again
+class-leave = Leave the lesson
+class-minutes = { $count ->
+        [one] 1 minute
+       *[other] { $count } minutes
+    }
+class-page-link = Open the page of this step
+
+## The panel of the teacher
+
+class-answered = { $answered } of { $present } have answered
+class-open = Open the question
+class-reveal = Show the answer
+class-open-again = Open the question again
+class-notes = Notes:
+class-steps = All steps
+class-menu = Class
+class-join = Join at
+class-qr-code = QR code of the students' address
+class-present = View for the projector
+class-handout = Handout (HTML)
+class-csv = Guesses (CSV)
+class-delete = Delete all guesses
+class-delete-sure = I want to delete all guesses and begin again
+class-deleted = All guesses are deleted.

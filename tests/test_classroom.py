@@ -1,0 +1,217 @@
+"""A class without a browser: what a student receives and can do, and what only the teacher can."""
+
+import re
+
+import pytest
+from support.errors import raises_error
+from support.pages import open_page
+
+from bertlab.app import access
+from bertlab.app.classroom import current, distribution, roles, teacher
+from bertlab.app.pages import PAGES
+from bertlab.classroom.handout import make_handout
+from bertlab.classroom.lesson import Question, find_lessons, read_lesson
+from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
+from bertlab.config.errors import BertlabError
+
+KEY = "a-key-that-nobody-guesses"
+LESSON = """
+title = "Tea"
+minutes = 45
+[[steps]]
+title = "Leaves"
+page = "lessons"
+say = "Say."
+notes = "SECRET-NOTES"
+[steps.question]
+ask = "Which?"
+choices = ["green", "black"]
+answer = 2
+reveal = "SECRET-REVEAL"
+[[steps]]
+title = "Water"
+page = "cost"
+say = "Next."
+[steps.question]
+ask = "How hot?"
+kind = "number"
+answer = 80
+"""
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A running class with `LESSON`; its store."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tea.toml").write_text(LESSON)
+    monkeypatch.setenv(CLASS, str(tmp_path / "tea.toml"))
+    monkeypatch.setenv(CLASS_KEY, KEY)
+    monkeypatch.setenv(CLASS_ADDRESS, "http://192.168.0.7:8501/")
+    monkeypatch.setattr(roles, "read_cookie", lambda name: "")
+    current.open_store.cache_clear()
+    yield current.open_store()
+    current.open_store().close()
+    current.open_store.cache_clear()
+
+
+def everything(app) -> str:
+    """All that the server sends to a visitor, as one text."""
+    return "".join(str(getattr(node, "proto", "")) for node in app._tree) + str(dict(app.query_params))
+
+
+def buttons(app) -> set[str]:
+    return {button.key for button in app.get("button")}
+
+
+TEACHER_BUTTONS = {"class-phase", "class-next", "class-back", "class-delete", "class-step-1"}
+
+
+@pytest.mark.parametrize("key", ["", "wrong", KEY[:-1], KEY + "x", "None"])
+def test_without_the_key_nobody_is_the_teacher(store, key):
+    app = open_page("lessons", key=key)
+    assert not app.exception
+    assert not buttons(app) & TEACHER_BUTTONS
+    assert "Leaves" in everything(app), "the panel follows the class"
+    for secret in ("SECRET-NOTES", "SECRET-REVEAL", KEY, roles._digest_key()):
+        assert secret not in everything(app)
+
+
+def test_a_cookie_makes_a_teacher_only_if_it_comes_from_the_key(store, monkeypatch):
+    for value, expected in ((KEY, False), ("0" * 64, False), (roles._digest_key(), True)):
+        monkeypatch.setattr(roles, "read_cookie", lambda name, value=value: value)
+        assert bool(buttons(open_page("lessons")) & TEACHER_BUTTONS) is expected
+
+
+def test_a_reload_keeps_the_participant(store, monkeypatch):
+    token = open_page("lessons").session_state["class.token"]
+    monkeypatch.setattr(roles, "read_cookie", lambda name: token if name == roles.PARTICIPANT_COOKIE else "")
+    assert open_page("lessons").session_state["class.token"] == token
+    monkeypatch.setattr(roles, "read_cookie", lambda name: "x; path=/evil")
+    assert re.fullmatch("[0-9a-f]{32}", open_page("lessons").session_state["class.token"])
+
+
+def test_no_value_of_an_address_makes_a_teacher(store):
+    names = {"class.is_teacher": "1", "present": "1", "lesson": "attention.1", "teacher": "1", "class.followed": "x"}
+    app = open_page("lessons", **names)
+    assert not buttons(app) & TEACHER_BUTTONS
+    assert app.session_state["class.is_teacher"] is False
+
+
+def test_the_key_opens_the_teacher_s_controls_and_leaves_the_address(store):
+    app = open_page("lessons", key=KEY)
+    assert not app.exception
+    assert buttons(app) >= TEACHER_BUTTONS - {"class-step-0"}
+    assert "SECRET-NOTES" in everything(app)
+    assert "SECRET-REVEAL" not in everything(app), "the teacher's screen may be on a projector"
+    assert KEY not in everything(app)
+    app.button(key="class-phase").click().run()
+    assert store.current().phase == "open"
+    app.button(key="class-next").click().run()
+    assert store.current().step == 1
+    assert app.session_state["url.page"] == "cost", "the teacher's page follows too"
+
+
+def test_a_view_for_the_projector_shows_no_notes(store):
+    app = open_page("lessons", key=KEY, present="1")
+    assert {"class-phase", "class-next"} <= buttons(app)
+    assert "class-delete" not in buttons(app)
+    assert "SECRET-NOTES" not in everything(app)
+
+
+@pytest.mark.parametrize(
+    "action", [lambda: teacher.go_to(1), lambda: teacher.set_phase("open"), teacher.delete_all, teacher.export_csv]
+)
+def test_each_action_of_the_teacher_checks_the_key(store, action):
+    with raises_error(BertlabError, "class-needs-key"):
+        action()
+    assert (store.current().step, store.current().phase) == (0, "closed")
+
+
+def test_a_student_guesses_and_sees_the_class_only_after_the_reveal(store):
+    store.set_phase("open")
+    for number in range(3):
+        store.guess(f"other-{number}", 0, "0")
+    app = open_page("lessons")
+    app.radio[0].set_value(1)
+    next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
+    app.run()
+    assert store.count_guesses(0) == {"0": 3, "1": 1}
+    assert 'class=\\"guess-row' not in everything(app)
+    assert "SECRET-REVEAL" not in everything(app)
+    store.set_phase("revealed")
+    app.run()
+    assert "SECRET-REVEAL" in everything(app)
+    assert 'class=\\"guess-row' in everything(app)
+    assert "other-0" not in everything(app)
+
+
+def test_a_late_guess_does_not_count(store):
+    store.set_phase("open")
+    app = open_page("lessons")
+    app.radio[0].set_value(1)
+    store.set_phase("revealed")
+    app.run()
+    assert not store.count_guesses(0)
+
+
+def test_two_sessions_are_two_participants(store):
+    tokens = {open_page("lessons").session_state["class.token"] for _ in range(2)}
+    assert len(tokens) == 2
+    assert all(re.fullmatch("[0-9a-f]{32}", token) for token in tokens)
+    assert store.count_present() == 2
+
+
+def test_no_page_opens_the_guesses(store, tmp_path):
+    assert access.is_restricted(), "a class may be reached through a proxy, even on a loopback address"
+    (tmp_path / "runs" / "link").symlink_to(tmp_path / "runs" / "classroom")
+    for path in ("runs/classroom", "runs/classroom/class.sqlite", "runs/x/../classroom/class.sqlite", "runs/link"):
+        assert not access.is_allowed(path), path
+    assert access.is_allowed("runs/mine")
+    assert not access.is_allowed("tea.toml")
+
+
+def test_a_lesson_can_be_gone_through_alone(monkeypatch):
+    monkeypatch.delenv(CLASS, raising=False)
+    app = open_page("lessons", lesson="attention.2")
+    assert app.session_state["url.page"] == "input"
+    assert not buttons(app) & TEACHER_BUTTONS
+    app.number_input[0].set_value(9)
+    next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
+    app.run()
+    assert "**[CLS]**" in everything(app), "alone, the answer follows the guess"
+    app.button(key="lesson-next").click().run()
+    assert app.session_state["url.page"] == "attention"
+    assert app.query_params["lesson"] == "attention.3"
+    app.button(key="lesson-leave").click().run()
+    assert "lesson" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    "value", ["none.1", "attention", "attention.x", "attention.0", "attention.999999", "..", "../x.1"]
+)
+def test_a_wrong_lesson_in_an_address_is_harmless(monkeypatch, value):
+    monkeypatch.delenv(CLASS, raising=False)
+    assert not open_page("lessons", lesson=value).exception
+
+
+def test_bars_show_numbers_in_ranges_and_escape_words(monkeypatch):
+    monkeypatch.setattr(distribution, "t", lambda id, **values: id)
+    number = Question("How many?", "number", answer=3.0, unit=" %")
+    bars = distribution.draw_bars(number, {str(n): 1 for n in range(40)}, own="3", shows_answer=True)
+    assert bars.count("guess-row") == 8
+    assert bars.count("✓") == 1
+    word = Question("Which?", "word", answer="tea")
+    bars = distribution.draw_bars(word, {"<img src=x>": 2, "tea": 1}, own=None, shows_answer=False)
+    assert "<img" not in bars
+    assert "✓" not in bars
+
+
+@pytest.mark.parametrize("code", ["en", "ko"])
+@pytest.mark.parametrize("name", list(find_lessons()))
+def test_a_handout_has_every_step_but_no_notes(name, code):
+    lesson = read_lesson(find_lessons()[name][code], PAGES)
+    page = make_handout(lesson, code, "http://192.168.0.7:8501/")
+    assert page.count("<section") == len(lesson.steps) + 1
+    assert "http://192.168.0.7:8501/" in page
+    assert not any(step.notes and step.notes[:30] in page for step in lesson.steps)
+    assert page.count("<script") == page.count("src=") == 0
