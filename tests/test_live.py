@@ -18,11 +18,13 @@ from support.texts import text
 from tokenizers import Tokenizer as Backend
 
 import bertlab
+from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.int8 import pack_tensors, quantise_rows, round_weights
 from bertlab.cli.dispatch import main
 from bertlab.config.errors import CheckpointError
 from bertlab.explore.encode import make_batch_of_one
 from bertlab.explore.session import Session
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -161,9 +163,6 @@ def test_a_hundred_inputs_give_the_numbers_of_python(visit, name, inputs):
 
 @pytest.mark.browser
 def test_an_approximate_gelu_and_switched_off_heads_give_the_numbers_of_python(visit, tiny, tmp_path):
-    from bertlab.checkpoints import checkpoint
-    from bertlab.nn.fast.model import FastBert
-
     model = FastBert(tiny.config.replace(activation="gelu_new"), tiny.heads).eval()
     model.load_state_dict(tiny.model.state_dict())
     path = checkpoint.save(tmp_path / "tanh", model, tiny.tokenizer, {}, dtype=torch.float32)
@@ -177,6 +176,22 @@ def test_an_approximate_gelu_and_switched_off_heads_give_the_numbers_of_python(v
     )
     assert with_heads != without
     assert ids == with_heads
+
+
+@pytest.mark.browser
+def test_a_left_to_right_model_gives_the_attention_of_python(visit, tiny, tmp_path):
+    model = FastBert(tiny.config.replace(left_to_right=True), tiny.heads).eval()
+    model.load_state_dict(tiny.model.state_dict())
+    session = bertlab.load(checkpoint.save(tmp_path / "causal", model, tiny.tokenizer, {}, dtype=torch.float32))
+    assert live.plan_page(session) == live.LivePage(("attention",), "live-note-left-to-right")
+    page = visit(session)
+    assert page.locator("[role=tab]").count() == 1
+    ((_, _, encoded, *_),) = page.evaluate(TRACE, [{"a": "green tea", "b": "a bowl", "off": []}])
+    rounded = Session(replace(session.loaded, model=round_weights(session.model)))
+    probs_LNTT = rounded.attention("green tea", "a bowl").probs_LNTT
+    shown = np.frombuffer(base64.b64decode(encoded), "<f4").reshape(probs_LNTT.shape)
+    assert np.abs(shown - probs_LNTT).max() < TOLERANCE
+    assert shown[..., 0, 1:].max() == 0
 
 
 def random_strings(count):
@@ -290,6 +305,7 @@ def test_a_bad_text_gets_one_line(visit, tiny):
         until(page, f"document.querySelector('.error').textContent.startsWith({json.dumps(before)})")
         assert page.locator(".error").inner_text().endswith(after)
         assert not page.locator(".result").is_visible()
+        assert page.locator(".error").bounding_box()["y"] < 600, "a long text does not push the line out of view"
     page.locator("#field-0").fill("<img src=x onerror=alert(1)> tea")
     until(page, "document.querySelector('.error').textContent === ''")
     hostile = visit(tiny, fragment="#tab=none&lang=xx&off=9.9,a&look={&a=<b>tea</b>")

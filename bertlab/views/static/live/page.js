@@ -179,16 +179,18 @@ class Page {
     }
     const { text, view, status } = this;
     const start = performance.now();
+    let duration = null; // until the first part of the answer, which other parts may follow for seconds
     status.textContent = text.computing;
     this.result.classList.add("stale");
     try {
       await view.compute((kind, request, onPart) => this.model.ask(kind, request, (part) => {
+        duration ??= performance.now() - start;
         this.showAnswer();
         onPart?.(part);
       }), this.state.texts[this.state.tab].map((value) => value.trim()));
       if (view !== this.view) return;
       this.showAnswer();
-      status.textContent = format(text.milliseconds, Math.round(performance.now() - start));
+      status.textContent = format(text.milliseconds, Math.round(duration ?? performance.now() - start));
     } catch (problem) {
       if (!problem.id) throw problem;
       if (problem.isNewest && view === this.view) this.showError(problem);

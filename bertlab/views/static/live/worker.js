@@ -1,10 +1,10 @@
 // The worker: it holds the tokenizer and the model and answers the page, which stays responsive meanwhile.
 // A request is {id, kind, ...}. Answers are {id, result}, and for kinds that compute step by step also {id, part};
 // {id, error: {id, parameters}} says what is wrong with the texts; its id is the name of a sentence of the page. A new request stops the older ones.
-import { attentionPayload } from "./attention_payload.js";
 import { Bert } from "./model.js";
-import { readTensors } from "./tensors.js";
 import { Tokenizer } from "./tokenizer.js";
+import { readTensors } from "./tensors.js";
+import { attentionPayload } from "./attention_payload.js";
 
 let model, tokenizer, maxTokens;
 let newest = 0; // the id of the newest request
