@@ -24,7 +24,7 @@ PARTICLES = re.compile(
 
 
 @cache
-def stories(language: str, count: int = 3000, held_out: bool = False) -> list[Story]:
+def stories(language: str, count: int = 2500, held_out: bool = False) -> list[Story]:
     return list(StoryWorld(language, seed=1).documents(count, held_out))
 
 
@@ -209,6 +209,18 @@ def test_events_keep_the_world_consistent():
             lent = money["lend"]["j"] if "lend" in money else 0
             assert money["purse"]["n"] + lent - paid["k"] == money["left"]["j"]
     assert finds > 30
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_people_of_a_setting_are_the_same_in_all_stories(language):
+    people: dict[tuple[str, str], set[str]] = {}
+    for story in stories(language)[:1000]:
+        world = story.world
+        assert world.hero.name != world.friend.name
+        for person in (world.hero, world.friend):
+            people.setdefault((world.theme.name, person.name), set()).add(person.job.base)
+    assert all(len(jobs) == 1 for jobs in people.values())
+    assert len({name for _, name in people}) > 40
 
 
 def test_an_impossible_event_is_rejected():

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from bertlab.config.errors import DataError
 from bertlab.text.story_world.lexicon import Lexicon, load_lexicon
 from bertlab.text.story_world.realisation import Mention, Narrator, UnspeakableEvent
-from bertlab.text.story_world.simulation import Event, Thing
+from bertlab.text.story_world.simulation import Event, Thing, choose_people
 from bertlab.text.story_world.wordings import Wording, parse_wording
 from bertlab.text.story_world.world import Story, StoryWorld
 
@@ -199,7 +199,8 @@ def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
     sentence, person = story.sentences[index], mention.referent
     end = story.starts[index] + len(sentence.text)
     people = [story.world.hero.name, story.world.friend.name]
-    names = [name for name in maker.lexicon.names[person.gender] if name not in people]
+    neighbours = choose_people(maker.language, story.world.seed, story.world.theme)
+    names = [other.name for other in neighbours if other.gender == person.gender and other.name not in people]
     choices = [*people, maker.rng.choice(names)]
     maker.rng.shuffle(choices)
     pronoun = sentence.text[mention.start : mention.end]

@@ -6,8 +6,11 @@ roles, its cause and the state afterwards.
 
 import random
 from dataclasses import dataclass, field
+from functools import cache
 
-from bertlab.text.story_world.lexicon import Lexicon, Word
+from bertlab.text.story_world.lexicon import Lexicon, Theme, Word, load_lexicon
+
+CAST_SIZE = 4  # people of each gender in a setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +61,12 @@ class Simulation:
     Args:
         lexicon: the words of a language.
         rng: the source of all random choices.
+        seed: the seed of the people: the same ones live in a setting in all stories of a seed.
     """
 
     lexicon: Lexicon
     rng: random.Random
+    seed: int = 0
     paragraphs: list[list[Event]] = field(default_factory=lambda: [[]])
     """The events of each paragraph."""
     holder: dict[Thing, Person | Word | None] = field(default_factory=dict)
@@ -83,16 +88,14 @@ class Simulation:
         theme, words = self.theme, lexicon.words
         self.place = theme.places[0]
         self.other_places = rng.sample(theme.places[1:], 2)
-        jobs = rng.sample(theme.people, 3)
-        genders = sorted(lexicon.names)
-        gender = rng.choice(genders)
+        people = choose_people(lexicon.language, self.seed, theme)
+        self.hero = rng.choice(people)
         # Two people of different gender let pronouns stand more often.
-        other = rng.choice([g for g in genders if g != gender]) if rng.random() < 0.75 else gender
-        self.hero = Person(rng.choice(lexicon.names[gender]), gender, jobs[0])
-        names = [name for name in lexicon.names[other] if name != self.hero.name]
-        self.relation = rng.choice(lexicon.relations[other])
-        self.friend = Person(rng.choice(names), other, jobs[1])
-        self.expert = Person("", "", jobs[2])
+        is_other = rng.random() < 0.75
+        others = [person for person in people if (person.gender != self.hero.gender) == is_other]
+        self.friend = rng.choice([person for person in others if person is not self.hero])
+        self.relation = rng.choice(lexicon.relations[self.friend.gender])
+        self.expert = Person("", "", rng.choice([job for job in theme.people if job is not self.hero.job]))
         self.day, self.part = rng.choice(words["days"]), rng.choice(words["parts"])
         self.evening, self.weather = rng.choice(words["evenings"]), rng.choice(words["weather"])
         self.spots = rng.sample(theme.spots, 4)
@@ -196,6 +199,24 @@ class Simulation:
         _require(number >= 0)
         self.goods[person, self.product] = number
         return self.happen(kind, a=person, n=number, g=self.product, state={"count": number}, **arguments)
+
+
+@cache
+def choose_people(language: str, seed: int, theme: Theme) -> tuple[Person, ...]:
+    """Choose the people of a setting, each with a job: in all stories of a seed they are the same.
+
+    Args:
+        language: the language of the names.
+        seed: the seed of the stories.
+        theme: the setting.
+    """
+    rng = random.Random(f"people {language} {seed} {theme.name}")
+    names = load_lexicon(language).names
+    return tuple(
+        Person(name, gender, rng.choice(theme.people))
+        for gender in sorted(names)
+        for name in rng.sample(names[gender], CAST_SIZE)
+    )
 
 
 def _require(condition: bool) -> None:

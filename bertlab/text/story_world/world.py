@@ -67,7 +67,7 @@ class StoryWorld:
         lexicon = load_lexicon(self.language)
         rng = random.Random(f"{self.language} {self.seed} {held_out} {number}")
         while True:
-            world = Simulation(lexicon, rng)
+            world = Simulation(lexicon, rng, self.seed)
             plot, is_happy = run_plot(world)
             narrator = Narrator(lexicon, rng, held_out)
             try:
