@@ -1,6 +1,8 @@
 lessons = Lessons
 lessons-title = Lessons: predict first, then look
 lessons-lead = Each lesson takes you through pages of this app, step by step, with questions to answer before you see the result.
+lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong prediction is remembered better than a right explanation. Alone you see your own answer; in a class, everyone sees what all have predicted.
+lessons-try = Start the first lesson and answer its first question.
 start-lessons = Go through a lesson alone, or teach one to a class.
 lessons-in-class = A class is running: the panel of this page follows the teacher.
 lessons-steps = { $count ->
