@@ -92,9 +92,11 @@ class Page {
   /** Change the state, write it into the address, and compute again. */
   set(change, delay = 0) {
     Object.assign(this.state, change);
-    this.writeAddress();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.compute(), delay);
+    this.timer = setTimeout(() => {
+      this.writeAddress(); // not with every letter, since Safari allows only a hundred changes in thirty seconds
+      this.compute();
+    }, delay);
   }
 
   setTexts(texts, delay = 0) {
