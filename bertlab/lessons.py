@@ -4,10 +4,13 @@ The code of a lesson is the same in every language. `pick` chooses a text by the
 """
 
 import html
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from bertlab.config.languages import DEFAULT, languages, render
 from bertlab.views.terminal import table
@@ -54,14 +57,23 @@ def show(drawing: Any, alt: str) -> None:
     from IPython.display import display
 
     if hasattr(drawing, "to_plotly_json"):
-        import json
-
-        content = json.loads(drawing.to_json())
+        content = json.loads(_compress(drawing).to_json())
         bundle = {"application/vnd.plotly.v1+json": {**content, "config": {"displayModeBar": False}}}
     else:
         bundle, _ = drawing._repr_mimebundle_()
         bundle = {kind: data for kind, data in bundle.items() if kind.startswith("application/vnd.jupyter")}
     display({**bundle, "text/plain": alt}, raw=True)
+
+
+def _compress(figure: Any) -> Any:
+    """Store numbers of a Plotly figure as 32-bit floats, since a notebook gives each number of a list its own line."""
+    for trace in figure.data:
+        for name in ("x", "y", "z", "customdata"):
+            values = getattr(trace, name, None)
+            array = np.asarray(values) if values is not None and len(values) > 8 else np.zeros(0, str)
+            if array.dtype.kind in "if" and array.size > 50:
+                trace[name] = array.astype(np.float32)
+    return figure
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -74,7 +86,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     from IPython.display import display
 
     texts = [[str(cell) for cell in row] for row in rows]
-    sides = ["<" if any(not _is_number(row[n]) for row in texts) else ">" for n in range(len(columns))]
+    sides = ["<" if any(row[n] and not _is_number(row[n]) for row in texts) else ">" for n in range(len(columns))]
     display(
         {
             "text/html": _make_html_table(columns, texts, sides),

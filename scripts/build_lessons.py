@@ -63,9 +63,12 @@ def add_pictures(notebook: nbformat.NotebookNode) -> None:
 def _picture_figure(page, output) -> bytes:
     from plotly.offline import get_plotlyjs
 
-    page.set_content('<body style="margin: 0; background: white"><div id="view"></div></body>')
-    page.add_script_tag(content=get_plotlyjs())
     figure = dict(output.data[PLOTLY])
+    height = figure["layout"].get("height", 450)
+    page.set_content(
+        f'<body style="margin: 0; background: white"><div id="view" style="height: {height}px"></div></body>'
+    )
+    page.add_script_tag(content=get_plotlyjs())
     page.evaluate(
         "([figure, width]) => Plotly.newPlot('view', figure.data, {...figure.layout, width}, {staticPlot: true})",
         [figure, WIDTH],

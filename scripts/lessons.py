@@ -115,8 +115,14 @@ def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.Note
         if cell.kind == "exercise":
             solution = next(c for c in texts if c.kind == "solution" and c.label == cell.label)
             check = next(c for c in texts if c.kind == "check" and c.label == cell.label)
-            made += [_make_cell(texts[index - 1]), _make_cell(solution), _make_cell(check)]
+            made += [_make_cell(texts[index - 1]), _make_cell(_complete(cell, solution)), _make_cell(check)]
     return _make_notebook(made, language)
+
+
+def _complete(exercise: Cell, solution: Cell) -> Cell:
+    """Put what an exercise gives, without its open answer, before the solution."""
+    given = "\n".join(line for line in exercise.text.split("\n") if " = ..." not in line).strip()
+    return Cell(solution.kind, solution.label, f"{given}\n\n{solution.text}".strip())
 
 
 def find_title(cells: list[Cell], language: str) -> str:

@@ -329,8 +329,6 @@ check(
         ko="합은 1이지만 점수가 `other`의 쿼리와 키를 곱한 값이 아니에요.")),
 )
 # %% solution 3
-other = session.neuron(sentence, layer=pick(en=0, ko=2), head=pick(en=3, ko=0))
-
 exponentials_TT = np.exp(other.query_TD @ other.key_TD.T)
 undivided_TT = exponentials_TT / exponentials_TT.sum(axis=1, keepdims=True)
 
