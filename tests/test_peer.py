@@ -238,8 +238,8 @@ def test_the_benchmark_of_the_app_covers_every_page():
         page.name for section in menu().values() for page in section
     ]
     changed = {change.page for change in app_pages.TIMED_CHANGES.values()}
-    # pages without a field for a text or a number, and the time machine, which computes many checkpoints
-    assert set(app_pages.PAGES) - changed == {"lessons", "paper", "training", "evaluation", "time-machine"}
+    # pages without a field for a text or a number, and pages that compute many checkpoints
+    assert set(app_pages.PAGES) - changed == {"lessons", "paper", "training", "evaluation", "time-machine", "guess"}
     for change in app_pages.TIMED_CHANGES.values():
         assert change.text.format(word="a", number=1) != change.text.format(word="b", number=2), change.page
 

@@ -23,7 +23,8 @@ def apply_style() -> None:
     colours = " ".join(f"--bertlab-{name}: {PALETTE[name]};" for name in ("blue", "orange"))
     sections = menu()
     headings = len([section for section in sections if section])
-    menu_size = f"--bertlab-menu-links: {sum(map(len, sections.values()))}; --bertlab-menu-headings: {headings};"
+    links = sum(page.is_in_menu for pages in sections.values() for page in pages)
+    menu_size = f"--bertlab-menu-links: {links}; --bertlab-menu-headings: {headings};"
     css = (STATIC / "app.css").read_text(encoding="utf-8")
     sheet = f"<style>:root {{ {colours} {menu_size} }}\n{css}</style>"
     st.html(sheet)

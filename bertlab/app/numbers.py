@@ -22,6 +22,11 @@ class Number:
 
 
 NUMBERS = {
+    "guess_overlap": Number(
+        r"\sum_{w}\min\left(g_w,\;p_w\right)=1-\tfrac{1}{2}\sum_{w}\left|g_w-p_w\right|",
+        "Levin, Peres & Wilmer, Markov Chains and Mixing Times, §4.1 (total variation distance)",
+        "https://pages.uoregon.edu/dlevin/MARKOV/",
+    ),
     "embedding": Number(
         (
             r"h^{(0)}_t=\mathrm{LayerNorm}\!\left(E^{\text{token}}_{w_t}+E^{\text{position}}_t+E^{"

@@ -32,7 +32,7 @@ class Page:
     """Whether it uses the checkpoint of the sidebar. Other pages need no checkpoint, or have their own
     fields for checkpoints or runs, so the field of the sidebar is disabled on them."""
     is_in_menu: bool = True
-    """Whether the menu and the start page list it. Other pages link to those that are not listed."""
+    """Whether the menu lists it. The start page lists every page."""
 
 
 PAGES: dict[str, Page] = {}
@@ -55,7 +55,7 @@ def register(
         section: one of `SECTIONS`.
         script: the Streamlit script that draws it. Default: `screens/NAME.py`.
         uses_checkpoint: whether it uses the checkpoint of the sidebar. Otherwise that field is disabled on the page.
-        is_in_menu: whether the menu and the start page list it.
+        is_in_menu: whether the menu lists it; the start page lists every page.
 
     Returns:
         The page, which is now in `PAGES`.
@@ -101,6 +101,7 @@ register("xray", ":material/radiology:", "change")
 register("compare", ":material/difference:", "change", uses_checkpoint=False)
 register("training", ":material/show_chart:", "train", uses_checkpoint=False)
 register("time-machine", ":material/history:", "train", uses_checkpoint=False)
+register("guess", ":material/group_work:", "train", uses_checkpoint=False, is_in_menu=False)
 register("evaluation", ":material/fact_check:", "train")
 
 

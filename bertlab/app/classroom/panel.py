@@ -27,6 +27,7 @@ def follow(page: str) -> None:
     with frame.show_errors():
         place = current.find_place()
         previous = state.get("class.followed")
+        state["class.phase"] = place and place.phase
         if place is None or previous == place.key:
             return
         state["class.followed"] = place.key
@@ -62,6 +63,9 @@ def _draw_step() -> None:
     """Draw the current step. If the class has moved on since this page was opened, run the whole page again."""
     place = current.find_place()
     if place is None or place.key != st.session_state.get("class.followed"):
+        st.rerun(scope="app")
+    # this page shows the guesses, so it changes when they are revealed
+    if place.step.page == "guess" and place.phase != st.session_state.get("class.phase"):
         st.rerun(scope="app")
     if place.class_id and not roles.is_teacher():
         current.open_store().sign(roles.token())

@@ -180,10 +180,18 @@ def compute_timeline(
         BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises the error.
     """
 
-    def read_snapshot(snapshot, num_snapshots, text, pair):
-        return _read_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
-
     return timeline.timeline(run, first, second, read=read_snapshot, on_progress=on_progress)
+
+
+def read_snapshot(
+    snapshot: history.Snapshot, num_snapshots: int, text: str, pair: str | None
+) -> timeline.SnapshotReading:
+    """Run one snapshot on a text. The result is cached. See `explore.timeline.timeline` for the arguments.
+
+    Raises:
+        BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises the error.
+    """
+    return _read_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:

@@ -117,3 +117,5 @@ number-residual = residual stream and norm
 number-residual-explanation = A layer does not replace a hidden state: it adds the attention output and then the feed-forward output, and LayerNorm scales each sum. The norm is the length of a vector, √(Σ xᵢ²). An added vector with a large norm usually changes the state more than one with a small norm.
 number-feed_forward = feed-forward network
 number-feed_forward-explanation = Each token passes alone through a wide layer of neurons and back. The figure shows the neurons with the largest activations, after the GELU. GELU lets positive values pass almost unchanged and makes negative ones nearly 0.
+number-guess_overlap = overlap of guesses and predictions
+number-guess_overlap-explanation = g is the share of people that guessed a word, p its probability in the snapshot. 0% means no word in common, 100% the same distribution. A word that is not one token of the vocabulary has the probability 0.

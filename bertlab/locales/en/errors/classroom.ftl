@@ -23,3 +23,5 @@ lesson-expected-choice = the number of the correct choice, from 1 to { $count }
 
 class-file-unusable = the guesses cannot be stored in { $path }: { $reason }
 class-needs-key = only the teacher of this class can do this: open the teacher's address
+guesses-missing = there are no guesses: type at least one word
+guesses-no-mask = the text has no [MASK], or the run does not predict masked words: type [MASK] in place of a word

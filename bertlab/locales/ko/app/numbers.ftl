@@ -117,3 +117,5 @@ number-residual = 잔차 스트림과 노름
 number-residual-explanation = 레이어는 은닉 상태를 다른 벡터로 갈아 끼우지 않고, 어텐션 출력을 더한 다음 피드포워드 출력을 더해요. 더할 때마다 LayerNorm이 합의 크기를 조정해요. 노름은 벡터의 길이 √(Σ xᵢ²)예요. 보통 노름이 큰 벡터를 더할수록 상태가 더 많이 바뀌어요.
 number-feed_forward = 피드포워드
 number-feed_forward-explanation = 토큰의 벡터는 저마다 따로, 차원이 더 큰 뉴런 층을 거친 뒤 원래 차원으로 돌아와요. 그림에는 GELU를 거친 활성값이 가장 큰 뉴런이 나와요. GELU는 양수를 거의 그대로 내보내고 음수는 0에 가깝게 만들어요.
+number-guess_overlap = 예측의 겹침
+number-guess_overlap-explanation = g는 그 단어를 예측한 사람의 비율, p는 스냅샷에서 그 단어의 확률이에요. 0%는 같은 단어가 하나도 없다는 뜻이고, 100%는 분포가 같다는 뜻이에요. 어휘 집합의 토큰 하나가 아닌 단어의 확률은 0으로 봐요.

@@ -1,0 +1,74 @@
+"""The class against BERT: guesses for a masked word, beside the predictions of every snapshot of a training run."""
+
+from functools import partial
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app.classroom import current, roles
+from bertlab.app.data import training_runs
+from bertlab.app.examples import read_examples
+from bertlab.app.i18n import language, t
+from bertlab.explore.guesses import compare_guesses
+from bertlab.views.guesses import guess_bars, guess_columns
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+
+frame.heading("guess")
+
+
+def read_counts() -> dict[str, int] | None:
+    """Return how often each word was guessed; None if the current question is not answered yet.
+
+    Outside a lesson, the guesses are typed into a field.
+    """
+    place = current.find_place()
+    if place and place.step.page == "guess" and place.step.question and place.step.question.kind == "word":
+        if place.phase != "revealed":
+            return None
+        if place.class_id:
+            return dict(current.open_store().count_guesses(place.step_index))
+        return {current.own_guess(place, ""): 1}
+    typed = fields.text_line(st, t("guess-guesses"), t("guess-example"), key="guesses", help=t("guess-guesses-help"))
+    words = [" ".join(word.split()).lower() for word in typed.split(",")]
+    return {word: words.count(word) for word in words if word}
+
+
+runs = training_runs.find_runs()
+run_name = url.text(
+    st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
+    accept_new_options=True, help=t("run-help"),
+)  # fmt: skip
+with frame.show_errors():
+    if not run_name:
+        frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)
+    else:
+        run = training_runs.find_run(run_name)
+        default = read_examples(training_runs.read_language(run)).masked_sentence
+        text = fields.text_line(st, t("guess-text"), default, key="guess-text", help=t("heads-text-help"))
+        counts = read_counts()
+        if counts is None:
+            frame.note(t("guess-first" if roles.is_class() else "guess-first-alone"))
+        elif not counts:
+            frame.note(t("guess-none"))
+        else:
+            compared = calls.assign(
+                "guesses",
+                calls.call_function(
+                    compare_guesses, calls.make_path_expression(run), text, counts,
+                    implementation=partial(compare_guesses, read=training_runs.read_snapshot),
+                ),
+            )  # fmt: skip
+            timeline = compared.result
+            index = url.integer_choice(
+                st.select_slider, t("guess-step"), range(len(timeline.snapshots)), timeline.closest, key="snapshot",
+                format_func=lambda index: f"{timeline.snapshots[index].step:,}",
+            )  # fmt: skip
+            closest = timeline.snapshots[timeline.closest].step
+            line = t("guess-closest", step=f"{closest:,}", overlap=percent(timeline.overlap_S[timeline.closest]))
+            here = t(
+                "guess-overlap", step=f"{timeline.snapshots[index].step:,}", overlap=percent(timeline.overlap_S[index])
+            )
+            st.html(f'<p class="say">{escape_html(here)}</p><p class="small">{escape_html(line)}</p>')
+            plots.draw("guess-bars", guess_bars, compared, index, data=guess_columns(timeline, index), lang=language())
+            display.explain("mask_probability", "guess_overlap")

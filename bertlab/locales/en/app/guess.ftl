@@ -1,0 +1,16 @@
+guess = The class against BERT
+guess-title = The class against BERT
+guess-lead = What people guess for a masked word, beside what BERT predicts at each step of its training. Move the step to see when BERT comes closest.
+guess-about = The blue bars show how many people guessed each word. The orange bars show the probability of the same words in a snapshot of a training run, followed by the words that this snapshot finds most probable. The overlap is how much the two distributions have in common.
+guess-try = Move the step from the start of the training to its end.
+start-guess = Compare guesses for a masked word with BERT during training.
+guess-text = Sentence with [MASK]
+guess-guesses = Guesses, separated by commas
+guess-guesses-help = One word per person. A word that several people guessed is typed several times.
+guess-example = garden, street, garden, door, sea
+guess-first = Guess the word in the panel first. This page shows the guesses when the teacher reveals them.
+guess-first-alone = Guess the word in the panel first.
+guess-none = There are no guesses yet.
+guess-step = Training step
+guess-overlap = At step { $step }, BERT and these guesses overlap by { $overlap }.
+guess-closest = They overlap most at step { $step }: { $overlap }.

@@ -1,0 +1,2 @@
+figure-guesses-people = guesses
+figure-guesses-model = BERT

@@ -1,0 +1,16 @@
+guess = 우리 반과 BERT의 대결
+guess-title = 우리 반과 BERT의 대결
+guess-lead = 가려진 단어에 대한 사람들의 예측과, 학습 단계마다 BERT가 한 예측을 나란히 보여 줘요. 스텝을 움직여 BERT가 언제 가장 비슷해지는지 찾아보세요.
+guess-about = 파란 막대는 단어마다 몇 명이 예측했는지 보여 줘요. 주황색 막대는 같은 단어가 학습 기록의 한 스냅샷에서 얻은 확률이고, 그 아래에는 이 스냅샷이 가장 높게 본 단어들이 있어요. 겹침은 두 분포가 얼마나 같은지 나타내요.
+guess-try = 스텝을 학습의 처음부터 끝까지 움직여 보세요.
+start-guess = 가려진 단어에 대한 예측을 학습 중인 BERT와 비교해요.
+guess-text = [MASK]가 있는 문장
+guess-guesses = 쉼표로 나눈 예측
+guess-guesses-help = 한 사람당 한 단어예요. 여러 명이 예측한 단어는 여러 번 적으세요.
+guess-example = 졸업, 입학, 졸업, 설립, 방문
+guess-first = 먼저 패널에서 단어를 예측하세요. 선생님이 정답을 보여 주면 여기에 모두의 예측이 나와요.
+guess-first-alone = 먼저 패널에서 단어를 예측하세요.
+guess-none = 아직 예측이 없어요.
+guess-step = 학습 스텝
+guess-overlap = { $step }스텝에서 BERT와 이 예측들은 { $overlap } 겹쳐요.
+guess-closest = 가장 많이 겹치는 때는 { $step }스텝({ $overlap })이에요.

@@ -1,0 +1,49 @@
+"""People's guesses for a masked word beside a snapshot's predictions, as a Plotly figure."""
+
+import plotly.graph_objects as go
+
+from bertlab.config.languages import DEFAULT, render
+from bertlab.explore.guesses import GuessTimeline
+from bertlab.views.figures import BLUE, ORANGE, bar_range, empty_figure, escape_markup
+from bertlab.views.numbers import percent
+
+MAX_WORDS = 10  # guessed words that are drawn, the most frequent ones
+
+
+def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT) -> go.Figure:
+    """Draw the share of people and the probability in one snapshot for each guessed word, and the snapshot's own words.
+
+    Args:
+        timeline: the result of `explore.guesses.compare_guesses`.
+        index: the index of the snapshot.
+        lang: the language of the legend.
+    """
+    words, people, model = guess_columns(timeline, index).values()
+    figure = empty_figure(height=110 + 46 * len(words))
+    names = render("figure-guesses-people", lang), render("figure-guesses-model", lang)
+    space = 0.2
+    for values, name, colour in ((model[::-1], names[1], ORANGE), (people[::-1], names[0], BLUE)):
+        figure.add_bar(
+            x=values, y=list(range(len(words))), orientation="h", name=name,
+            marker={"color": colour, "cornerradius": 4}, text=[percent(value) for value in values],
+            textposition="outside", cliponaxis=False,
+            customdata=[escape_markup(word) for word in words[::-1]],
+            hovertemplate="%{customdata}: %{text}<extra>" + escape_markup(name) + "</extra>",
+        )  # fmt: skip
+    labels = [escape_markup(word) for word in words[::-1]]
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(words))), ticktext=labels)
+    figure.update_xaxes(visible=False, range=bar_range([*people, *model], True, space=space))
+    return figure.update_layout(barmode="group", legend={"traceorder": "reversed"})
+
+
+def guess_columns(timeline: GuessTimeline, index: int = -1) -> dict[str, list]:
+    """Return the words of `guess_bars` with their shares of people and their probabilities, for a CSV file."""
+    words = list(timeline.words[:MAX_WORDS])
+    people = timeline.shares_W[:MAX_WORDS].tolist()
+    model = timeline.probs_SW[index][:MAX_WORDS].tolist()
+    for token, probability in timeline.best_S[index]:
+        if token not in timeline.words:
+            words.append(token)
+            people.append(0.0)
+            model.append(probability)
+    return {"word": words, "people": people, "probability": model}
