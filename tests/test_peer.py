@@ -239,7 +239,15 @@ def test_the_benchmark_of_the_app_covers_every_page():
     ]
     changed = {change.page for change in app_pages.TIMED_CHANGES.values()}
     # pages without a field for a text or a number, and pages that compute many checkpoints
-    assert set(app_pages.PAGES) - changed == {"lessons", "paper", "training", "evaluation", "time-machine", "guess"}
+    assert set(app_pages.PAGES) - changed == {
+        "lessons",
+        "paper",
+        "training",
+        "evaluation",
+        "time-machine",
+        "guess",
+        "train-live",
+    }
     for change in app_pages.TIMED_CHANGES.values():
         assert change.text.format(word="a", number=1) != change.text.format(word="b", number=2), change.page
 

@@ -102,6 +102,7 @@ register("compare", ":material/difference:", "change", uses_checkpoint=False)
 register("training", ":material/show_chart:", "train", uses_checkpoint=False)
 register("time-machine", ":material/history:", "train", uses_checkpoint=False)
 register("guess", ":material/group_work:", "train", uses_checkpoint=False, is_in_menu=False)
+register("train-live", ":material/bolt:", "train", uses_checkpoint=False, is_in_menu=False)
 register("evaluation", ":material/fact_check:", "train")
 
 

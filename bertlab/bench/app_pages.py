@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 PAGES = (
     "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
     "question", "classify", "choose", "tag", "heads", "depth", "xray", "compare", "training", "time-machine",
-    "guess", "evaluation",
+    "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error

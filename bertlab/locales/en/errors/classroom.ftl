@@ -25,3 +25,5 @@ class-file-unusable = the guesses cannot be stored in { $path }: { $reason }
 class-needs-key = only the teacher of this class can do this: open the teacher's address
 guesses-missing = there are no guesses: type at least one word
 guesses-no-mask = the text has no [MASK], or the run does not predict masked words: type [MASK] in place of a word
+live-run-busy = a run is in progress: wait until it has finished, or cancel it
+live-text-length = the text has { $count } characters: paste one of { $low } to { $high }

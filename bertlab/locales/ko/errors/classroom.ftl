@@ -25,3 +25,5 @@ class-file-unusable = { $path }: 답을 저장할 수 없어요: { $reason }
 class-needs-key = 이 수업의 선생님만 할 수 있어요. 선생님용 주소로 접속해 주세요.
 guesses-missing = 예측이 없어요. 단어를 하나 이상 입력해 주세요.
 guesses-no-mask = 텍스트에 [MASK]가 없거나, 가려진 단어를 예측하지 않는 학습 기록이에요. 단어 대신 [MASK]를 입력해 주세요.
+live-run-busy = 이미 학습하고 있어요. 끝날 때까지 기다리거나 취소해 주세요.
+live-text-length = 텍스트가 { $count }자예요. { $low }자에서 { $high }자까지 붙여 넣어 주세요.
