@@ -7,6 +7,7 @@ import html
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from bertlab.config.languages import DEFAULT, languages, render
 from bertlab.views.terminal import table
 
 LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
+REPOSITORY = Path(__file__).parent.parent
 Value = TypeVar("Value")
 Condition = tuple[Callable[[Any], Any], str]
 
@@ -28,6 +30,21 @@ def language() -> str:
     here = Path.cwd()
     candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), here.name, here.parent.name)
     return next((name for name in candidates if name in languages()), DEFAULT)
+
+
+@cache
+def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
+    """List the lessons of a language: the title of each, and its path in the repository.
+
+    The list is empty where bertlab was installed without the repository, or if the language has no lessons.
+    """
+    lessons = []
+    for path in sorted((REPOSITORY / "notebooks" / language).glob("[0-9]*.ipynb")):
+        first_cell = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+        lessons.append(
+            ("".join(first_cell["source"]).split("\n")[0].removeprefix("# "), str(path.relative_to(REPOSITORY)))
+        )
+    return tuple(lessons)
 
 
 def pick(**values: Value) -> Value:

@@ -2,6 +2,7 @@
 
     python scripts/build_lessons.py            all lessons and the list of lessons
     python scripts/build_lessons.py 03         lessons whose name begins with 03
+    python scripts/build_lessons.py --texts    new texts, with the stored outputs of the same code
 
 Pictures need a Chromium. They are for readers outside JupyterLab, which draws the figures itself.
 """
@@ -21,6 +22,7 @@ from scripts import lessons  # noqa: E402
 
 PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
 WIDTH = 760  # of a picture, in pixels
+COVERS = {"en": "(Predict first, then run the cell.)", "ko": "(먼저 예상해 보고 셀을 실행하세요.)"}
 
 
 def execute(notebook: nbformat.NotebookNode, directory: Path, timeout: int = 600) -> None:
@@ -93,31 +95,62 @@ def _picture_widget(page, notebook, output) -> bytes:
     return page.locator("#view").screenshot()
 
 
-def build(path: Path) -> None:
+def cover_results(notebook: nbformat.NotebookNode) -> None:
+    """Put a line before the output of each prediction.
+
+    JupyterLab shows the first line of a folded output, which would give the answer away.
+    """
+    line = COVERS[notebook.metadata.lesson.language]
+    for cell in notebook.cells:
+        if "predict" in cell.metadata.get("tags", []):
+            cell.outputs.insert(0, nbformat.v4.new_output("display_data", data={"text/plain": line}))
+
+
+def keep_outputs(notebook: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> None:
+    """Take the outputs of a stored notebook with the same code.
+
+    Raises:
+        ValueError: the code has changed.
+    """
+    code, stored_code = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, stored))
+    if [cell.source for cell in code] != [cell.source for cell in stored_code]:
+        raise ValueError("the code has changed: build without --texts")
+    for cell, old in zip(code, stored_code, strict=True):
+        cell.outputs, cell.execution_count = old.outputs, old.execution_count
+    if "widgets" in stored.metadata:
+        notebook.metadata["widgets"] = stored.metadata.widgets
+
+
+def build(path: Path, only_texts: bool) -> None:
     """Build one lesson with its solutions, in every language."""
     cells = lessons.read_lesson(path)
     for language in lessons.LANGUAGES:
-        directory = lessons.NOTEBOOKS / language
         for kind, made in (
             ("", lessons.make_lesson(cells, language)),
             ("solutions", lessons.make_solutions(cells, language, path.stem)),
         ):
-            start = time.time()
-            execute(made, directory / kind)
-            took = time.time() - start
-            add_pictures(made)
+            directory = lessons.NOTEBOOKS / language / kind
+            target, start = directory / f"{path.stem}.ipynb", time.time()
+            if only_texts:
+                keep_outputs(made, nbformat.read(target, as_version=4))
+            else:
+                execute(made, directory)
+                add_pictures(made)
+                cover_results(made)
             if kind == "solutions":
                 made.metadata.pop("widgets", None)  # its figures are captured
-            target = directory / kind / f"{path.stem}.ipynb"
             nbformat.write(made, target)
-            print(f"{target.relative_to(ROOT)}: {took:.0f} s, {target.stat().st_size / 1000:.0f} kB", flush=True)
+            took, size = time.time() - start, target.stat().st_size
+            print(f"{target.relative_to(ROOT)}: {took:.0f} s, {size / 1000:.0f} kB", flush=True)
 
 
 def main() -> None:
     """Build the lessons that the command line names, and the list of lessons."""
+    only_texts = "--texts" in sys.argv
+    names = tuple(argument for argument in sys.argv[1:] if argument != "--texts")
     for path in lessons.find_sources():
-        if not sys.argv[1:] or path.stem.startswith(tuple(sys.argv[1:])):
-            build(path)
+        if not names or path.stem.startswith(names):
+            build(path, only_texts)
     nbformat.write(lessons.make_list(), lessons.NOTEBOOKS / "lessons.ipynb")
     nbformat.write(lessons.make_redirect(), lessons.MOVED)
 

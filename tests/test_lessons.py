@@ -20,6 +20,8 @@ from scripts import build_lessons, lessons
 SOURCES = lessons.find_sources()
 EACH = [(source, language) for source in SOURCES for language in lessons.LANGUAGES]
 each_lesson = pytest.mark.parametrize(("source", "language"), EACH, ids=[f"{s.stem[:2]}-{lang}" for s, lang in EACH])
+# not the copies that JupyterLab makes
+NOTEBOOKS = sorted(path for path in lessons.NOTEBOOKS.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 ALWAYS = {("en", ""): SOURCES[0].stem, ("ko", "solutions"): SOURCES[-1].stem}  # what `make test` runs
 RUNS = [
     pytest.param(
@@ -127,7 +129,7 @@ def test_headings_are_in_order(source, language):
     assert text.startswith(f"# {int(source.stem[:2])}. ")
 
 
-@pytest.mark.parametrize("path", sorted(lessons.NOTEBOOKS.rglob("*.ipynb")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
 def test_links_lead_somewhere(path):
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type != "markdown":
@@ -158,6 +160,27 @@ def test_a_lesson_runs_from_top_to_bottom(source, language, kind, monkeypatch):
     ]
 
 
+@each_lesson
+def test_a_folded_result_does_not_give_the_answer_away(source, language):
+    """JupyterLab shows the first line of a folded output."""
+    predictions = [cell for cell in stored(source, language).cells if "predict" in cell.metadata.get("tags", [])]
+    assert predictions
+    for cell in predictions:
+        assert cell.metadata.jupyter.outputs_hidden
+        assert cell.outputs[0]["data"] == {"text/plain": build_lessons.COVERS[language]}
+        assert len(cell.outputs) > 1
+
+
+def test_new_texts_keep_the_outputs_of_the_same_code_only():
+    cells = lessons.read_lesson(SOURCES[0])
+    old, made = stored(SOURCES[0], "en"), lessons.make_lesson(cells, "en")
+    build_lessons.keep_outputs(made, old)
+    assert [cell.get("outputs") for cell in made.cells] == [cell.get("outputs") for cell in old.cells]
+    made.cells[1].source += "\nprint(1)"
+    with pytest.raises(ValueError, match="--texts"):
+        build_lessons.keep_outputs(made, old)
+
+
 def test_a_check_prints_the_advice_of_the_first_unmet_condition(capsys, monkeypatch):
     monkeypatch.setenv(kit.LANGUAGE_VARIABLE, "ko")
     conditions = ((lambda a: a > 1, "first"), (lambda a: a > 2, "second"))
@@ -182,3 +205,18 @@ def test_the_directory_of_a_notebook_is_its_language(monkeypatch, tmp_path):
         monkeypatch.chdir(directory)
         found.append(kit.pick(en="tea", ko="차"))
     assert found == ["차", "차", "tea"]
+
+
+@pytest.mark.parametrize("language", lessons.LANGUAGES)
+def test_the_page_lessons_lists_the_notebooks(language):
+    from support.pages import bodies, open_page
+
+    listed = kit.list_lessons(language)
+    assert [Path(path).stem for _, path in listed] == [source.stem for source in SOURCES]
+    assert all((lessons.NOTEBOOKS.parent / path).is_file() for _, path in listed)
+    (body,) = [body for body in bodies(open_page("lessons", lang=language)) if listed[0][1] in body]
+    assert all(title in body for title, _ in listed)
+
+
+def test_a_language_without_lessons_has_an_empty_list():
+    assert kit.list_lessons("xx") == ()

@@ -194,7 +194,7 @@ assert min(unanswerable, key=margins.get) == "When was the harbour built?"
 # %% [markdown] ko
 # ## 임계값 τ
 #
-# 두 묶음이 겹쳐요. *When was the harbour built?*에는 자신 있게 틀린 답을 해요. 지문의 한 문장에 "harbour"와 "built"가 함께 나오기 때문이에요.
+# 두 묶음이 겹쳐요. "When was the harbour built?"에는 자신 있게 틀린 답을 해요. 지문의 한 문장에 "harbour"와 "built"가 함께 나오기 때문이에요.
 # 임계값 τ로 결정해야 해요. 차이가 τ보다 크면 모델은 "답 없음"이라고 해요. 어떤 τ든 실수를 해요. τ가 낮으면 답할 수 있는 질문에 답하지
 # 않고, 높으면 답이 없는 질문에 답해요. 체크포인트의 τ는 학습에 쓰지 않은 질문으로 골랐어요.
 # %%

@@ -1,4 +1,4 @@
-"""Lessons: start a lesson alone, save its handout, and see how to teach it to a class."""
+"""Lessons: start a lesson alone, save its handout, see how to teach it to a class, and find the notebooks."""
 
 import streamlit as st
 
@@ -7,6 +7,7 @@ from bertlab.app.classroom import current, roles
 from bertlab.app.i18n import language, t
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import find_lessons
+from bertlab.lessons import list_lessons
 from bertlab.views.passage import escape_html
 
 frame.heading("lessons")
@@ -32,3 +33,8 @@ else:
     st.subheader(t("lessons-class"), anchor=False)
     frame.note_with_command(t("lessons-class-lead"), "bertlab app --class attention")
     frame.note_with_command(t("lessons-own-lead"), "bertlab app --class my_lesson.toml")
+    if notebooks := list_lessons(language()):
+        st.subheader(t("lessons-notebooks"), anchor=False)
+        frame.note_with_command(t("lessons-notebooks-lead"), "make lab")
+        lines = (f"<li>{escape_html(title)} <code>{escape_html(path)}</code></li>" for title, path in notebooks)
+        st.html(f'<ul class="small" style="list-style: none; padding: 0">{"".join(lines)}</ul>')

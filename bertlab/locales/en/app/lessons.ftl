@@ -59,3 +59,5 @@ class-csv = Guesses (CSV)
 class-delete = Delete all guesses
 class-delete-sure = I want to delete all guesses and begin again
 class-deleted = All guesses are deleted.
+lessons-notebooks = Notebooks: compute it yourself
+lessons-notebooks-lead = In these notebooks you compute by hand what the pages of this app show, with exercises and solutions. Run this command in the directory of bertlab:
