@@ -24,7 +24,7 @@ class PretrainConfig(RunConfig):
     command continues an interrupted run.
 
     Examples:
-      bertlab pretrain --out runs/first --preset tiny --recipe fast --minutes 5    # no text at hand
+      bertlab pretrain --out runs/first --recipe fast --preset tiny --minutes 5    # no text at hand
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
