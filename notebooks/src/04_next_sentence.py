@@ -40,8 +40,8 @@ assert [token.position for token in tokens if token.token == "[SEP]"] == [
 # ## Where the pairs come from
 #
 # No human labels anything. In half of the pairs, B is the sentence that follows A in the text (IsNext); in the other half, B is
-# from some other text (NotNext). A "sentence" may be any stretch of text, also several sentences. The library draws pairs as `bertlab pretrain` does. Two draws, one of each kind, and a count
-# over 40 draws:
+# from some other text (NotNext). A "sentence" may be any stretch of text, also several sentences. The library draws pairs as
+# `bertlab pretrain` does. Two draws, one of each kind, and a count over 40 draws:
 # %% [markdown] ko
 # ## 문장 쌍은 어디서 올까요?
 #
@@ -164,16 +164,16 @@ assert right["same_topic"] <= 1
 # %% [markdown] en
 # ## Sentence order
 #
-# The impossible sentences get the highest probability of all: they repeat words of A. The model learned topic. That is enough to solve the task as it is posed, since a random B nearly always has another topic, and
-# training rewards nothing more. Two answers were given: RoBERTa dropped the task; ALBERT made it harder. In **sentence-order
-# prediction (SOP)** both sentences come from the same text, and in half of the pairs they are swapped, so topic does not help.
+# The impossible sentences get the highest probability of all: they repeat words of A. The model learned topic. That is enough to
+# solve the task as it is posed, since a random B nearly always has another topic, and training rewards nothing more. Two answers were given: RoBERTa dropped the task; ALBERT made it harder. In **sentence-order
+# prediction** (SOP), both sentences come from the same text, and in half of the pairs they are swapped, so topic does not help.
 #
 # **Predict.** Our model was trained on NSP. Does it notice if we swap two sentences that follow each other?
 # %% [markdown] ko
 # ## 문장 순서
 #
 # 이어질 수 없는 문장의 확률이 가장 높아요. A의 단어를 되풀이하기 때문이에요. 모델은 주제를 배운 거예요. 무작위로 고른 B는 거의 언제나 주제가 다르니까 주제만 알아도 이 태스크를 풀 수 있고, 학습은 그 이상을 요구하지
-# 않아요. 해결책이 두 가지 나왔어요. RoBERTa는 이 태스크를 없앴고, ALBERT는 더 어렵게 만들었어요. **문장 순서 예측(SOP)**에서는 두
+# 않아요. 해결책이 두 가지 나왔어요. RoBERTa는 이 태스크를 없앴고, ALBERT는 더 어렵게 만들었어요. **문장 순서 예측**(SOP)에서는 두
 # 문장이 모두 같은 텍스트에서 오고, 절반은 순서가 바뀌어 있어요. 주제는 도움이 되지 않아요.
 #
 # **예상해 보세요.** 우리 모델은 NSP로 학습했어요. 이어지는 두 문장의 순서를 바꾸면 알아챌까요?
