@@ -384,7 +384,7 @@ def test_the_tools_of_head_surgery_by_keyboard_alone(visit):
     walk_to(tab, tools.nth(1), "Shift+Tab")
     tab.keyboard.press("ArrowRight")
     tab.keyboard.press("Enter")
-    walk_to(tab, tab.get_by_role("button", name=text("heads-apply")))
+    walk_to(tab, tab.locator(".st-key-put-patch button"))
     tab.keyboard.press("Enter")
     tab.wait_for_url("**changes=r**p**")
 

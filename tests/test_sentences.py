@@ -83,7 +83,10 @@ def test_candidates_for_b_are_named_by_their_numbers():
 def test_the_least_certain_tag_is_named():
     words = [SimpleNamespace(text=text, tag=tag, probabilities=shares)
              for text, tag, shares in (("Rome", "B-LOC", (0.1, 0.9)), ("ran", "O", (0.6, 0.4)))]  # fmt: skip
-    assert plain(sentences.tags(SimpleNamespace(words=words))) == "The least certain word is ran: its tag O has 60.0%."
+    assert (
+        plain(sentences.tags(SimpleNamespace(words=words)))
+        == "The least certain word is ran: its tag O has a probability of 60.0%."
+    )
     assert sentences.tags(SimpleNamespace(words=())) is None
 
 

@@ -27,8 +27,10 @@ def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
         codes_OI (int8) and scale_O (float32). A row of zeros has the scale 0.
 
     >>> codes_OI, scale_O = quantise_rows(torch.tensor([[1.0, -0.5], [0.0, 0.0]]))
-    >>> codes_OI.tolist(), (codes_OI * scale_O[:, None]).round(3).tolist()
-    ([[127, -64], [0, 0]], [[1.0, -0.504], [0.0, 0.0]])
+    >>> codes_OI.tolist()
+    [[127, -64], [0, 0]]
+    >>> [f"{value:.3f}" for value in (codes_OI * scale_O[:, None])[0]]
+    ['1.000', '-0.504']
     """
     weight_OI = weight_OI.detach().float().cpu().numpy()
     scale_O = (np.abs(weight_OI).max(axis=1) / MAX_CODE).astype(np.float32)

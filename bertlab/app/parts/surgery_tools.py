@@ -111,9 +111,15 @@ def patch_hidden_states(
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for name, part in ((t("heads-apply"), one), (t("heads-patch-all-positions"), every)):
+        for key, name, part in (
+            ("put-patch", t("heads-apply"), one), ("put-patch-all", t("heads-patch-all-positions"), every),
+        ):  # fmt: skip
             st.button(
-                name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
+                name,
+                on_click=store_changes,
+                args=(changes.add(line, part, config.num_heads),),
+                key=key,
+                icon=":material/check:",
             )
     show_preview(line, one, checkpoint, probe_input, other)
     st.caption(t("heads-patch-help"))
