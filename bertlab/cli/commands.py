@@ -82,6 +82,9 @@ COMMANDS = {
         "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
     ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
+    "bench classroom": Command(
+        "bench.classroom", "ClassroomBenchConfig", "run", "measure a class of thirty students in the app"
+    ),
     "bench attention-view": Command(
         "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"
     ),

@@ -1,6 +1,6 @@
 """The panel of a lesson beside the pages: what the step says, its question, and what everyone guessed.
 
-In a class every session follows the teacher: the panel looks once a second where the class is. A student receives
+In a class every session follows the teacher: the panel looks twice a second where the class is. A student receives
 neither the notes nor the answer before the teacher reveals it, and nobody receives the guess of a single other person.
 """
 
@@ -14,7 +14,7 @@ from bertlab.app.pages import PAGES
 from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
 from bertlab.views.passage import escape_html
 
-POLL_SECONDS = 1.0
+POLL_SECONDS = 0.5
 
 
 def follow(page: str) -> None:

@@ -1,0 +1,131 @@
+"""Simulated students of a class: sessions over Streamlit's websocket protocol that poll, follow and guess."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from bertlab.bench.app_pages import TIMEOUT_SECONDS
+
+
+class Student:
+    """A session that follows a class, as a browser would.
+
+    Args:
+        number: the number of the student, from which the token of the browser is made.
+
+    Attributes:
+        errors: errors of the connection and of the script, and errors shown on the page.
+    """
+
+    def __init__(self, number: int):
+        self.token = f"{number:032x}"
+        self.errors: list[str] = []
+        self._connection: ClientConnection | None = None
+        self._tasks: list[asyncio.Task] = []
+        self._page_hash = self._query = self._fragment = self._field = self._button = ""
+        self._interval = 1.0
+        self._shown = ""
+        self._news = asyncio.Condition()
+
+    async def open(self, address: str) -> None:
+        """Connect to the app and open the students' address."""
+        self._connection = await connect(
+            f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
+            additional_headers={"Cookie": f"bertlab-participant={self.token}"},
+        )  # fmt: skip
+        self._shown = ""
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        await self._connection.send(message.SerializeToString())
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._poll())]
+
+    async def close(self) -> None:
+        """End the session. What it was doing is cancelled."""
+        for task in self._tasks:
+            task.cancel()
+        with suppress(WebSocketException, OSError):
+            await self._connection.close()
+
+    async def wait_for(self, text: str) -> float:
+        """Wait until the panel shows a text; return the time of `time.perf_counter` at which it does.
+
+        Raises:
+            TimeoutError: it does not show it in `TIMEOUT_SECONDS`.
+        """
+        return await self._wait(lambda: text in self._shown)
+
+    async def guess(self, value: float) -> float:
+        """Type a number into the form and send it; return the milliseconds until the panel confirms it.
+
+        Raises:
+            TimeoutError: it is not confirmed in `TIMEOUT_SECONDS`.
+        """
+        await self._wait(lambda: self._field and self._button)
+        message = self._make_rerun()
+        field, button = (message.rerun_script.widget_states.widgets.add() for _ in range(2))
+        field.id, field.double_value = self._field, value
+        button.id, button.trigger_value = self._button, True
+        start = time.perf_counter()
+        await self._connection.send(message.SerializeToString())
+        return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
+
+    async def _wait(self, is_true: Callable[[], object]) -> float:
+        async with asyncio.timeout(TIMEOUT_SECONDS), self._news:
+            await self._news.wait_for(is_true)
+        return time.perf_counter()
+
+    def _make_rerun(self) -> BackMsg:
+        message = BackMsg()
+        message.rerun_script.page_script_hash, message.rerun_script.query_string = self._page_hash, self._query
+        message.rerun_script.fragment_id = self._fragment
+        return message
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval)
+            if self._fragment:
+                message = self._make_rerun()
+                message.rerun_script.is_auto_rerun = True
+                await self._connection.send(message.SerializeToString())
+
+    async def _read(self) -> None:
+        try:
+            async for data in self._connection:
+                self._handle(ForwardMsg.FromString(data))
+                async with self._news:
+                    self._news.notify_all()
+        except WebSocketException as error:
+            self.errors.append(type(error).__name__)
+
+    def _handle(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._page_hash = message.new_session.page_script_hash
+        elif kind == "navigation":  # the whole page runs, not only the panel
+            self._page_hash = message.navigation.page_script_hash
+            self._shown = self._fragment = self._field = self._button = ""
+        elif kind == "page_info_changed":
+            self._query = message.page_info_changed.query_string
+        elif kind == "auto_rerun":
+            self._fragment, self._interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
+        elif kind == "script_finished":
+            if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                self.errors.append("compile error")
+        elif kind == "delta":
+            element = message.delta.new_element
+            if element.HasField("html"):
+                self._shown += element.html.body
+                if 'role="alert"' in element.html.body:
+                    self.errors.append(element.html.body)
+            if element.HasField("number_input"):
+                self._field = element.number_input.id
+            if element.button.is_form_submitter:
+                self._button = element.button.id
+            if element.HasField("exception"):
+                self.errors.append(element.exception.type)

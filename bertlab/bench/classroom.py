@@ -1,0 +1,156 @@
+"""`bertlab bench classroom`: measure a class of thirty: steps, guesses, and a server that is killed in between."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bertlab.bench.app import compute_percentiles
+from bertlab.bench.class_students import Student
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
+from bertlab.classroom.store import ClassStore
+from bertlab.config.errors import BertlabError
+
+LESSON, QUESTION_STEP, STEPS = "attention", 1, 8  # the question of this step is answered with a number
+
+
+@dataclass(frozen=True)
+class ClassroomBenchConfig(BenchOptions):
+    """Measure a class in the app, with students that are simulated over Streamlit's protocol.
+
+    All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
+    server is killed and started again: the students come back, and the step and all guesses must still be there. A
+    step counts from the teacher's change until a student's panel shows it, including the wait for the next poll.
+
+    Examples:
+      bertlab bench classroom
+      bertlab bench classroom --students 10
+    """
+
+    students: int = 30
+    """Number of students."""
+    rounds: int = 2
+    """How often the class goes through all steps."""
+
+
+class _Server:
+    """A server with a class, in a directory of its own."""
+
+    def __init__(self, directory: Path):
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            self.port = probe.getsockname()[1]
+        self.directory = directory
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "bertlab", "app", "--class", LESSON, "--port", str(self.port)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, cwd=self.directory, start_new_session=True, **quiet)
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"http://localhost:{self.port}/_stcore/health", timeout=5).close()
+                return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise BertlabError("bench-app-did-not-start") from None
+                time.sleep(0.25)
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(20)
+
+
+async def _run_class(server: _Server, store: ClassStore, config: ClassroomBenchConfig) -> dict:
+    address = f"localhost:{server.port}"
+    students = [Student(number) for number in range(config.students)]
+    step_ms, guess_ms, reveal_ms = [], [], []
+
+    async def show(step: int) -> None:
+        """Go to a step and wait until every student has it."""
+        start = time.perf_counter()
+        store.go_to(step)
+        times = await asyncio.gather(*(student.wait_for(f"step {step + 1} of") for student in students))
+        step_ms.extend((moment - start) * 1000 for moment in times)
+
+    async def open_all() -> None:
+        await asyncio.gather(*(student.open(address) for student in students))
+        await asyncio.gather(*(student.wait_for(" of ") for student in students))
+
+    await open_all()
+    for step in range(STEPS):  # each page once, so that its checkpoint is loaded
+        await show(step)
+        await asyncio.sleep(3)
+    step_ms.clear()
+    for round_number in range(config.rounds):
+        for step in range(STEPS):
+            await show(step)
+            await asyncio.sleep(2)
+        await show(QUESTION_STEP)
+        store.set_phase("open")
+        guess_ms += await asyncio.gather(
+            *(student.guess(number + 10 * round_number % 90) for number, student in enumerate(students))
+        )
+    start = time.perf_counter()
+    store.set_phase("revealed")
+    reveal_ms += [
+        (moment - start) * 1000
+        for moment in await asyncio.gather(*(student.wait_for("Answer: 10") for student in students))
+    ]
+    before = store.count_guesses(QUESTION_STEP)
+    for student in students:
+        await student.close()
+    server.kill()
+    server.start()
+    await open_all()
+    await asyncio.gather(*(student.wait_for(f"step {QUESTION_STEP + 1} of") for student in students))
+    await asyncio.gather(*(student.wait_for("Your guess: ") for student in students))
+    after = store.count_guesses(QUESTION_STEP)
+    for student in students:
+        await student.close()
+    errors = [error for student in students for error in student.errors]
+    return {
+        "students": len(students),
+        "steps": len(step_ms),
+        "errors": len(errors),
+        "first_error": errors[0] if errors else None,
+        "guesses": sum(after.values()),
+        "lost_guesses": config.students - sum(after.values()) + sum((before - after).values()),
+        **compute_percentiles("step", step_ms),
+        **compute_percentiles("guess", guess_ms),
+        **compute_percentiles("reveal", reveal_ms),
+    }
+
+
+def run(config: ClassroomBenchConfig) -> None:
+    """Measure a class, print the measurements, and record the results if `--record` is given."""
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as directory:
+        server = _Server(Path(directory))
+        server.start()
+        store = ClassStore(Path(directory, "runs", "classroom"), LESSON)
+        try:
+            measurements = asyncio.run(_run_class(server, store, config))
+        finally:
+            store.close()
+            server.kill()
+    count, steps = measurements["students"], measurements["steps"]
+    results = [
+        Result(f"App: a class of {count}, a new step on every screen, 95th percentile",
+               measurements["step_p95_ms"], "ms", n=steps, target=1000),
+        Result(f"App: a class of {count}, everyone answers at once, 95th percentile",
+               measurements["guess_p95_ms"], "ms", n=count * config.rounds, target=1000),
+        Result(f"App: a class of {count}, guesses lost when the server is killed", measurements["lost_guesses"],
+               n=count, target=0),
+        Result(f"App: a class of {count}, errors", measurements["errors"], n=steps, target=0),
+    ]  # fmt: skip
+    hardware = f"{os.cpu_count()} cores, load {load:.1f} at the start"
+    report(measurements, [replace(result, hardware=hardware) for result in results], config)
