@@ -1,0 +1,129 @@
+"""A class in a real Chromium: a teacher and two students, in two languages. Skipped where there is no Chromium."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from bertlab.cli.app import CLASS_KEY
+
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
+pytestmark = pytest.mark.browser
+
+KEY = "a-key-that-nobody-guesses"
+LESSON = """
+title = "Tea"
+minutes = 45
+[[steps]]
+title = "Leaves"
+page = "lessons"
+say = "Look."
+notes = "SECRET-NOTES"
+[[steps]]
+title = "Water"
+page = "cost"
+say = "Think."
+question = { ask = "How hot?", kind = "number", answer = 80, unit = " °C", reveal = "SECRET-REVEAL" }
+"""
+
+
+class Server:
+    """The app with a class, which can be killed and started again on the same port."""
+
+    def __init__(self, directory):
+        (directory / "tea.toml").write_text(LESSON)
+        self.directory = directory
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"http://localhost:{self.port}/"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bertlab", "app", "--class", "tea.toml", "--port", str(self.port)],
+            cwd=self.directory, env=os.environ | {CLASS_KEY: KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"{self.address}_stcore/health", timeout=5).close()
+                return
+            except OSError:
+                assert self.process.poll() is None, "the server stopped"
+                time.sleep(0.25)
+
+    def kill(self):
+        self.process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        self.process.wait(30)
+
+
+@pytest.fixture
+def server(tmp_path):
+    server = Server(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+def test_a_class_from_the_first_step_to_the_csv_file(server, chromium):
+    faults = []
+
+    def open_tab(query="", **options):
+        context = chromium.new_context(**options)
+        context.set_default_timeout(60_000)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.goto(server.address + query)
+        tab.locator(".st-key-class-panel").wait_for()
+        return tab
+
+    teacher = open_tab(f"?key={KEY}")
+    first = open_tab(color_scheme="dark")
+    second = open_tab("?lang=ko", viewport={"width": 390, "height": 844})
+    teacher.get_by_text("SECRET-NOTES").wait_for()
+    assert KEY not in teacher.url
+    teacher.get_by_role("button", name="Next").click()
+    for student in (first, second):
+        student.wait_for_url("**/cost**")
+        expect(student.get_by_text("SECRET-NOTES")).to_have_count(0)
+    assert second.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no sideways scrolling on a phone"
+    teacher.get_by_role("button", name="Open the question").click()
+    first.get_by_label("Your guess").fill("70")
+    first.get_by_role("button", name="Send my guess").click()
+    first.get_by_text("Your guess: 70").wait_for()
+    second.get_by_label("내 예측").fill("90")
+    second.get_by_role("button", name="예측 보내기").click()
+    teacher.get_by_text("2 of 2 have answered").wait_for()
+    assert KEY not in first.content() + second.content() + first.url
+    server.kill()
+    server.start()
+    teacher.goto(server.address)  # its cookie still makes it the teacher
+    teacher.get_by_text("2 of 2 have answered").wait_for()
+    teacher.get_by_role("button", name="Show the answer").click()
+    first.goto(server.address)
+    first.get_by_text("SECRET-REVEAL").wait_for()
+    expect(first.get_by_text("Your guess: 70")).to_have_count(1)
+    first.get_by_text("Answer: 80 °C").wait_for()
+    teacher.get_by_text("Class", exact=True).last.click()
+    with teacher.expect_download() as download:
+        teacher.get_by_role("button", name="Guesses (CSV)").click()
+    rows = download.value.path().read_text().splitlines()
+    assert len(rows) == 3
+    assert {row.split(",")[4] for row in rows[1:]} == {"70", "90"}
+    teacher.get_by_text("I want to delete all guesses").click()
+    teacher.get_by_role("button", name="Delete all guesses").click()
+    first.wait_for_url("**/lessons**")
+    projector = teacher.context.new_page()
+    projector.goto(f"{server.address}?present=1")
+    projector.locator(".st-key-class-presenting").wait_for()
+    projector.get_by_text("Leaves").first.wait_for()
+    projector.keyboard.press("ArrowRight")
+    projector.wait_for_url("**/cost**")
+    expect(projector.get_by_text("SECRET-NOTES")).to_have_count(0)
+    expect(projector.locator("[data-testid=stSidebar]")).to_be_hidden()
+    assert not faults
