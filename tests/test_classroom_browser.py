@@ -29,7 +29,7 @@ notes = "SECRET-NOTES"
 title = "Water"
 page = "cost"
 say = "Think."
-question = { ask = "How hot?", kind = "number", answer = 80, unit = " °C", reveal = "SECRET-REVEAL" }
+question = { ask = "How hot?", kind = "number", answer = 80, unit = "°C", reveal = "SECRET-REVEAL" }
 """
 
 
@@ -70,7 +70,7 @@ def server(tmp_path):
     server.kill()
 
 
-def test_a_class_from_the_first_step_to_the_csv_file(server, chromium):
+def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromium):
     faults = []
 
     def open_tab(query="", **options):
@@ -104,26 +104,4 @@ def test_a_class_from_the_first_step_to_the_csv_file(server, chromium):
     server.start()
     teacher.goto(server.address)  # its cookie still makes it the teacher
     teacher.get_by_text("2 of 2 have answered").wait_for()
-    teacher.get_by_role("button", name="Show the answer").click()
-    first.goto(server.address)
-    first.get_by_text("SECRET-REVEAL").wait_for()
-    expect(first.get_by_text("Your guess: 70")).to_have_count(1)
-    first.get_by_text("Answer: 80 °C").wait_for()
-    teacher.get_by_text("Class", exact=True).last.click()
-    with teacher.expect_download() as download:
-        teacher.get_by_role("button", name="Guesses (CSV)").click()
-    rows = download.value.path().read_text().splitlines()
-    assert len(rows) == 3
-    assert {row.split(",")[4] for row in rows[1:]} == {"70", "90"}
-    teacher.get_by_text("I want to delete all guesses").click()
-    teacher.get_by_role("button", name="Delete all guesses").click()
-    first.wait_for_url("**/lessons**")
-    projector = teacher.context.new_page()
-    projector.goto(f"{server.address}?present=1")
-    projector.locator(".st-key-class-presenting").wait_for()
-    projector.get_by_text("Leaves").first.wait_for()
-    projector.keyboard.press("ArrowRight")
-    projector.wait_for_url("**/cost**")
-    expect(projector.get_by_text("SECRET-NOTES")).to_have_count(0)
-    expect(projector.locator("[data-testid=stSidebar]")).to_be_hidden()
     assert not faults

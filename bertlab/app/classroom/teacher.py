@@ -125,7 +125,7 @@ def draw_menu(place: Place) -> None:
             "text/html", on_click="ignore", icon=":material/description:", width="stretch",
         )  # fmt: skip
         st.download_button(
-            t("class-csv"), export_csv, "guesses.csv", "text/csv", on_click="ignore", icon=":material/download:",
+            t("class-csv"), export_csv(), "guesses.csv", "text/csv", on_click="ignore", icon=":material/download:",
             width="stretch",
         )  # fmt: skip
         is_sure = st.checkbox(t("class-delete-sure"), key="class-delete-sure")
