@@ -118,9 +118,9 @@ def torchrun(corpus: Path, out: Path, more: str = "", device: str = "cpu") -> su
     return start(launch, corpus, out, more, device)
 
 
-def fork(corpus: Path, out: Path, program: str = "bertlab") -> subprocess.Popen:
+def fork(corpus: Path, out: Path, program: str = "bertlab", more: str = "") -> subprocess.Popen:
     """Start a run like `torchrun`, in less time: `bertlab`, or the Python file `program` with the same arguments."""
-    return start(["-c", FORKING, program], corpus, out)
+    return start(["-c", FORKING, program], corpus, out, more)
 
 
 def start(launch: list[str], corpus: Path, out: Path, more: str = "", device: str = "cpu") -> subprocess.Popen:
@@ -248,18 +248,35 @@ def test_more_processes_have_more_loader_workers(monkeypatch, count, cores, work
 # -- processes ---------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path):
-    out = tmp_path / "run"
-    process = torchrun(corpus, out, "--save-minutes 5 --no-watch --steps 100000")
-    deadline = time.monotonic() + 60
-    while not (out / "log.jsonl").is_file() or len(rows(out)) < 5:
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+SLOW_BETWEEN_STEPS = """
+import os, sys, time
+from bertlab.cli import dispatch
+from bertlab.training.pretraining.artifacts import RunArtifacts
+
+write_row = RunArtifacts.write_row
+
+def write_row_slowly(artifacts, row):
+    write_row(artifacts, row)
+    if os.environ["RANK"] == "SLOW_RANK":
+        time.sleep(0.3)
+
+RunArtifacts.write_row = write_row_slowly
+sys.exit(dispatch.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("slow_rank", [0, 1])
+def test_ctrl_c_between_two_steps_of_a_process_stops_both_after_the_same_step(corpus, tmp_path, slow_rank):
+    """The signal arrives while one process is between two steps, and the other waits for it in the next one."""
+    out, program = tmp_path / "run", tmp_path / "slow.py"
+    program.write_text(SLOW_BETWEEN_STEPS.replace("SLOW_RANK", str(slow_rank)))
+    process = fork(corpus, out, str(program), "--save-minutes 5 --no-watch --steps 100000")
+    wait_until(process, lambda: (out / "log.jsonl").is_file() and len(rows(out)) >= 3)
     process.send_signal(signal.SIGINT)
     stderr = process.communicate(timeout=60)[1]
     step = rows(out)[-1]["step"]
     assert stderr.count(f"stopped after step {step:,}: run the same command to continue\n") == 1, stderr
+    assert stderr.count("bertlab: ") == 1, stderr
     with safe_open(out / "state.safetensors", "pt") as state:
         assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
@@ -357,7 +374,7 @@ def wait_until(process: subprocess.Popen, condition) -> None:
     while not condition():
         assert process.poll() is None, process.communicate()[1][-4000:]
         assert time.monotonic() < deadline
-        time.sleep(0.002)
+        time.sleep(0.01)
 
 
 def rank_pid(parent: int, rank: int) -> int:

@@ -43,9 +43,15 @@ class StopSignals:
 
     Only the main thread receives signals, so nothing is handled in other threads. A signal that the process ignores
     stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
+
+    Args:
+        can_stop_alone: whether the first signal may raise. Processes that train together stop when the main process
+            does, so in the others the signal is always only recorded; one that stopped by itself, between two steps,
+            would leave the main process waiting for it in the next step.
     """
 
-    def __init__(self):
+    def __init__(self, *, can_stop_alone: bool = True):
+        self.can_stop_alone = can_stop_alone
         self.received_signal: int | None = None
         self.is_acknowledged = False  # whether the run is going to stop because of the signal
         self._received_at = 0.0
@@ -90,7 +96,7 @@ class StopSignals:
         now = time.monotonic()
         if self.received_signal is None:
             self.received_signal, self._received_at = signum, now
-            if not self._defer_depth:
+            if self.can_stop_alone and not self._defer_depth:
                 raise KeyboardInterrupt
         elif now - self._received_at > REPEAT_SECONDS:
             raise Interrupted(signum=signum)

@@ -101,7 +101,7 @@ class Trainer:
 
     A stop signal (see `StopSignals`) during a step is handled after the step: the state is saved and Interrupted is
     raised, in all processes after the same step. To handle a signal between two steps, put `save_on_interrupt` around
-    the loop.
+    the loop; the main process then stops immediately, and the others as soon as they find that it has.
 
     With `torchrun`, each process runs a Trainer on its shard of the same global batches. Only the main process writes
     the state.
@@ -142,7 +142,7 @@ class Trainer:
             self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.compute_model.train()
         self.divergence_detector = DivergenceDetector()
-        self.signals = StopSignals()
+        self.signals = StopSignals(can_stop_alone=distributed.is_main_process())
         self._stop_signal = 0
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
@@ -190,6 +190,11 @@ class Trainer:
                 raise
             except KeyboardInterrupt:
                 self._stop()
+            except BertlabError as error:
+                # The signal reached this process and the main process, which stopped between two steps and saved.
+                if error.id != "run-peer-lost" or self.signals.received_signal is None or self.signals.can_stop_alone:
+                    raise
+                raise Interrupted(signum=self.signals.received_signal) from None
 
     def _stop(self) -> None:
         """Save the state, and raise Interrupted with a message about the saved step."""
