@@ -20,6 +20,7 @@ from tokenizers import Tokenizer as Backend
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.int8 import pack_tensors, quantise_rows, round_weights
+from bertlab.classroom.lesson import find_lessons, read_lesson
 from bertlab.cli.dispatch import main
 from bertlab.config.errors import CheckpointError
 from bertlab.explore.encode import make_batch_of_one
@@ -29,6 +30,7 @@ from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import live
+from bertlab.views.live_lessons import collect_lessons, find_view
 from bertlab.views.numbers import percent
 
 TOLERANCE = 1e-3
@@ -244,13 +246,13 @@ def test_every_tab_answers_in_both_languages_and_a_link_restores_the_page(visit,
         assert page.locator(".result").inner_text().strip()
     page.locator("#tab-heads").click()
     page.locator("#field-0").fill("green [MASK]")
-    page.locator(".heads button").first.click()
+    page.locator(".heads .head").first.click()
     until(page, "location.hash.includes('off=0.0') && location.hash.includes('green')")
     page.get_by_role("button", name="한국어").click()
     assert page.locator("#tab-heads").inner_text() == "헤드"
     again = visit(tiny, fragment=page.evaluate("location.hash"))
     assert again.locator("#field-0").input_value() == "green [MASK]"
-    assert again.locator(".heads button").first.get_attribute("aria-pressed") == "true"
+    assert again.locator(".heads .head").first.get_attribute("aria-pressed") == "true"
     assert again.locator("#tab-heads").inner_text() == "헤드"
     again.locator("#tab-heads").focus()
     again.keyboard.press("ArrowRight")
@@ -327,6 +329,83 @@ def test_the_page_fits_a_narrow_screen(visit, tiny):
         page.locator(f"#tab-{tab}").click()
         until(page, "/ ms$/.test(document.querySelector('.status').textContent)")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, tab
+
+
+@pytest.mark.browser
+def test_a_lesson_goes_with_the_views_and_asks_before_it_answers(visit, tiny):
+    page = visit(tiny)
+    page.locator("#lesson-attention").click()
+    assert page.locator("#tab-fill").get_attribute("aria-selected") == "true"
+    assert page.evaluate("document.activeElement.tagName") == "H2"
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#field-0").input_value().startswith("The bird sang")
+    # one's own guess comes first, and has to be valid
+    page.locator("#lesson-guess").fill("101")
+    page.keyboard.press("Enter")
+    expected = text("live-lesson-guess-range").replace("{}", "0", 1).replace("{}", "100")
+    assert page.locator(".lesson .error").inner_text() == expected
+    assert "[CLS]" not in page.locator(".lesson").inner_text()
+    page.locator("#lesson-guess").fill("8")
+    page.keyboard.press("Enter")
+    assert "Answer: 10" in page.locator(".answer").inner_text()
+    # a reload keeps step and guess; the back button leads to the step before, and forward again
+    page.reload()
+    until(page, "globalThis.bertlab?.page.isLoaded")
+    assert "Your guess: 8" in page.locator(".answer").inner_text()
+    page.locator("#lesson-next").click()
+    assert page.evaluate("JSON.stringify(bertlab.page.state.look)") == '{"layer":0,"heads":[2]}'
+    assert page.locator(".lesson .choice").count() == 4
+    page.go_back()
+    until(page, "document.querySelector('.answer')")
+    page.evaluate("location.hash = '#lesson=attention.7&lang=ko'")
+    until(page, "document.querySelectorAll('.heads .head[aria-pressed=true]').length")
+    off = page.locator(".heads .head[aria-pressed=true]").count()
+    assert off == tiny.config.num_heads
+    page.locator(".heads th button").first.click()
+    assert page.locator(".heads .head[aria-pressed=true]").count() == 0
+    assert text("live-lesson-language", "ko").split(":")[0] not in page.locator(".lesson").inner_text()
+    # a step that the app alone can show, and one whose view would give the answer away
+    page.evaluate("location.hash = '#lesson=masked-tokens.4'")
+    until(page, f"document.querySelector('.lesson').textContent.includes({json.dumps(text('live-lesson-needs-app'))})")
+    page.evaluate("location.hash = '#lesson=masked-tokens.2&tab=next'")
+    until(page, "document.querySelector('#lesson-guess')")
+    page.locator("#lesson-guess").fill("Rain")
+    page.keyboard.press("Enter")
+    assert page.locator("#tab-fill").get_attribute("aria-selected") == "true"
+    page.locator("#lesson-leave").click()
+    assert not page.locator(".lesson").count()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator("#lesson-training").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_every_lesson_has_its_steps_in_the_file_and_no_notes_for_the_teacher(tiny):
+    content = collect_lessons(tiny, live.plan_page(tiny).tabs)
+    assert [lesson["name"] for lesson in content["lessons"]] == ["attention", "masked-tokens", "training"]
+    pages = [step["view"] and step["view"]["tab"] for lesson in content["lessons"] for step in lesson["steps"]]
+    assert set(pages) == {"attention", "fill", "next", "heads", "lens", None}
+    titles = [step["title"] for lesson in content["lessons"] for step in lesson["steps"]]
+    page = live.live_html(tiny)
+    for files in find_lessons().values():
+        for step in read_lesson(files["en"], pages=None).steps:
+            assert step.notes[:30] not in page or not step.notes
+            # without the app, a step without a view makes sense only if its question has an answer
+            has_answer = step.question is not None and step.question.answer is not None
+            is_shown = has_answer or step.page not in ("train-live", "training")
+            assert (step.title in titles) == is_shown, step.title
+
+
+def test_the_view_of_a_step_is_where_the_file_has_one(tiny):
+    tabs = live.plan_page(tiny).tabs
+    view, is_complete = find_view("fill-mask", {"text": "Green tea, please.", "mask": "1"}, tiny.config, tabs)
+    assert view["texts"] == ["Green [MASK], please."]
+    assert is_complete
+    view, is_complete = find_view("heads", {"masked": "A [MASK]", "changes": "0.1,r0.0.1-u"}, tiny.config, tabs)
+    assert not is_complete
+    view, is_complete = find_view("attention", {"a": "tea", "look": "neuron", "layer": "1"}, tiny.config, tabs)
+    assert view["look"] == {"layer": 1, "heads": [0]}
+    assert not is_complete
+    assert find_view("fill-mask", {"text": "tea"}, tiny.config, ("attention",)) == (None, False)
 
 
 def test_the_command_writes_the_file_and_overwrites_none(tiny_checkpoint, tmp_path, capsys):

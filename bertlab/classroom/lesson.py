@@ -162,12 +162,12 @@ def locate_lesson(name: str) -> dict[str, Path]:
     return {DEFAULT: path}
 
 
-def read_lesson(path: Path, pages: Collection[str]) -> Lesson:
+def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
     """Read a lesson file.
 
     Args:
         path: the file.
-        pages: the names of the app's pages.
+        pages: the names of the app's pages; None if the app is not there, so that the pages cannot be checked.
 
     Raises:
         DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
@@ -203,7 +203,7 @@ def _strip_number(stem: str) -> str:
     return re.sub(r"^\d+-", "", stem)
 
 
-def _read_step(path: Path, number: int, content: object, pages: Collection[str]) -> Step:
+def _read_step(path: Path, number: int, content: object, pages: Collection[str] | None) -> Step:
     """Read one step, counted from 1 as in the error messages."""
     step = _Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
     page, values = _parse_address(step, pages)
@@ -216,11 +216,11 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str])
     )
 
 
-def _parse_address(step: "_Table", pages: Collection[str]) -> tuple[str, dict[str, str]]:
+def _parse_address(step: "_Table", pages: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Split the address of a step into the name of the page and its values. It may be copied from a browser."""
     parts = urlsplit(step.text("page"))
     page = parts.path.strip("/") or "start"
-    if page not in pages:
+    if pages is not None and page not in pages:
         raise step.error("page", Message("lesson-expected-page", pages=sorted(pages)))
     values = dict(parse_qsl(parts.query, keep_blank_values=True))
     return page, {name: value for name, value in values.items() if name not in ("lang", "key", "lesson", "present")}

@@ -21,6 +21,7 @@ from bertlab.config.languages import DEFAULT, languages, read_data, render
 from bertlab.explore.session import Session
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import assets
+from bertlab.views.live_lessons import collect_lessons
 from bertlab.views.palette import PALETTE
 
 MAX_PARAMETERS = 60_000_000  # of a larger checkpoint, the app offers no page, since the file would be too large
@@ -121,6 +122,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
         "note": {code: render(page.note, code) if page.note else "" for code in languages()},
         "languages": {code: language.name for code, language in languages().items()},
         "texts": assets.collect_texts("live-"),
+        "lessons": collect_lessons(session, page.tabs),
         "examples": {
             "pair": examples["pair"],
             "sentence": examples["sentence"],

@@ -1,5 +1,6 @@
 // The page: tabs, text fields and the state, which is in the address behind "#". The worker computes; panels.js draws.
 import { element } from "../dom.js";
+import { Lessons } from "./lesson.js";
 import { PANELS, format } from "./panels.js";
 
 const COMPUTE_AFTER = 250; // ms without typing before an answer is computed
@@ -47,16 +48,20 @@ class Model {
   }
 }
 
-/** The whole page. state: {tab, lang, texts: {tab: [a, b]}, off: heads that are off, look: the state of the attention view}. */
+/** The whole page. state: {tab, lang, texts: {tab: [a, b]}, off: heads that are off, look: the state of the attention view, lesson}. */
 class Page {
   constructor(root, model) {
     Object.assign(this, { root, model, settings: SETTINGS });
-    this.state = this.readAddress();
+    this.lessons = new Lessons(this);
     this.timer = 0;
-    addEventListener("hashchange", () => {
-      this.state = this.readAddress();
-      this.build();
-    });
+    addEventListener("hashchange", () => this.open()); // also after the back button
+    this.open();
+  }
+
+  /** Show what the address says. A link to a step alone shows the view of the step. */
+  open() {
+    this.state = this.readAddress();
+    if (this.state.lesson && !new URLSearchParams(location.hash.slice(1)).has("tab")) Object.assign(this.state, this.lessons.view);
     this.build();
   }
 
@@ -70,23 +75,32 @@ class Page {
     const preferred = navigator.languages.map((name) => name.split("-")[0]).find((code) => SETTINGS.languages[code]);
     const tab = SETTINGS.tabs.includes(address.get("tab")) ? address.get("tab") : SETTINGS.tabs[0];
     const texts = { ...this.state?.texts };
-    for (const name of SETTINGS.tabs) texts[name] ??= PANELS[name].examples(SETTINGS)[0].texts;
+    for (const name of SETTINGS.tabs) texts[name] ??= this.exampleOf(name);
     if (address.has("a")) texts[tab] = [address.get("a"), address.get("b") ?? ""];
     return {
       tab, texts,
       lang: SETTINGS.languages[address.get("lang")] ? address.get("lang") : preferred ?? "en",
       off: (address.get("off") ?? "").split(",").filter((name) => /^\d+\.\d+$/.test(name)),
       look: parseObject(address.get("look")),
+      lesson: this.lessons.parse(address.get("lesson")),
     };
   }
 
-  writeAddress() {
-    const { tab, lang, texts, off, look } = this.state;
+  exampleOf(tab) {
+    return PANELS[tab].examples(SETTINGS)[0].texts;
+  }
+
+  /** isStep: the back button of the browser leads to what was shown before. */
+  writeAddress({ isStep = false } = {}) {
+    const { tab, lang, texts, off, look, lesson } = this.state;
     const [a, b] = texts[tab];
     const fields = { tab, lang, a, ...(b ? { b } : {}) };
     if (off.length && tab === "heads") fields.off = off.join();
     if (look && tab === "attention") fields.look = JSON.stringify(look);
-    history.replaceState(null, "", `#${new URLSearchParams(fields)}`);
+    if (lesson) fields.lesson = `${lesson.name}.${lesson.step}`;
+    const address = `#${new URLSearchParams(fields)}`;
+    if (isStep && address !== location.hash) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
   }
 
   /** Change the state, write it into the address, and compute again. */
@@ -130,12 +144,16 @@ class Page {
       type: "button", class: "example", onclick: () => { this.setTexts(texts); this.showTexts(); },
     }, label ? text[label] : texts[0]));
     const focused = document.activeElement?.id;
-    this.root.replaceChildren(
+    const lesson = this.lessons.buildPanel();
+    this.root.classList.toggle("with-lesson", lesson !== null);
+    this.root.replaceChildren(...[
       element("header", {},
         element("h1", {}, name), element("div", { class: "languages", role: "group", "aria-label": text.language }, ...languages),
         element("p", {}, text.lead),
         element("p", { class: "small" }, format(text.facts, config.numLayers, config.numHeads, number(config.vocabSize), number(parameters))),
-        SETTINGS.note[state.lang] ? element("p", { class: "small note" }, SETTINGS.note[state.lang]) : null),
+        SETTINGS.note[state.lang] ? element("p", { class: "small note" }, SETTINGS.note[state.lang]) : null,
+        this.lessons.buildList()),
+      lesson,
       element("div", { role: "tablist", "aria-label": text.tabs, onkeydown: (event) => this.moveTab(event) }, ...tabs),
       element("main", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.tab}` },
         element("p", { class: "lead" }, text[panel.lead(SETTINGS)]),
@@ -144,20 +162,20 @@ class Page {
         this.error, this.result, this.status),
       element("details", { class: "source" }, element("summary", {}, text.source), element("p", { class: "small" }, text.sourceLead),
         element("pre", { tabindex: 0, lang: "en" }, document.getElementById("worker").textContent.trim())),
-    );
+    ].filter((part) => part !== null));
     document.getElementById(focused)?.focus();
     this.view = panel.build(this);
     this.compute();
   }
 
-  rebuild() {
-    this.writeAddress();
+  rebuild(kind) {
+    this.writeAddress(kind);
     this.build();
   }
 
   openTab(tab) {
     this.state.tab = tab;
-    this.rebuild();
+    this.rebuild({ isStep: true });
     document.getElementById(`tab-${tab}`).focus();
   }
 

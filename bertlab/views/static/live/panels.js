@@ -126,7 +126,8 @@ class HeadsPanel {
     this.note = element("p", { class: "small" });
     this.grid = element("div", { class: "scroll" });
     this.buttons = new Map();
-    const row = (layer) => element("tr", {}, element("th", { scope: "row" }, format(page.text.layer, layer)),
+    const layerButton = (layer) => element("button", { type: "button", title: page.text.layerSwitch, onclick: () => this.toggleLayer(layer) }, format(page.text.layer, layer));
+    const row = (layer) => element("tr", {}, element("th", { scope: "row" }, layerButton(layer)),
       ...Array.from({ length: config.numHeads }, (_, head) => element("td", {}, this.makeButton(`${layer}.${head}`))));
     const header = element("tr", {}, element("td"), ...Array.from({ length: config.numHeads }, (_, head) => element("th", { scope: "col" }, String(head))));
     this.grid.append(element("table", { class: "heads" }, header, ...Array.from({ length: config.numLayers }, (_, layer) => row(layer))));
@@ -144,6 +145,15 @@ class HeadsPanel {
   toggle(name) {
     const { off } = this.page.state;
     this.page.set({ off: off.includes(name) ? off.filter((other) => other !== name) : [...off, name] });
+    this.drawButtons();
+  }
+
+  /** Switch all heads of a layer off, or on again if they are all off. */
+  toggleLayer(layer) {
+    const names = Array.from({ length: this.page.settings.config.numHeads }, (_, head) => `${layer}.${head}`);
+    const others = this.page.state.off.filter((name) => !names.includes(name));
+    const areOff = names.every((name) => this.page.state.off.includes(name));
+    this.page.set({ off: areOff ? others : [...others, ...names] });
     this.drawButtons();
   }
 

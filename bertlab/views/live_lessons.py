@@ -1,0 +1,157 @@
+"""Prepare the shipped lessons for the page that runs a model in the browser (`views/live.py`).
+
+A step of a lesson shows a page of the app. Here the page becomes a view of the HTML file where the file has that view
+or one that comes close. The notes for the teacher are left out, since students read the file.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from bertlab.classroom.lesson import Lesson, Question, Step, find_lessons, read_lesson
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import CheckpointError, InterventionError
+from bertlab.explore import intervention_syntax
+from bertlab.explore.session import Session, default_checkpoint
+from bertlab.text.word_spans import find_words, mask_spans
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False})
+
+# page of the app -> the tab of the file, and the names of the texts in the address of the page
+_TABS = {
+    "start": ("fill", ()),
+    "input": ("attention", ("a", "b")),
+    "attention": ("attention", ("a", "b")),
+    "fill-mask": ("fill", ("text",)),
+    "guess": ("fill", ("guess-text",)),
+    "next-sentence": ("next", ("first", "second")),
+    "heads": ("heads", ("masked",)),
+    "depth": ("lens", ("masked",)),
+}
+_SIMILAR_PAGES = ("start", "input", "guess")  # the file has a part of what these pages show
+_LOOK = ("layer", "head")  # the values of the page Attention that the file's view has as well, besides `heads`
+
+
+def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
+    """Collect the lessons whose sentences a model can read.
+
+    Args:
+        session: the model; its vocabulary decides the language of the lessons.
+        tabs: the tabs of the file.
+
+    Returns:
+        The language, the checkpoint that the lessons were written for ("" if it is unknown), and the lessons that have
+        a view for at least half of their steps; None if there are none.
+    """
+    language = session.tokenizer.language
+    try:
+        checkpoint = default_checkpoint("fill-mask", language).name
+    except CheckpointError:
+        checkpoint = ""
+    lessons = []
+    for files in find_lessons().values():
+        if path := files.get(language):
+            lesson = _read(path)
+            steps = [
+                described
+                for step in lesson.steps
+                if (described := _describe_step(step, session.name, session.config, tabs)) is not None
+            ]
+            if 2 * sum(step["view"] is not None for step in steps) >= len(steps):
+                texts = {"name": lesson.name, "title": lesson.title, "minutes": lesson.minutes, "lead": lesson.lead}
+                lessons.append(texts | {"steps": steps})
+    return {"language": language, "checkpoint": checkpoint, "lessons": lessons} if lessons else None
+
+
+def find_view(
+    page: str, values: Mapping[str, str], config: ModelConfig, tabs: Collection[str]
+) -> tuple[dict | None, bool]:
+    """Find the view of the file that shows a page of the app.
+
+    Args:
+        page: the name of the page.
+        values: the values in its address.
+        config: the model.
+        tabs: the tabs of the file.
+
+    Returns:
+        The view as {"tab", "texts", "off", "look"}, None if the file has none, and whether it shows all that the page
+        shows. Empty texts stand for the example of the tab.
+
+    >>> config = ModelConfig(num_layers=2, num_heads=2, hidden_size=4)
+    >>> view, is_complete = find_view("heads", {"masked": "A [MASK].", "changes": "1"}, config, ["heads"])
+    >>> view["tab"], view["texts"], view["off"], is_complete
+    ('heads', ['A [MASK].'], ['1.0', '1.1'], True)
+    >>> find_view("time-machine", {}, config, ["heads"])
+    (None, False)
+    """
+    tab, names = _TABS.get(page, ("", ()))
+    if tab not in tabs:
+        return None, False
+    texts = [values.get(name, "") for name in names]
+    is_complete = page not in _SIMILAR_PAGES
+    if page == "fill-mask" and values.get("mask"):
+        spans = find_words(texts[0])
+        hidden = [int(number) for number in values["mask"].split(".") if number.isdecimal()]
+        texts[0] = mask_spans(texts[0], [spans[number] for number in hidden if number < len(spans)])
+    if not any(texts):
+        texts = []
+        is_complete = False
+    off: list[str] = []
+    look: dict = {}
+    if page == "heads":
+        try:
+            line = values.get("changes", "")
+            heads = intervention_syntax.read_heads(line, config.num_heads) if line else frozenset()
+        except InterventionError:  # the line changes something other than heads
+            heads, is_complete = frozenset(), False
+        off = [f"{layer}.{head}" for layer, head in sorted(heads) if layer < config.num_layers]
+    elif page == "attention":
+        is_complete = values.get("look", "heads") == "heads"
+        look = {name: int(values[name]) for name in _LOOK if values.get(name, "").isdecimal()}
+        numbers = values.get("heads", "").strip("[]").split(",")
+        shown = [int(number) for number in numbers if number.strip().isdecimal()]
+        if not shown and values.get("look") == "neuron":
+            shown = [look.get("head", 0)]  # instead of the computation inside a head, show its lines
+        look |= {"heads": shown} if shown else {}
+    return {"tab": tab, "texts": texts, "off": off, "look": look}, is_complete
+
+
+def _read(path: Path) -> Lesson:
+    return read_lesson(path, pages=None)
+
+
+def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Collection[str]) -> dict | None:
+    """Describe a step for `static/live/lesson.js`; None for a step that makes no sense without the app.
+
+    A step whose page the file lacks makes sense if it asks a question that has an answer.
+    """
+    view, is_complete = find_view(step.page, step.values, config, tabs)
+    if view is None and (step.question is None or step.question.answer is None):
+        return None
+    # In these two cases the view would answer the question: the page Guess shows the prediction after the guess, and a
+    # step that shows another checkpoint asks for the prediction of this one.
+    other = step.values.get("checkpoint", checkpoint)
+    waits = view is not None and step.question is not None and (step.page == "guess" or other != checkpoint)
+    return {
+        "title": step.title,
+        "say": _MARKDOWN.render(step.say),
+        "view": view,
+        "isComplete": is_complete and other == checkpoint,
+        "waits": waits,
+        "question": _describe_question(step.question) if step.question else None,
+    }
+
+
+def _describe_question(question: Question) -> dict:
+    return {
+        "ask": _MARKDOWN.render(question.ask),
+        "kind": question.kind,
+        "choices": [_MARKDOWN.renderInline(choice) for choice in question.choices],
+        "answer": question.answer,
+        "unit": question.unit,
+        "low": question.low,
+        "high": question.high,
+        "reveal": _MARKDOWN.render(question.reveal),
+    }
