@@ -1,8 +1,10 @@
 """A class without a browser: what a student receives and can do, and what only the teacher can."""
 
+import html
 import re
 
 import pytest
+import streamlit as st
 from support.errors import raises_error
 from support.pages import open_page
 
@@ -119,7 +121,7 @@ def test_a_view_for_the_projector_shows_no_notes(store):
 
 
 @pytest.mark.parametrize(
-    "action", [lambda: teacher.go_to(1), lambda: teacher.set_phase("open"), teacher.delete_all, teacher.export_csv]
+    "action", [lambda: teacher.go_to(1), lambda: teacher.set_phase("open"), teacher.delete_all, teacher.make_csv_export]
 )
 def test_each_action_of_the_teacher_checks_the_key(store, action):
     with raises_error(BertlabError, "class-needs-key"):
@@ -215,3 +217,20 @@ def test_a_handout_has_every_step_but_no_notes(name, code):
     assert "http://192.168.0.7:8501/" in page
     assert not any(step.notes and step.notes[:30] in page for step in lesson.steps)
     assert page.count("<script") == page.count("src=") == 0
+
+
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_downloads_are_made_outside_of_the_session(store, monkeypatch, code):
+    made = {}
+    monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **__: made.update({name: data}))
+    assert not open_page("cost", key=KEY, lang=code).exception
+    store.set_phase("open")
+    store.guess("token", 0, "1")
+    assert made["guesses.csv"]().splitlines()[1].startswith("1,tea,1,1,1,"), "also guesses after the page was drawn"
+    assert f'lang="{code}"' in made["tea.html"]()
+    monkeypatch.delenv(CLASS)
+    made.clear()
+    assert not open_page("lessons", lang=code).exception
+    assert len(made) == len(find_lessons())
+    for name, make in made.items():
+        assert read_lesson(find_lessons()[name.removesuffix(".html")][code], PAGES).title in html.unescape(make())

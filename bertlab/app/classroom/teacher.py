@@ -4,6 +4,8 @@ Every function that changes the class checks the key of the session again.
 """
 
 import os
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -52,10 +54,10 @@ def delete_all() -> None:
     current.open_store().delete_all()
 
 
-def export_csv() -> str:
-    """Return all guesses as CSV, without names."""
+def make_csv_export() -> Callable[[], str]:
+    """Return a function that returns all guesses as CSV, without names. It can be called outside of the session."""
     check_teacher()
-    return current.open_store().export_csv()
+    return current.open_store().export_csv
 
 
 def draw_question(place: Place, question: Question) -> None:
@@ -121,11 +123,11 @@ def draw_menu(place: Place) -> None:
             )
         st.link_button(t("class-present"), "/?present=1", icon=":material/present_to_all:", width="stretch")
         st.download_button(
-            t("class-handout"), lambda: make_handout(place.lesson, language(), address), f"{place.lesson.name}.html",
-            "text/html", on_click="ignore", icon=":material/description:", width="stretch",
+            t("class-handout"), partial(make_handout, place.lesson, language(), address),
+            f"{place.lesson.name}.html", "text/html", on_click="ignore", icon=":material/description:", width="stretch",
         )  # fmt: skip
         st.download_button(
-            t("class-csv"), export_csv(), "guesses.csv", "text/csv", on_click="ignore", icon=":material/download:",
+            t("class-csv"), make_csv_export(), "guesses.csv", "text/csv", on_click="ignore", icon=":material/download:",
             width="stretch",
         )  # fmt: skip
         is_sure = st.checkbox(t("class-delete-sure"), key="class-delete-sure")

@@ -1,5 +1,7 @@
 """Lessons: start a lesson alone, save its handout, see how to teach it to a class, and find the notebooks."""
 
+from functools import partial
+
 import streamlit as st
 
 from bertlab.app import frame
@@ -26,9 +28,10 @@ else:
                     t("lessons-start"), key=f"start-{name}", icon=":material/play_arrow:", type="primary",
                     on_click=current.store_place, args=(name, 0),
                 )  # fmt: skip
+                # the server calls it outside of the session, where there is no language
                 st.download_button(
-                    t("class-handout"), lambda lesson=lesson: make_handout(lesson, language()), f"{name}.html",
-                    "text/html", on_click="ignore", icon=":material/description:", key=f"handout-{name}",
+                    t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",
+                    on_click="ignore", icon=":material/description:", key=f"handout-{name}",
                 )  # fmt: skip
     st.subheader(t("lessons-class"), anchor=False)
     frame.note_with_command(t("lessons-class-lead"), "bertlab app --class attention")
