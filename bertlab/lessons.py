@@ -6,6 +6,7 @@ The code of a lesson is the same in every language. `pick` chooses a text by the
 import html
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,11 @@ from bertlab.views.terminal import table
 
 LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
 REPOSITORY = Path(__file__).parent.parent
+PAGE_LESSONS = {
+    "attention": "01", "input": "02", "wordpiece": "02", "fill-mask": "03", "pretraining": "03", "next-sentence": "04",
+    "classify": "07", "compare": "07", "question": "08", "xray": "08", "heads": "09",
+}  # fmt: skip
+"""Page of the app -> the number of the lesson that computes by hand what the page shows."""
 Value = TypeVar("Value")
 Condition = tuple[Callable[[Any], Any], str]
 
@@ -45,6 +51,16 @@ def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
             ("".join(first_cell["source"]).split("\n")[0].removeprefix("# "), str(path.relative_to(REPOSITORY)))
         )
     return tuple(lessons)
+
+
+def find_lesson(page: str, language: str) -> str | None:
+    """Find the title of the lesson that explains a page of the app; None if there is none in this language.
+
+    >>> find_lesson("lessons", "en")
+    """
+    number = PAGE_LESSONS.get(page)
+    titles = (title for title, path in list_lessons(language) if Path(path).name[:2] == number)
+    return next(titles, None)
 
 
 def pick(**values: Value) -> Value:
@@ -111,6 +127,26 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
         },
         raw=True,
     )
+
+
+def run_check(lesson: str, number: int) -> None:
+    """Check the answer to an exercise with the conditions in the source of the lesson.
+
+    A notebook does not contain the conditions, because many of them compute the answer.
+
+    Args:
+        lesson: the name of the lesson, that of its source in `notebooks/src` without `.py`.
+        number: the number of the exercise.
+    """
+    from IPython import get_ipython
+
+    path = REPOSITORY / "notebooks" / "src" / f"{lesson}.py"
+    if not path.is_file():
+        print(render("lesson-without-checks", language()))
+        return
+    cells = re.split(r"^# %%", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    code = next(cell for cell in cells if cell.startswith(f" check {number}\n"))
+    exec(compile("#" + code, str(path), "exec"), get_ipython().user_ns)
 
 
 def check(number: int, answer: object, *conditions: Condition) -> None:

@@ -126,7 +126,7 @@ def build(path: Path, only_texts: bool) -> None:
     cells = lessons.read_lesson(path)
     for language in lessons.LANGUAGES:
         for kind, made in (
-            ("", lessons.make_lesson(cells, language)),
+            ("", lessons.make_lesson(cells, language, path.stem)),
             ("solutions", lessons.make_solutions(cells, language, path.stem)),
         ):
             directory = lessons.NOTEBOOKS / language / kind

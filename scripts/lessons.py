@@ -17,7 +17,8 @@ A source is Python in percent format. Code stands once; text stands once per lan
     # %% solution 1
     answer = 42
 
-An exercise is in the lesson, its solution in the notebook of solutions, and its check in both. A link
+An exercise is in the lesson, its solution in the notebook of solutions, and its check in both, as a call of
+`bertlab.lessons.run_check`, which reads the code of the check from the source. A link
 `(app:attention?a=Rain fell.)` leads to that page of the app, in the language of the text and with this value in a
 field; further values follow after `&`.
 """
@@ -94,10 +95,10 @@ def _clean(path: Path, kind: str | None, text: str) -> str:
     return "\n".join(line[2:] for line in lines)
 
 
-def make_lesson(cells: list[Cell], language: str) -> nbformat.NotebookNode:
+def make_lesson(cells: list[Cell], language: str, name: str) -> nbformat.NotebookNode:
     """Make the notebook of a lesson in one language, without outputs."""
     made = [
-        _make_cell(cell)
+        _make_cell(_hide_check(cell, name))
         for cell in cells
         if cell.kind != "solution" and (cell.kind != "[markdown]" or cell.label == language)
     ]
@@ -115,8 +116,20 @@ def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.Note
         if cell.kind == "exercise":
             solution = next(c for c in texts if c.kind == "solution" and c.label == cell.label)
             check = next(c for c in texts if c.kind == "check" and c.label == cell.label)
-            made += [_make_cell(texts[index - 1]), _make_cell(_complete(cell, solution)), _make_cell(check)]
+            made += [
+                _make_cell(texts[index - 1]),
+                _make_cell(_complete(cell, solution)),
+                _make_cell(_hide_check(check, name)),
+            ]
     return _make_notebook(made, language)
+
+
+def _hide_check(cell: Cell, name: str) -> Cell:
+    """Replace the code of a check, which may compute the answer, by a call that reads it from the source."""
+    if cell.kind != "check":
+        return cell
+    call = f'from bertlab.lessons import run_check\n\nrun_check("{name}", {cell.label})'
+    return Cell(cell.kind, cell.label, call)
 
 
 def _complete(exercise: Cell, solution: Cell) -> Cell:

@@ -54,7 +54,7 @@ def printed(cell) -> str:
 def test_the_notebooks_are_built_from_the_source(source, language):
     cells = lessons.read_lesson(source)
     advice = f"run scripts/build_lessons.py {source.stem[:2]}"
-    assert sources(stored(source, language)) == sources(lessons.make_lesson(cells, language)), advice
+    assert sources(stored(source, language)) == sources(lessons.make_lesson(cells, language, source.stem)), advice
     solutions = lessons.make_solutions(cells, language, source.stem)
     assert sources(stored(source, language, "solutions")) == sources(solutions), advice
 
@@ -145,13 +145,38 @@ def test_links_lead_somewhere(path):
                 assert (path.parent / unquote(link)).exists(), link
 
 
+@each_lesson
+def test_a_notebook_does_not_contain_the_code_of_its_checks(source, language):
+    for kind in ("", "solutions"):
+        cells = stored(source, language, kind).cells
+        checks = [cell for cell in cells if any("check" in tag for tag in cell.metadata.get("tags", []))]
+        for number, cell in enumerate(checks, 1):
+            call = f'run_check("{source.stem}", {number})'
+            assert cell.source.splitlines() == ["from bertlab.lessons import run_check", "", call]
+
+
+def test_lessons_link_to_the_pages_they_explain_and_call_them_by_their_names():
+    linked = set()
+    for source in SOURCES:
+        for cell in lessons.read_lesson(source):
+            for name, page in re.findall(r"\[([^\]]*)\]\(app:([\w-]+)", cell.text):
+                assert name == kit.render(page, cell.label), source.name
+                linked.add((page, cell.label, source.stem[:2]))
+    numbers = {source.stem[:2] for source in SOURCES}
+    for page, number in kit.PAGE_LESSONS.items():
+        assert page in PAGES
+        assert number in numbers
+        assert {(page, language, number) for language in lessons.LANGUAGES} <= linked
+
+
 @has_checkpoints
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "language", "kind"), RUNS)
 def test_a_lesson_runs_from_top_to_bottom(source, language, kind, monkeypatch):
     monkeypatch.setenv("FAST", "1")
     cells = lessons.read_lesson(source)
-    made = lessons.make_solutions(cells, language, source.stem) if kind else lessons.make_lesson(cells, language)
+    make = lessons.make_solutions if kind else lessons.make_lesson
+    made = make(cells, language, source.stem)
     build_lessons.execute(made, lessons.NOTEBOOKS / language / kind)
     checks = [cell for cell in made.cells if any("check" in tag for tag in cell.metadata.get("tags", []))]
     expected = "lesson-correct" if kind else "lesson-not-answered"
@@ -173,7 +198,7 @@ def test_a_folded_result_does_not_give_the_answer_away(source, language):
 
 def test_new_texts_keep_the_outputs_of_the_same_code_only():
     cells = lessons.read_lesson(SOURCES[0])
-    old, made = stored(SOURCES[0], "en"), lessons.make_lesson(cells, "en")
+    old, made = stored(SOURCES[0], "en"), lessons.make_lesson(cells, "en", SOURCES[0].stem)
     build_lessons.keep_outputs(made, old)
     assert [cell.get("outputs") for cell in made.cells] == [cell.get("outputs") for cell in old.cells]
     made.cells[1].source += "\nprint(1)"

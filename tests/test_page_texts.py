@@ -21,6 +21,7 @@ from bertlab.app.numbers import NUMBERS
 from bertlab.checkpoints import checkpoint
 from bertlab.config import languages
 from bertlab.config.config import ModelConfig
+from bertlab.lessons import find_lesson
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import (
@@ -195,6 +196,7 @@ def test_the_explanation_of_a_page_is_folded_below_its_introduction(shipped):
     assert languages.render("heads-about", "en") in html.unescape(heading)
     assert "<details class" in heading
     assert "<details open" not in heading
+    assert f">{languages.render('page-lesson', 'en', title=find_lesson('heads', 'en'))}</a>" in html.unescape(heading)
 
 
 def test_every_id_of_a_page_is_in_the_catalogues():

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
-from bertlab.app.i18n import error_text, t
+from bertlab.app.i18n import error_text, language, t
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import message_ids
+from bertlab.lessons import find_lesson
 from bertlab.views.passage import escape_html
 
 PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
@@ -41,8 +42,16 @@ def _about_html(page: str) -> str:
     about, suggestion = html.escape(t(f"{page}-about")), html.escape(t(f"{page}-try"))
     return (
         f'<details class="about"><summary>{html.escape(t("page-about"))}</summary>'
-        f"<p>{about}</p><p><b>{html.escape(t('page-try'))}</b> {suggestion}</p></details>"
+        f"<p>{about}</p><p><b>{html.escape(t('page-try'))}</b> {suggestion}</p>{_lesson_link(page)}</details>"
     )
+
+
+def _lesson_link(page: str) -> str:
+    """Link to the list of notebooks, with the name of the one that explains a page; empty if there is none."""
+    title = find_lesson(page, language())
+    if title is None:
+        return ""
+    return f'<p><a href="lessons?lang={language()}">{html.escape(t("page-lesson", title=title))}</a></p>'
 
 
 def note(text: str, kind: str = "info") -> None:

@@ -90,6 +90,7 @@ assert list(search.tokens) == split(search.word)
 # - the **segment embedding**: whether it belongs to sentence A or B, two rows
 #
 # Without the second, BERT could not tell "dog bites man" from "man bites dog": attention alone treats its input as a set.
+# The app's page [Input](app:input?a=The teapot is hot.&b=Wait.) draws the three for any sentence.
 # %% [markdown] ko
 # ## 표 세 개
 #
@@ -100,7 +101,7 @@ assert list(search.tokens) == split(search.word)
 # - **세그먼트 임베딩**: 문장 A와 B 중 어디인지. 두 행이 있어요.
 #
 # 위치 임베딩이 없으면 BERT는 "개가 사람을 물었다"와 "사람을 개가 물었다"의 순서를 구별하지 못해요. 어텐션만으로는 입력이 순서 없는 집합과
-# 같아요.
+# 같아요. 앱의 [입력](app:input?a=차가 뜨겁다.&b=기다려라.) 화면에서는 어떤 문장이든 이 세 임베딩을 볼 수 있어요.
 # %%
 tables = session.model.embeddings
 token_VH, position_PH, segment_2H = (

@@ -56,7 +56,7 @@ show_table(
 # ## 예제 하나
 #
 # 라이브러리는 `bertlab pretrain`과 똑같이 예제를 추첨해요. 번호 하나가 추첨 한 번이에요. 아래는 한 번의 추첨에서 고른 토큰이에요. 텍스트에
-# 있는 토큰과 모델이 읽는 토큰을 보여 줘요. 앱의 [직접 해 보는 사전 학습](app:pretraining) 화면에서는 얼마든지 추첨해 볼 수 있어요.
+# 있는 토큰과 모델이 읽는 토큰을 보여 줘요. 앱의 [손으로 해 보는 사전 학습](app:pretraining) 화면에서는 얼마든지 추첨해 볼 수 있어요.
 # %%
 session = bertlab.load(pick(en="strongest", ko="korean"))
 text = pick(

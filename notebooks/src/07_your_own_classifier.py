@@ -7,7 +7,8 @@
 # - **fine-tuning**: an output layer is added, and *all* weights of BERT are trained a little further
 #
 # The first is fast, the second is what made BERT famous. In this lesson you build both from one CSV file and find out what the
-# difference is. The table is about a café. It is tiny, but has a trap: "not stale" is good, and "not good" is bad.
+# difference is. (The app's page [Classify](app:classify) uses a fine-tuned classifier.) The table is about a café. It is tiny, but
+# has a trap: "not stale" is good, and "not good" is bad.
 # %% [markdown] ko
 # # 7. 내 CSV 파일로 분류기 만들기
 #
@@ -16,7 +17,8 @@
 # - **특징**: BERT는 그대로 두고 텍스트를 벡터로 바꿔요. 그 벡터로 작은 분류기를 학습해요.
 # - **파인튜닝**: 출력층을 더하고 BERT의 *모든* 가중치를 조금 더 학습해요.
 #
-# 첫째는 빠르고, 둘째는 BERT를 유명하게 만든 방법이에요. 이 수업에서는 CSV 파일 하나로 둘 다 만들어 보고 무엇이 다른지 알아봐요. 카페
+# 첫째는 빠르고, 둘째는 BERT를 유명하게 만든 방법이에요. 이 수업에서는 CSV 파일 하나로 둘 다 만들어 보고 무엇이 다른지 알아봐요. (앱의
+# [분류](app:classify) 화면은 파인튜닝한 분류기를 써요.) 카페
 # 이야기를 담은 표예요. 아주 작지만 함정이 있어요. "짜지 않았다"는 칭찬이고, "좋지 않았다"는 불평이에요.
 # %%
 import contextlib
@@ -187,12 +189,14 @@ assert accuracy["fine-tuned"]["test"] > accuracy["[CLS]"]["test"] + 0.1
 # ## What changed in the model?
 #
 # Fine-tuning made `[CLS]` collect what this task needs. The same logistic regression on `[CLS]`, now from the fine-tuned model,
-# shows it. So features against fine-tuning is not a question of the output layer: the *vectors* differ.
+# shows it. So features against fine-tuning is not a question of the output layer: the *vectors* differ. The app's page
+# [Before and after](app:compare) compares a sentence in two such models, layer by layer.
 # %% [markdown] ko
 # ## 모델에서 무엇이 달라졌을까요?
 #
 # 파인튜닝으로 `[CLS]`는 이 태스크에 필요한 정보를 모으게 되었어요. 파인튜닝한 모델의 `[CLS]`로 똑같은 로지스틱 회귀를 해 보면 알 수 있어요.
-# 특징과 파인튜닝의 차이는 출력층이 아니라 *벡터*에 있어요.
+# 특징과 파인튜닝의 차이는 출력층이 아니라 *벡터*에 있어요. 앱의 [전후 비교](app:compare) 화면에서는 이런 두 모델이 같은 문장을 레이어마다 어떻게
+# 다르게 나타내는지 비교해요.
 # %%
 before = accuracy["[CLS]"]["test"]
 pretrained, session = session, tuned

@@ -51,3 +51,4 @@ checkpoint-purpose-nsmc = Korean reviews
 checkpoint-purpose-comve = chooses endings
 page-about = What am I looking at?
 page-try = Try it:
+page-lesson = Compute it yourself: lesson { $title }

@@ -45,3 +45,4 @@ checkpoint-purpose-nsmc = 한국어 영화 리뷰
 checkpoint-purpose-comve = 보기 고르기
 page-about = 무엇을 보고 있나요?
 page-try = 해 보기:
+page-lesson = 직접 계산해 보는 수업: { $title }
