@@ -16,6 +16,8 @@ from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replace_directory
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, RECORD, WEIGHTS
 from bertlab.checkpoints.maps import find_classifier, hf_to_state, state_to_hf
+from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
+from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import describe_system_error, read_json_object, write_atomically
@@ -78,6 +80,15 @@ class Checkpoint:
             return "none"
         objectives = self.record.get("objectives")
         return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
+
+    @property
+    def sentence_settings(self) -> SentenceSettings:
+        """How the checkpoint makes sentence vectors; by default, the mean of the hidden states.
+
+        Raises:
+            CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
+        """
+        return read_sentence_settings(self.path)
 
     def max_tokens_for(self, default: int) -> int:
         """Return the maximum number of tokens in an input: as in fine-tuning, but at least the task type's default."""
@@ -153,6 +164,7 @@ def save(
     *,
     dtype: torch.dtype = torch.float16,
     card: str = "",
+    sentence_settings: SentenceSettings | None = None,
 ) -> Path:
     """Write a checkpoint that bertlab and `transformers` can load, and return its directory.
 
@@ -165,6 +177,8 @@ def save(
         dtype: the type of the stored weights. torch.float8_e4m3fn halves the size of the file: it stores matrices in
             eight bits and vectors in float16. Evaluate the stored checkpoint, since its metrics may differ.
         card: the text of README.md; "" for no such file.
+        sentence_settings: how the checkpoint makes sentence vectors, for files that `sentence-transformers` reads; None
+            for no such files.
 
     Raises:
         CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too
@@ -182,11 +196,15 @@ def save(
     }
     if card:
         texts[CARD] = card
+    if sentence_settings:
+        texts |= format_sentence_settings(sentence_settings, model.config.hidden_size)
+    obsolete_files = (WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD, *SENTENCE_FILES)
     try:
-        with replace_directory(target, obsolete_files=(WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD)) as new:
+        with replace_directory(target, obsolete_files) as new:
             save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
             tokenizer.save(new, max_tokens=model.config.max_positions)
             for name, text in texts.items():
+                (new / name).parent.mkdir(exist_ok=True)
                 (new / name).write_text(text, encoding="utf-8", newline="\n")
             # safetensors creates a file that only its owner can read.
             (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)

@@ -52,7 +52,7 @@ def info(config: Info) -> None:
         "record": session.record,
         "shipped": sorted(shipped()),
     }
-    rows = [("checkpoint", session.name), ("commands", ", ".join(_list_commands(session)))]
+    rows = [("checkpoint", session.name), ("commands", ", ".join(session.commands))]
     rows += [("labels", _format_value(list(session.labels)))] if session.labels else []
     rows += [(name.replace("_", " "), _format_value(value)) for name, value in settings.items()]
     record = {
@@ -63,11 +63,6 @@ def info(config: Info) -> None:
     ]
     rows += [("" if number else "shipped", line) for number, line in enumerate(_list_shipped() or ["none"])]
     print_result(config, session, result, lambda: table(_wrap_rows(rows), "<<"))
-
-
-def _list_commands(session: "Session") -> list[str]:
-    """List the commands that make predictions with this checkpoint."""
-    return list(session.commands) or ["none (a bare encoder makes no predictions; try `bertlab attend`)"]
 
 
 def _list_shipped() -> list[str]:
@@ -184,7 +179,11 @@ def export(config: Export) -> None:
         card = render_card(name, record)
     elif changed is not session:
         card = render_export_card(name, record)
-    target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card)
+    settings = session.loaded.sentence_settings
+    target = checkpoint.save(
+        config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card,
+        sentence_settings=settings if settings.is_recorded else None,
+    )  # fmt: skip
     size = (target / files.WEIGHTS).stat().st_size
     original = session.path / files.WEIGHTS
     before = f" (before: {original.stat().st_size / 1e6:.1f} MB)" if original.is_file() else ""

@@ -90,6 +90,13 @@ def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **f
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **fields)
 
 
+def _vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
+    """Make a task of sentence vectors: pairs with a similarity or, with labels of inference, entailed pairs."""
+    metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
+    row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
+    return row.replace(labels=labels, **fields)
+
+
 _ENTAILED, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
 _NLI = ("entailment", "neutral", "contradiction")
 
@@ -144,6 +151,15 @@ TASKS = {
     "klue_mrc": span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
                           metrics=("rouge_w", "exact_match")),
     "korquad": span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
+    # -- sentence vectors: pairs with a similarity are fitted by their cosine, pairs of inference are ranked --
+    # Reimers and Gurevych 2019, sections 4.1 and 6
+    "stsb_vectors": _vector_task("nyu-mll/glue:stsb", "en", "https://aclanthology.org/S17-2001", id="idx"),
+    "klue_sts_vectors": _vector_task("klue/klue:sts", "ko", "arXiv 2105.09680", label=("label", "labels.label"),
+                                     id="guid", test=()),
+    "all_nli_vectors": _vector_task("sentence-transformers/all-nli:triplet", "en", "arXiv 1908.10084", (_ENTAILED[0],),
+                                    text=("anchor", "positive", "negative"), validation=("dev",), id=""),
+    "klue_nli_vectors": _vector_task("klue/klue:nli", "ko", "arXiv 2105.09680", _NLI, id="guid",
+                                     text=("premise", "hypothesis"), test=()),
 }  # fmt: skip
 
 EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}

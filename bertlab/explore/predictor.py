@@ -193,10 +193,19 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
-        """Compute a vector of length 1 for each text, the mean of its last hidden states -> float32 [texts, H]."""
+        """Compute a vector of length 1 for each text -> float32 [texts, H].
+
+        It is the mean of the text's last hidden states, or what the files of `sentence-transformers` in the checkpoint
+        name. The product of two vectors is their cosine.
+
+        Raises:
+            CheckpointError: the vectors need a module that bertlab does not have.
+        """
         if isinstance(texts, str):
             raise TextError("embed-needs-list")
-        return embed_texts(self.model, [self._encode(text) for text in texts], self.tokenizer.pad_id, batch_size)
+        settings = self.loaded.sentence_settings
+        encodings = [self._encode(settings.prompt + text) for text in texts]
+        return embed_texts(self.model, encodings, self.tokenizer.pad_id, batch_size, settings.pooling)
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
         """Encode a context with each of its choices; the errors are those of `choose`."""

@@ -166,12 +166,13 @@ class TaskHeads(nn.Module):
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
-        """Check that the model has this output layer and can predict with it.
+        """Check that the model has this output layer and can predict with it; "" stands for no output layer.
 
         Raises:
             MissingHead: as for `head`.
         """
-        self.head(name)
+        if name:
+            self.head(name)
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict masked tokens -> logits_XV. Raises MissingHead."""

@@ -11,6 +11,7 @@ from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.masked_lm import MaskedLMTask
 from bertlab.tasks.multiple_choice import MultipleChoiceTask
 from bertlab.tasks.regression import RegressionTask
+from bertlab.tasks.sentence_embedding import SentenceEmbeddingTask
 from bertlab.tasks.sentence_pair import SentencePairTask
 from bertlab.tasks.span.task import SpanTask
 from bertlab.tasks.tagging import TaggingTask
@@ -58,6 +59,7 @@ TASK_TYPES = TaskTypes(
     MultipleChoiceTask(),
     TaggingTask(),
     SpanTask(),
+    SentenceEmbeddingTask(),
 )
 
 

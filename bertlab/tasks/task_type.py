@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 from torch import nn
 
 from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
@@ -35,7 +36,7 @@ class TaskType(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     """Old names, which are still accepted."""
     head: ClassVar[str]
-    """The key of the output layer in `nn.heads.HEADS`."""
+    """The key of the output layer in `nn.heads.HEADS`; "" if the type has none."""
     command: ClassVar[str] = ""
     """The name of the command that predicts and, with underscores, of the method of `Session`; "" if there is none."""
     page: ClassVar[str] = ""
@@ -55,11 +56,11 @@ class TaskType(ABC):
     @property
     def hf_class(self) -> str:
         """The `transformers` class of a checkpoint that has only this output layer."""
-        return HEADS[self.head].hf_class
+        return HEADS[self.head].hf_class if self.head else "BertModel"
 
     def can_predict(self, model: Bert) -> bool:
         """Whether a model can make predictions of this type."""
-        return self.head in model.head_names
+        return not self.head or self.head in model.head_names
 
     def probe(
         self,
@@ -145,6 +146,8 @@ class FinetuneTaskType(TaskType):
     """Whether the prediction can be "no answer", which has its own score."""
     confusion_counts_examples: ClassVar[bool] = False
     """Whether the confusion matrix counts each example once, so that its `majority_share` is meaningful."""
+    makes_sentence_vectors: ClassVar[bool] = False
+    """Whether the prediction is a vector for each text."""
     count_name: ClassVar[str] = "examples"
     """What the rows of a split are called: the key of their number in the results of an evaluation."""
     json_suffix: ClassVar[str] = ".jsonl"
@@ -178,6 +181,10 @@ class FinetuneTaskType(TaskType):
     def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
         """Settings of this type that `bertlab.json` records in addition to those of every fine-tuning run."""
         return {}
+
+    def make_sentence_settings(self, options: TrainingOptions) -> SentenceSettings | None:
+        """How a checkpoint that was trained with these options makes sentence vectors; None if it does not."""
+        return None
 
     @abstractmethod
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:

@@ -47,6 +47,8 @@ class TrainingOptions:
     """For passages: the number of tokens between the starts of two windows."""
     make_unanswerable: float | None = None
     """For questions: how many unanswerable questions to generate per answerable one; None generates none."""
+    pooling: str | None = None
+    """For sentence vectors: the pooling mode; None uses the checkpoint's."""
     invalid: InvalidRowAction = "stop"
     """What to do with an invalid row."""
     seed: int = 0
@@ -106,12 +108,12 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
 
     Args:
         encoder: the model whose weights are copied.
-        head: the key of the task head in `nn.heads.HEADS`.
+        head: the key of the task head in `nn.heads.HEADS`; "" for no task head.
         dropout: the dropout rate of the new model.
         labels: the labels of the task head; () for a task head without labels.
     """
     config = encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
-    model = FastBert(config, heads=[head])
+    model = FastBert(config, heads=[head] if head else [])
     keeps_head = head in encoder.heads and encoder.config.labels == labels
     weights = {
         name: tensor

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import tyro
 from tqdm import tqdm
@@ -57,6 +57,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
         "rows": ("data", "validation", "hold_out", "invalid"),
         "custom task": tuple(each.name for each in fields(TaskFlags)),
         "question-answering": ("stride", "make_unanswerable"),
+        "sentence vectors": ("pooling",),
         "repetition": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
     }
@@ -65,8 +66,8 @@ class FinetuneConfig(TaskFlags, RunConfig):
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """The task. Classification of one text: sst2, cola, nsmc. Classification of two texts: mnli, qqp, qnli, mrpc, rte,
     klue_nli. Regression: stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag,
-    comve. Named-entity tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: custom, with --type and their
-    columns."""
+    comve. Named-entity tagging: conll2003, wnut17, wikiann_en, klue_ner. Sentence vectors: stsb_vectors,
+    klue_sts_vectors, all_nli_vectors, klue_nli_vectors. Your own rows: custom, with --type and their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
@@ -89,6 +90,10 @@ class FinetuneConfig(TaskFlags, RunConfig):
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
     """For squad_v2, if all training rows have answers: how many unanswerable questions to generate per row, such as
     0.5."""
+    pooling: Literal["auto", "mean", "cls", "max"] = "auto"
+    """For sentence vectors: how a vector is made from the hidden states of the tokens. mean is their mean, max their
+    largest value in each dimension, and cls the hidden state of [CLS]. auto uses the pooling of the checkpoint, or mean
+    if it names none."""
     dropout: float = 0.1
     """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
@@ -140,10 +145,13 @@ def read_data(config: FinetuneConfig) -> TrainingData:
     if config.make_unanswerable is not None and not spec.unanswerable:
         raise BertlabError("flag-needs-unanswerable", flag="--make-unanswerable", task=config.task)
     task_type = finetune_type(spec.kind)
+    if config.pooling != "auto" and not task_type.makes_sentence_vectors:
+        raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
     options = TrainingOptions(
         data=config.data, validation=config.validation, hold_out=config.hold_out, stride=config.stride,
         max_tokens=min(config.max_tokens or task_type.max_tokens, loaded.config.max_positions),
-        make_unanswerable=config.make_unanswerable, invalid=config.invalid, seed=config.seed,
+        make_unanswerable=config.make_unanswerable, pooling=None if config.pooling == "auto" else config.pooling,
+        invalid=config.invalid, seed=config.seed,
     )  # fmt: skip
     return task_type.read_training_data(spec, loaded, options)
 
@@ -266,7 +274,10 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
         **data.facts,
     )
     card = render_card(config.out.name, record)
-    checkpoint.save(config.out / "checkpoint", trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card)
+    checkpoint.save(
+        config.out / "checkpoint", trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
+        sentence_settings=data.task_type.make_sentence_settings(data.options),
+    )  # fmt: skip
 
 
 def run(config: FinetuneConfig) -> None:

@@ -20,6 +20,7 @@ METRICS = {
     "matthews": ("Matthews correlation x 100", "{:.2f}"),
     "pearson": ("Pearson correlation x 100", "{:.2f}"),
     "spearman": ("Spearman correlation x 100", "{:.2f}"),
+    "retrieval_accuracy": ("retrieval accuracy", "{:.2f} %"),
     "f1_from_3": ("F1 for values of at least 3", "{:.2f}"),
     "entity_f1": ("entity F1", "{:.2f}"),
     "entity_f1_macro": ("entity F1, mean over entity types", "{:.2f}"),

@@ -26,6 +26,10 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
             label = number % max(2, len(spec.labels)) if kind == "classification" else number % 6 * 1.0
             for column in spec.text:
                 row[column] = f"{sentence(number)} {DID[int(label)]}"
+        elif kind == "sentence_embedding":
+            label = number % len(spec.labels) if spec.labels else number % 6 * 1.0
+            for place, column in enumerate(spec.text):
+                row[column] = f"{sentence(number // 3)} {DID[int(label) * place % 6]}"
         elif kind == "multiple_choice":
             label = number % (4 if len(spec.text) > 2 else 3)
             row[spec.text[0]] = sentence(number)
@@ -56,7 +60,7 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
             rows.append(row)
             continue
         if not labelled:
-            label = -1 if kind in ("classification", "regression", "multiple_choice") else None
+            label = -1 if kind in ("classification", "regression", "multiple_choice", "sentence_embedding") else None
         row[spec.label[0]] = label
         rows.append(row)
     return rows

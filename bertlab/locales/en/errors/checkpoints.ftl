@@ -24,6 +24,8 @@ config-not-a-bert = { $path } does not describe a BERT: { $reason }
 config-value-invalid = { $path } has { $name } = { $value }, which no BERT can have
 config-architectures-invalid = { $path } is damaged: architectures is not a list of names
 weights-damaged = { $path } is damaged: { $reason }
+sentence-module-unknown = { $path } makes sentence vectors with a module { $module } of sentence-transformers, which bertlab does not have
+sentence-pooling-unknown = { $path } makes sentence vectors with the pooling { $modes }, which bertlab does not have
 weights-more-than-tensors = { $path } is damaged, or contains Python objects other than tensors, which bertlab does not load
 weights-compressed = { $path } is compressed, but torch.save does not compress weights, and bertlab does not decompress such files
 weights-no-table = { $path } is not a dictionary of named tensors

@@ -9,6 +9,8 @@ row-empty = is empty
 row-without-label = has no label in the column { $column }, unlike other rows
 row-id-repeated = repeats the id of row { $row }
 row-needs-two-choices = has fewer than two choices
+row-needs-pair = has only one text, but sentence vectors are trained on pairs: name the second column with --pair-column
+rows-without-entailment = no row of { $name } has the label entailment, so there is no pair to train on
 row-choice-count-differs = has { $count ->
         [one] 1 choice
        *[other] { $count } choices

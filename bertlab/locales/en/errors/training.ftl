@@ -68,6 +68,7 @@ evaluate-needs-one-source = give either --checkpoint, to make predictions, or --
 evaluate-pretraining-needs-corpus = to evaluate pre-training, give --checkpoint, and give --data with a corpus made by `bertlab prepare`
 evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
+flag-needs-sentence-vectors = { $flag } is for tasks of sentence vectors, such as stsb_vectors, not for { $task }
 record-needs-checkpoint = --record writes into a checkpoint: name one with --checkpoint
 record-needs-own-checkpoint = { $checkpoint } was not made by bertlab, so it has no bertlab.json for --record
 record-needs-labels = these rows have no labels, so there is no result for --record

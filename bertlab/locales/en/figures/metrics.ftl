@@ -5,6 +5,7 @@ metric-f1_from_3 = F1 (labels of 3 or more count as positive)
 metric-matthews = Matthews correlation × 100
 metric-pearson = Pearson correlation × 100
 metric-spearman = Spearman correlation × 100
+metric-retrieval_accuracy = second sentences found by cosine
 metric-entity_f1 = entity F1
 metric-entity_precision = entity precision
 metric-entity_recall = entity recall

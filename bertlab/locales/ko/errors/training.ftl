@@ -65,6 +65,7 @@ evaluate-needs-one-source = 예측에 쓸 --checkpoint와 채점할 --prediction
 evaluate-pretraining-needs-corpus = 사전 학습을 평가하려면 --checkpoint와 --data(`bertlab prepare`로 만든 말뭉치)를 지정해 주세요.
 evaluate-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --out으로 예측을 파일에 저장해 주세요.
 flag-needs-unanswerable = { $flag }은(는) squad_v2처럼 답이 없는 질문이 있는 태스크에만 써요. { $task }에는 쓸 수 없어요.
+flag-needs-sentence-vectors = { $flag }은(는) stsb_vectors 같은 문장 벡터 태스크에만 써요. { $task }에는 쓸 수 없어요.
 record-needs-checkpoint = --record는 체크포인트에 기록해요. --checkpoint로 체크포인트를 지정해 주세요.
 record-needs-own-checkpoint = { $checkpoint }은(는) bertlab으로 만든 체크포인트가 아니어서 --record로 기록할 bertlab.json이 없어요.
 record-needs-labels = 레이블이 없는 행이어서 --record로 기록할 결과가 없어요.

@@ -5,6 +5,7 @@ metric-f1_from_3 = F1(3점 이상을 양성으로 계산)
 metric-matthews = 매슈스 상관 계수 × 100
 metric-pearson = 피어슨 상관 계수 × 100
 metric-spearman = 스피어만 상관 계수 × 100
+metric-retrieval_accuracy = 코사인으로 짝 문장을 찾은 비율
 metric-entity_f1 = 개체명 F1
 metric-entity_precision = 개체명 정밀도
 metric-entity_recall = 개체명 재현율

@@ -1,0 +1,121 @@
+"""How a checkpoint makes sentence vectors, in the files of `sentence-transformers`. Does not import torch.
+
+`modules.json` lists the modules that follow each other: the encoder, the pooling and, optionally, the scaling to length
+1. `1_Pooling/config.json` names the pooling and `sentence_bert_config.json` the maximum number of tokens.
+
+Source: https://sbert.net, "Creating Custom Models"; the names of versions 2 to 6 are read, those of version 2 written,
+which all later versions read too.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config.errors import CheckpointError
+from bertlab.config.files import read_json_object, read_text
+
+MODULES, POOLING_DIRECTORY, TEXT_LIMIT = "modules.json", "1_Pooling", "sentence_bert_config.json"
+VECTOR_CONFIG = "config_sentence_transformers.json"
+FILES = (MODULES, POOLING_DIRECTORY, TEXT_LIMIT, VECTOR_CONFIG)
+"""The files and directories of these settings in a checkpoint."""
+
+# Keys of 1_Pooling/config.json before version 6, in the order in which several results are concatenated -> mode
+_MODE_OF_KEY = {
+    "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max", "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}  # fmt: skip
+_SUPPORTED_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens")
+_PREFIX = "sentence_transformers.models."
+
+
+@dataclass(frozen=True)
+class SentenceSettings:
+    """How a checkpoint makes one vector for a text."""
+
+    pooling: tuple[str, ...] = ("mean",)
+    """The pooling modes, keys of `nn.pooling.POOLING_MODES`; the results of several modes are concatenated."""
+    max_tokens: int | None = None
+    """The number of tokens after which a text is truncated; None if only the model limits it."""
+    prompt: str = ""
+    """A text to put before every text; "" for none."""
+    is_recorded: bool = False
+    """Whether the checkpoint has these settings, so that it was probably trained to make sentence vectors."""
+
+
+def read_sentence_settings(directory: Path) -> SentenceSettings:
+    """Read how the checkpoint in a directory makes sentence vectors: by default, the mean of the hidden states.
+
+    Raises:
+        CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
+    """
+    if not (directory / MODULES).is_file():
+        return SentenceSettings()
+    pooling: tuple[str, ...] = ("mean",)
+    for name, path in _read_modules(directory / MODULES):
+        if name == "Pooling":
+            pooling = _read_pooling(directory / path / "config.json")
+        elif name not in ("Transformer", "Normalize", "Dropout"):
+            raise CheckpointError("sentence-module-unknown", path=directory, module=name)
+    limits = _read_optional(directory / TEXT_LIMIT)
+    limit = limits.get("max_seq_length")
+    if limit is None:  # version 6 stores it with the tokenizer
+        limit = _read_optional(directory / "tokenizer_config.json").get("model_max_length")
+    max_tokens = limit if type(limit) is int and 2 < limit < 10**6 else None
+    return SentenceSettings(pooling, max_tokens, _read_prompt(directory / VECTOR_CONFIG), is_recorded=True)
+
+
+def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> dict[str, str]:
+    """Format the files of `sentence-transformers` -> {path in the checkpoint: content}.
+
+    The last module scales every vector to length 1, as bertlab does.
+
+    Args:
+        settings: how the checkpoint makes vectors.
+        hidden_size: the hidden size of the model.
+    """
+    modules = (("", "Transformer"), (POOLING_DIRECTORY, "Pooling"), ("2_Normalize", "Normalize"))
+    rows = [
+        {"idx": index, "name": str(index), "path": path, "type": _PREFIX + name}
+        for index, (path, name) in enumerate(modules)
+    ]
+    pooling = {"word_embedding_dimension": hidden_size}
+    pooling |= {key: mode in settings.pooling for key, mode in _MODE_OF_KEY.items()}
+    vectors = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    contents = {
+        MODULES: rows,
+        f"{POOLING_DIRECTORY}/config.json": pooling,
+        TEXT_LIMIT: {"max_seq_length": settings.max_tokens, "do_lower_case": False},
+        VECTOR_CONFIG: vectors,
+    }
+    return {path: json.dumps(content, indent=2) + "\n" for path, content in contents.items()}
+
+
+def _read_modules(path: Path) -> list[tuple[str, str]]:
+    """Read the modules in order -> (class, directory) of each."""
+    try:
+        rows = json.loads(read_text(path))
+        return [(str(row["type"]).rpartition(".")[2], str(row["path"])) for row in rows]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        raise CheckpointError("json-invalid", path=path) from None
+
+
+def _read_pooling(path: Path) -> tuple[str, ...]:
+    fields = read_json_object(path)
+    modes = fields.get("pooling_mode") or [mode for key, mode in _MODE_OF_KEY.items() if fields.get(key)] or "mean"
+    modes = (modes,) if isinstance(modes, str) else tuple(map(str, modes))
+    if fields.get("include_prompt") is False or not all(mode in _SUPPORTED_MODES for mode in modes):
+        raise CheckpointError("sentence-pooling-unknown", path=path, modes=list(modes))
+    return modes
+
+
+def _read_prompt(path: Path) -> str:
+    """Read the text that `sentence-transformers` puts before every text by default."""
+    fields = _read_optional(path)
+    prompts, name = fields.get("prompts"), fields.get("default_prompt_name")
+    prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else ""
+    return prompt if isinstance(prompt, str) else ""
+
+
+def _read_optional(path: Path) -> dict:
+    return read_json_object(path) if path.is_file() else {}

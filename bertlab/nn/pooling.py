@@ -1,0 +1,46 @@
+"""Sentence pooling: one vector for a text from the hidden states of its tokens.
+
+Shape legend: B batch, T tokens, H hidden, P pooling modes times H.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+
+
+def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1)
+
+
+def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1).sqrt()
+
+
+def _cls(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTH[:, 0]
+
+
+def _max(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1)
+
+
+# The names are those of `sentence-transformers`.
+POOLING_MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "mean": _mean, "cls": _cls, "max": _max, "mean_sqrt_len_tokens": _mean_sqrt,
+}  # fmt: skip
+
+
+def pool_sentences(hidden_BTH: torch.Tensor, mask_BT: torch.Tensor, modes: Sequence[str] = ("mean",)) -> torch.Tensor:
+    """Compute a vector of length 1 for each text -> float32 [B, P].
+
+    Args:
+        hidden_BTH: the last layer's hidden states; those of padding are ignored.
+        mask_BT: bool; True where there is a token, including [CLS] and [SEP].
+        modes: keys of `POOLING_MODES`; with several of them, their results are concatenated.
+
+    Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3.
+    """
+    hidden_BTH, mask_BT1 = hidden_BTH.float(), mask_BT[..., None]
+    pooled_BP = torch.cat([POOLING_MODES[mode](hidden_BTH, mask_BT1) for mode in modes], dim=-1)
+    return F.normalize(pooled_BP, dim=-1)
