@@ -9,9 +9,12 @@ import scipy.stats
 import seqeval.metrics
 import sklearn.metrics
 from seqeval.metrics.sequence_labeling import get_entities
+from seqeval.scheme import IOB2
 from support.errors import raises_error
+from support.task_rows import read_examples
 
 from bertlab.config.errors import DataError
+from bertlab.config.tasks import task
 from bertlab.tasks.entity_spans import entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
@@ -23,6 +26,8 @@ from bertlab.tasks.metrics import (
     pearson,
     spearman,
 )
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.text.readers.rows import Rows
 
 LABELLINGS = [
     (np.random.default_rng(seed).integers(0, labels, size), np.random.default_rng(seed + 99).integers(0, labels, size))
@@ -92,6 +97,34 @@ def test_entity_metrics_equal_those_of_seqeval(seed):
     tags = sorted({*flat, *other} - {"O"})
     expected = sklearn.metrics.f1_score(flat, other, labels=tags, average="macro", zero_division=0)
     assert character_f1_macro(gold, predicted) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strict_entity_metrics_equal_those_of_klue(seed):
+    """KLUE joins all sentences into one, with [CLS] and [SEP], whose tags are O, between them."""
+    gold, rng = sentences(seed, TAGS[:5]), np.random.default_rng(seed)
+    predicted = [[tag if rng.random() < 0.7 else TAGS[rng.integers(5)] for tag in row] for row in gold]
+    for row in gold:  # gold tags are valid IOB2; predicted ones may begin an entity with an I-tag
+        for index, tag in enumerate(row):
+            if tag[0] == "I" and row[index - 1 : index] not in ([f"B{tag[1:]}"], [tag]):
+                row[index] = f"B{tag[1:]}"
+    joined = [[tag for row in rows for tag in ("O", *row, "O")] for rows in (gold, predicted)]
+    found = entity_metrics(gold, predicted, strict=True)
+    for name, average in (("f1_macro", "macro"), ("f1", "micro")):
+        expected = seqeval.metrics.f1_score(
+            joined[:1], joined[1:], average=average, mode="strict", scheme=IOB2, zero_division=0
+        )
+        assert found[name] == pytest.approx(expected), name
+    assert found["f1"] != entity_metrics(gold, predicted)["f1"]
+
+
+def test_klue_ner_ignores_spaces():
+    spec = task("klue_ner")
+    tokens, gold = list("김 철수가"), ["B-PS", "I-PS", "I-PS", "I-PS", "O"]
+    examples = read_examples(Rows("rows", ("tokens", "ner_tags"), [{"tokens": tokens, "ner_tags": gold}]), spec)
+    metrics = TASK_TYPES["tagging"].raw_metrics
+    assert metrics(examples, [["B-PS", "O", "I-PS", "I-PS", "O"]])["entity_f1_macro"] == 1.0
+    assert metrics(examples, [["I-PS", "I-PS", "I-PS", "I-PS", "O"]])["entity_f1_macro"] == 0.0, "no B-tag"
 
 
 def test_metrics_are_0_without_entities():

@@ -101,7 +101,9 @@ def _f1(correct: int, predicted: int, gold: int) -> float:
 # -- entities ----------------------------------------------------------------------------------------------------
 
 
-def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+def entity_metrics(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
+) -> dict[str, float]:
     """Compute precision, recall and F1 of the entities, and the mean over the entity types of their F1.
 
     A predicted entity is correct if a gold entity has the same type, first word and last word. The counts are summed
@@ -110,6 +112,7 @@ def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     Args:
         gold: the correct tags of every sentence.
         predicted: the predicted tags of every sentence.
+        strict: whether only a B-tag begins an entity, as in `seqeval`'s strict mode with IOB2.
 
     Raises:
         DataError: a sentence has a different number of gold and predicted tags.
@@ -123,7 +126,10 @@ def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
             raise DataError(
                 "tag-predictions-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags)
             )
-        gold_spans, predicted_spans = set(entity_spans(gold_tags)), set(entity_spans(predicted_tags))
+        gold_spans, predicted_spans = (
+            {span for span in entity_spans(tags) if not strict or tags[span[1]].startswith("B")}
+            for tags in (gold_tags, predicted_tags)
+        )
         correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)
         predicted_by_type.update(type for type, _, _ in predicted_spans)
         gold_by_type.update(type for type, _, _ in gold_spans)

@@ -168,7 +168,11 @@ class TaggingTask(LabelledTaskType):
         if "accuracy" in examples.spec.metrics:
             flat = (np.array([tag for row in rows for tag in row]) for rows in (gold, predictions))
             return {"accuracy": LABEL_METRICS["accuracy"](*flat)}
-        metrics = {f"entity_{name}": value for name, value in entity_metrics(gold, predictions).items()}
+        by_character = examples.spec.unit == "character"
+        if by_character:
+            gold, predictions = (_drop_spaces(examples, rows) for rows in (gold, predictions))
+        metrics = entity_metrics(gold, predictions, strict=by_character)
+        metrics = {f"entity_{name}": value for name, value in metrics.items()}
         return metrics | {"character_f1_macro": character_f1_macro(gold, predictions)}
 
     def read_predictions(self, path: Path, examples: Examples, options) -> list[list[str]]:
@@ -227,6 +231,18 @@ class TaggingTask(LabelledTaskType):
     def table_row(self, prediction: Tags) -> dict[str, str | float]:
         tags = " ".join(f"{word.text}/{word.tag}" for word in prediction.words)
         return {"entities": "; ".join(f"{e.label}: {e.text}" for e in prediction.entities), "tags": tags}
+
+
+def _drop_spaces(examples: Examples, tags: Sequence[list[str]]) -> list[list[str]]:
+    """Drop the tags of spaces, which KLUE-NER does not score.
+
+    Source: klue_baseline/data/klue_ner.py and metrics/functional.py of KLUE-benchmark/KLUE-baseline, where entities
+    are then compared in the strict mode of `seqeval` (Park et al. 2021, arXiv 2105.09680).
+    """
+    return [
+        [tag for character, tag in zip(row.texts, row_tags, strict=True) if character.strip()]
+        for row, row_tags in zip(examples, tags, strict=True)
+    ]
 
 
 def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
