@@ -34,6 +34,7 @@ from bertlab.text.readers.documents import find_shards, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, read_file, row_id
 from bertlab.text.readers.splits import find_split, has_split, read_split
+from scripts import korean_splits
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
@@ -653,3 +654,15 @@ def test_batches_are_shuffled_over_all_rows():
     # rows are often sorted in the file; the standard deviation within a random batch is about 280
     assert np.mean([rows.std() for rows in epoch[:-1]]) > 250
     assert next(sampler).tolist() != epoch[0].tolist(), "another epoch, another order"
+
+
+def test_korean_splits_keep_articles_and_premises_apart(tmp_path, bertlab_data):
+    directory, splits = bertlab_data / "tasks" / "korean", ("train", "validation")
+    korean_splits.write_korquad(directory, tmp_path / "korquad")
+    korean_splits.write_klue_nli(directory, tmp_path / "klue_nli")
+    passages = {split: {row["context"] for row in read_rows(tmp_path / "korquad", split)} for split in splits}
+    assert not passages["train"] & passages["validation"]
+    rows = {split: read_split(tmp_path / "klue_nli", split).rows for split in splits}
+    assert [len(part) for part in rows.values()] == [8250, 750]
+    assert not {row["premise"] for row in rows["train"]} & {row["premise"] for row in rows["validation"]}
+    assert read_examples(read_split(tmp_path / "klue_nli", "validation"), task("klue_nli")).labels[0] == "entailment"
