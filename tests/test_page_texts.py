@@ -396,3 +396,21 @@ def test_the_page_notes_a_text_in_another_language_than_the_checkpoint_in_one_li
     assert len(notes(**{field: "이 영화는 정말 지루하고 끔찍했어요."})) == 1
     assert not notes(**{field: "A very dull film."})
     assert not notes(**{field: "12345, 678."}, lang="ko"), "a text without letters is in no language"
+
+
+@pytest.mark.parametrize(
+    ("screen", "parameters", "count"),
+    [
+        ("compare", {"a": "철수가 서울에 갔다.", "b": ""}, 2),  # one note for each checkpoint
+        ("tag", {"batch-tag": "철수가 서울에 갔다.\n영희는 집에 있다."}, 1),
+        ("evaluation", {"from": "paste", "pasted": "text,label\n이 영화는 지루했어요.,negative\n"}, 1),
+    ],
+)
+def test_pages_that_read_other_texts_note_their_language_too(shipped, screen, parameters, count):
+    """The note also says that no Korean checkpoint can be used instead."""
+    app = open_page(screen, **parameters)
+    if screen == "evaluation":
+        app = next(button for button in app.button if "play_arrow" in (button.icon or "")).click().run()
+    assert not app.exception
+    missing = languages.render("checkpoint-none-in-language", language="Korean")
+    assert sum(missing in body for body in bodies(app)) == count

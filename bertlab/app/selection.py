@@ -44,7 +44,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     chosen = st.session_state.get("opened", sessions.AUTO)
     if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
-    _note_other_language(session, texts)
+    note_other_language(checkpoint, command, texts)
     return checkpoint
 
 
@@ -152,24 +152,36 @@ def _detect_language(texts: Sequence[str]) -> str | None:
     return detect_language(words) if words else None
 
 
-def _note_other_language(session: Session, texts: Sequence[str]) -> None:
-    """Show a note if the texts are in a different language from the one the checkpoint was trained on."""
+def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts: Sequence[str]) -> None:
+    """Show a note if the texts are in a different language from the one the checkpoint was trained on.
+
+    Args:
+        checkpoint: the checkpoint that reads the texts.
+        command: the command whose prediction the page shows. The note also says if no shipped checkpoint for this
+            command was trained on the language of the texts.
+        texts: the texts.
+    """
+    session = sessions.open_session(checkpoint)
     if (code := _detect_language(texts)) in (None, session.language):
         return
-    ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
-    tokens = session.tokenizer.tokens(ids)
-    unknown = sum(token == "[UNK]" for token in tokens)
-    single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
+    tokens = session.tokenizer.tokens([id for ids in session.tokenizer.encode_ids(texts) for id in ids])
     if not tokens:
         return
+    unknown = sum(token == "[UNK]" for token in tokens)
+    single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     values = {"name": os.path.basename(session.name), "language": _name_language(session.language)}
-    values |= {
-        "text_language": _name_language(code),
-        "tokens": len(tokens),
-        "unknown": unknown,
-        "letters": single_letters,
-    }
-    frame.note(t("checkpoint-other-language", **values))
+    values |= {"text_language": _name_language(code), "tokens": len(tokens)}
+    note = t("checkpoint-other-language", unknown=unknown, letters=single_letters, **values)
+    if not _is_language_shipped(command, code):
+        note += " " + t("checkpoint-none-in-language", language=_name_language(code))
+    frame.note(note)
+
+
+def _is_language_shipped(command: str, code: str) -> bool:
+    """Whether a shipped checkpoint for a command was trained on a language."""
+    with suppress(CheckpointError):
+        return sessions.open_session(sessions.select_checkpoint(command, code)).language == code
+    return False
 
 
 def _name_language(code: str) -> str:

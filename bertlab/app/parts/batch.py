@@ -67,6 +67,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         ]
         if incomplete:
             frame.note(t("batch-empty-texts", count=len(incomplete), first=incomplete[0]))
+        selection.note_other_language(checkpoint, command, [part for row in texts[:MAX_ROWS] for part in row if part])
         key, query = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"

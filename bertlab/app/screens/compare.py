@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import fields, frame, url
+from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -61,6 +61,8 @@ with frame.show_errors():
             fields.text_line(left, t("sentence-a"), examples.pair[0], key="a2"),
             fields.text_line(right, t("sentence-b"), examples.changed_second_sentence, key="b2"),
         )
+    for checkpoint in dict.fromkeys((first, second)):
+        selection.note_other_language(checkpoint, "attend", [text for text in (*texts, *(second_texts or ())) if text])
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-progress")):
         comparison = compare.compare_inputs(first, second, texts, second_texts)
         compare.show_alignment(comparison.result, two_texts=second_texts is not None)

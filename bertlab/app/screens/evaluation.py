@@ -14,7 +14,8 @@ DEFAULT_EXAMPLE_ROWS = 100  # fewer, because example rows are evaluated as soon 
 
 frame.heading("evaluation")
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(evaluation_source.choose_command())
+    command = evaluation_source.choose_command()
+    checkpoint = selection.open_checkpoint(command)
     loaded = sessions.open_session(checkpoint).loaded
     task = evaluation_source.choose_task(loaded)
     spec = error_analysis.find_task(loaded, task)
@@ -34,6 +35,8 @@ with frame.show_errors():
         )  # fmt: skip
         if evaluation.draw_start_button(checkpoint, source, task, columns, max_rows, len(rows.result)):
             analysis = evaluation.evaluate(checkpoint, loaded, rows, source, task, columns, max_rows)
+            texts = [text for row in analysis.result.rows for text in row.texts]
+            selection.note_other_language(checkpoint, command, texts)
             evaluation_results.show_metrics(analysis.result)
             selected = evaluation_results.draw_chart(checkpoint, analysis)
             evaluation_results.list_examples(checkpoint, analysis.result, selected)

@@ -6,5 +6,6 @@ checkpoint-other-language = { $name } was trained on { $language }, but the text
         [one] 1 is
        *[other] { $unknown } are
     } [UNK] (unknown).
+checkpoint-none-in-language = No checkpoint trained on { $language } is installed for this task.
 language-name-en = English
 language-name-ko = Korean
