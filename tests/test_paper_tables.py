@@ -13,6 +13,7 @@ from support.texts import text
 from bertlab.app.data.paper_results import find_results
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError
+from bertlab.config.korean_results import PUBLISHED_KOREAN
 from bertlab.config.languages import render
 from bertlab.config.paper import (
     COLUMNS,
@@ -290,6 +291,23 @@ def test_overview_shows_our_best_result_and_the_published_ones():
     assert f"{rows['BERT base'].values['sst2.accuracy']}" in sst2
     mnli = next(row for row in overview.split("<tr>") if ">MNLI<" in row)
     assert mnli.endswith("–</td></tr>")
+
+
+def test_korean_table_shows_published_results_and_ours(results, recorded):
+    path = recorded / "sst2" / "bertlab.json"
+    record = json.loads(path.read_text())
+    try:
+        path.write_text(json.dumps(record | {"objectives": ["nsmc"], "validation": {"accuracy": 84.36}}))
+        app = open_example_page("paper", lang="ko")
+    finally:
+        path.write_text(json.dumps(record))
+    assert not app.exception
+    table = [body for body in bodies(app) if "rows-frame" in body][-1]
+    ours, *published = table.split("<tr>")[2:]
+    assert "84.4" in ours
+    assert len(published) == len(PUBLISHED_KOREAN)
+    assert "kpfBERT" in published[0]
+    assert "87.7" in published[0]
 
 
 def test_a_checkpoint_that_was_also_evaluated_on_another_task_has_a_result_there():

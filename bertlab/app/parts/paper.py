@@ -1,13 +1,17 @@
 """The example, the choices and the tables of the page The paper."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import streamlit as st
 
 from bertlab.app import display, fields, frame, url
+from bertlab.app.data import sessions
 from bertlab.app.data.paper_results import OwnResult
 from bertlab.app.i18n import t
 from bertlab.app.pages import Page
+from bertlab.config.errors import BertlabError
+from bertlab.config.korean_results import KLUE, KOREAN_MEASURES, KPFBERT, PUBLISHED_KOREAN
 from bertlab.config.paper import (
     COLUMNS,
     PUBLISHED,
@@ -29,6 +33,7 @@ SOURCES = {
     "Devlin et al. 2019": "https://arxiv.org/abs/1810.04805",
     "google-research/bert": "https://github.com/google-research/bert",
 }
+KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}
 
 
 def list_measures(task: PaperTask) -> list[Measure]:
@@ -155,8 +160,7 @@ def show_overview(own_results: Sequence[OwnResult]) -> None:
         )
     display.table({t(id): [row[id] for row in rows] for id in rows[0]})
     st.caption(t("paper-splits"))
-    links = " · ".join(f"[{name}]({link})" for name, link in SOURCES.items())
-    st.caption(f"{t('number-source')}: {links}")
+    _show_sources(SOURCES)
 
 
 def show_averages() -> None:
@@ -165,6 +169,54 @@ def show_averages() -> None:
     display.table({t("paper-system"): list(averages), t("paper-average"): list(averages.values())})
     st.caption(t("paper-averages"))
     st.code(TABLE_COMMAND, language="bash", wrap_lines=True)
+
+
+def show_korean_tasks(own_results: Sequence[OwnResult]) -> None:
+    """Show the published results of Korean and multilingual BERTs on Korean tasks, and our best ones in the first row.
+
+    Args:
+        own_results: our results on all tasks.
+    """
+    best = {measure.name: _find_best(measure, own_results) for measure in KOREAN_MEASURES}
+    sources = {address: name for name, address in KOREAN_SOURCES.items()}
+    names = [t("paper-ours"), *(f"{row.title} ({sources[row.source]})" for row in PUBLISHED_KOREAN)]
+    sizes = [_describe_sizes(best.values()), *(_describe_size(*row.size) for row in PUBLISHED_KOREAN)]
+    columns = {t("paper-system"): names, t("paper-korean-size"): sizes}
+    for measure in KOREAN_MEASURES:
+        ours = best[measure.name]
+        values = [ours and ours.values[measure.name], *(row.values.get(measure.name) for row in PUBLISHED_KOREAN)]
+        title = f"{measure.title}, {name_measure(measure)}"
+        columns[title] = [MISSING if value is None else f"{value:.1f}" for value in values]
+    display.table(columns)
+    st.caption(t("paper-korean-splits"))
+    _show_sources(KOREAN_SOURCES)
+
+
+def _find_best(measure: Measure, own_results: Sequence[OwnResult]) -> OwnResult | None:
+    """Find our best result on a measure; None if there is none."""
+    results = [result for result in own_results if measure.name in result.values]
+    return max(results, key=lambda result: result.values[measure.name], default=None)
+
+
+def _describe_sizes(results: Iterable[OwnResult | None]) -> str:
+    """Describe the sizes of the shipped checkpoints with these results; a dash if there are none."""
+    sizes = {}
+    for result in results:
+        if result is not None and result.source:
+            with suppress(BertlabError, KeyError):
+                config, _ = sessions.read_description(result.source)
+                sizes[_describe_size(config.num_layers, config.hidden_size)] = None
+    return ", ".join(sizes) or MISSING
+
+
+def _describe_size(layers: int, hidden: int) -> str:
+    return f"{layers} × {hidden}"
+
+
+def _show_sources(sources: Mapping[str, str]) -> None:
+    """Show the names of the sources of a table, with their addresses."""
+    links = " · ".join(f"[{name}]({link})" for name, link in sources.items())
+    st.caption(f"{t('number-source')}: {links}")
 
 
 def _find_published(table: str, measure: Measure, title: str) -> str:

@@ -41,4 +41,6 @@ with frame.show_errors():
     st.subheader(t("paper-overview"), anchor=False)
     parts.show_overview(own_results)
     parts.show_averages()
+    st.subheader(t("paper-korean"), anchor=False)
+    parts.show_korean_tasks(own_results)
 url.write_address()

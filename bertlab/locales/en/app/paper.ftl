@@ -41,3 +41,6 @@ paper-splits = Results in percent. “test” and “dev” say whether a publis
 paper-system = Model
 paper-average = GLUE average, test set
 paper-averages = For large and base, this is the mean of the nine results in the paper's table 1 (MNLI has two), without WNLI. For the small models it is GLUE's own score: the mean over the tasks, where a task with two metrics counts as their mean; it includes WNLI. This command fills the table with your results:
+paper-korean = Korean tasks
+paper-korean-size = Layers × hidden size
+paper-korean-splits = Results in percent; the source is in brackets. kpfBERT's authors measured NSMC on the test set and the other tasks on the development sets. KLUE's page does not say which rows it used. We measure on parts of these sets and, for KLUE-NLI and KorQuAD, train on the other parts, so our results can be compared only roughly. The model cards give the details.

@@ -1,0 +1,53 @@
+"""The five Korean tasks, and published results of Korean and multilingual BERTs on them, as data.
+
+A row has the results of one source. The split of a result is named where the source names it. Values are in percent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bertlab.config.paper import Measure
+
+KPFBERT = "https://github.com/KPFBERT/kpfbert"
+KLUE = "https://github.com/KLUE-benchmark/KLUE"
+BASE = (12, 768)
+
+KOREAN_MEASURES = (
+    Measure("nsmc", "accuracy", "NSMC"),
+    Measure("klue_ner", "entity_f1_macro", "KLUE-NER"),
+    Measure("klue_sts", "pearson", "KLUE-STS"),
+    Measure("klue_nli", "accuracy", "KLUE-NLI"),
+    Measure("korquad", "f1", "KorQuAD v1"),
+)
+
+
+@dataclass(frozen=True)
+class KoreanResults:
+    """The results of one model on Korean tasks, from one source."""
+
+    title: str
+    """The model."""
+    size: tuple[int, int]
+    """Its number of layers and its hidden size."""
+    source: str
+    """The address of the publication."""
+    values: Mapping[str, float]
+    """The results in percent, by `Measure.name`."""
+
+
+def _row(title: str, source: str, **values: float) -> KoreanResults:
+    """Make the row of a model of base size from the results on its tasks."""
+    names = {measure.task: measure.name for measure in KOREAN_MEASURES}
+    return KoreanResults(title, BASE, source, {names[task]: value for task, value in values.items()})
+
+
+# The README of kpfBERT, measured in October 2021: NSMC on the 50,000 rows of its test set, the others on development
+# sets. The README of KLUE does not name the split; its entity F1 is the mean over the entity types.
+PUBLISHED_KOREAN = (
+    _row("kpfBERT", KPFBERT, nsmc=91.29, klue_sts=92.95, klue_nli=87.67, korquad=94.95),
+    _row("KLUE-BERT", KPFBERT, nsmc=90.62, klue_sts=91.14, klue_nli=81.33, korquad=93.23),
+    _row("KLUE-BERT", KLUE, klue_ner=84.77, klue_sts=90.85, klue_nli=81.63),
+    _row("KoBERT", KPFBERT, nsmc=89.92, klue_sts=86.17, klue_nli=79.53, korquad=71.36),
+    _row("multilingual BERT", KPFBERT, nsmc=87.33, klue_sts=85.66, klue_nli=73.30, korquad=90.02),
+    _row("multilingual BERT", KLUE, klue_ner=75.14, klue_sts=84.66, klue_nli=73.20),
+)
