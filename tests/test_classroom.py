@@ -5,12 +5,14 @@ import re
 
 import pytest
 import streamlit as st
+from streamlit.util import calc_hash
 from support.errors import raises_error
 from support.pages import open_page
 
-from bertlab.app import access
-from bertlab.app.classroom import current, distribution, roles, teacher
+from bertlab.app import access, url
+from bertlab.app.classroom import compute, current, distribution, roles, teacher
 from bertlab.app.pages import PAGES
+from bertlab.classroom.computed import NAMES
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question, find_lessons, read_lesson
 from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
@@ -188,6 +190,69 @@ def test_a_lesson_can_be_gone_through_alone(monkeypatch):
     assert "lesson" not in app.query_params
 
 
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_the_tour_goes_from_the_start_page_to_the_prediction(monkeypatch, code):
+    monkeypatch.delenv(CLASS, raising=False)
+    steps = read_lesson(find_lessons()["tour"][code], PAGES).steps
+    app = open_page("start", lang=code)
+    app.button(key="start-tour").click().run()
+    for number, step in enumerate(steps, 1):
+        assert app.session_state["url.page"] == step.page
+        assert app.query_params["lesson"] == f"tour.{number}"
+        assert step.values.items() <= {name: app.query_params[name] for name in app.query_params}.items() | {("b", "")}
+        text = next(block.value for block in app.markdown if step.say[-20:] in block.value)
+        assert not re.search(r"\$|–", text), "every value is computed"
+        share = re.search(r"(\d+)\\\.\d\\%", text)
+        assert not share or int(share[1]) > 40, "the step shows something worth seeing"
+        if number < len(steps):
+            app.button(key="lesson-next").click().run()
+    assert "lesson-leave" not in buttons(app)
+    app.button(key="lesson-back").click().run()
+    assert app.query_params["lesson"] == "tour.4"
+    app.button(key="lesson-leave").click().run()
+    assert "lesson" not in app.query_params
+    assert "lesson-next" not in buttons(app)
+
+
+def test_the_back_button_leads_through_the_steps(monkeypatch):
+    monkeypatch.delenv(CLASS, raising=False)
+    steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
+    app = open_page("input", lesson="tour.2", lang="en")
+    assert app.session_state["url.page"] == "attention"
+    monkeypatch.setattr(url, "went_back", lambda: True)
+
+    def go_back(page, values, **address):
+        app._page_hash = calc_hash(page)
+        app.query_params.clear()
+        for name, value in ({**values, **address}).items():
+            app.query_params[name] = value
+        app.run()
+        return app.session_state["url.page"], app.session_state["url.values"]["lesson"]
+
+    assert go_back("input", steps[0].values, lesson="tour.1") == ("input", "tour.1")
+    # what Streamlit puts into the history when a step opens another page: this page with the values of the next one
+    assert go_back("input", steps[1].values, lesson="tour.2") == ("input", "tour.1")
+    assert app.text_input(key="a").value == steps[0].values["a"]
+    assert go_back("lessons", steps[0].values, lesson="tour.1") == ("lessons", "")
+    assert go_back("lessons", {}, lesson="tour.2") == ("lessons", "tour.2"), "the reader has opened another page"
+
+
+def test_the_tour_ends_with_pages_to_see_next_and_is_no_button_in_a_class(store):
+    app = open_page("lessons", lesson="tour.5")
+    assert not {"lesson-next", "start-tour"} & (buttons(app) | buttons(open_page("start")))
+    assert compute.COMPUTED.keys() == NAMES.keys()
+
+
+def test_the_last_step_leads_on(monkeypatch):
+    monkeypatch.delenv(CLASS, raising=False)
+    app = open_page("fill-mask", lesson="tour.5", text="Green [MASK].", lang="en")
+    assert app.session_state["url.page"] == "fill-mask"
+    assert app.query_params["text"] == "Green [MASK].", "a copied link contains what its reader has changed"
+    app.button(key="lesson-to-lessons").click().run()
+    assert app.session_state["url.page"] == "lessons"
+    assert "lesson" not in app.query_params
+
+
 @pytest.mark.parametrize(
     "value", ["none.1", "attention", "attention.x", "attention.0", "attention.999999", "..", "../x.1"]
 )
@@ -231,6 +296,6 @@ def test_downloads_are_made_outside_of_the_session(store, monkeypatch, code):
     monkeypatch.delenv(CLASS)
     made.clear()
     assert not open_page("lessons", lang=code).exception
-    assert len(made) == len(find_lessons())
+    assert made.keys() == {f"{name}.html" for name in find_lessons()} - {"tour.html"}
     for name, make in made.items():
         assert read_lesson(find_lessons()[name.removesuffix(".html")][code], PAGES).title in html.unescape(make())

@@ -1,9 +1,12 @@
 """Lesson files: what a valid one means, and the error for each kind of invalid one."""
 
+import re
+
 import pytest
 from support.errors import raises_error
 
 from bertlab.app.pages import PAGES
+from bertlab.classroom.computed import find_names
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import DataError
 from bertlab.config.languages import languages
@@ -61,6 +64,9 @@ def test_a_lesson_is_read_with_addresses_copied_from_a_browser(write):
         ("minutes = 45", "minutes = 45\nteacher = 1", "lesson-field-unknown", "teacher"),
         ("fill-mask?", "fill-msk?", "lesson-field-invalid", "page"),
         ('say = "Count."', 'says = "Count."', "lesson-field-unknown", "says"),
+        ('say = "Count."', 'say = "{ $share }"', "lesson-field-invalid", "say"),
+        ("the **cup**", "{$sahre}", "lesson-field-invalid", "say"),
+        ("minutes = 45", 'minutes = 45\nnext = ["start", "coffee"]', "lesson-field-invalid", "next"),
         ('["green", "black"]', '["green"]', "lesson-field-invalid", "choices"),
         ("answer = 2", "answer = 3", "lesson-field-invalid", "answer"),
         ("answer = 2", "answer = true", "lesson-field-invalid", "answer"),
@@ -118,9 +124,17 @@ def test_a_shipped_lesson_has_the_same_steps_in_every_language(name):
     ]
     assert all(shape == shapes[0] for shape in shapes)
     for lesson in lessons:
-        assert sum(step.minutes for step in lesson.steps) == lesson.minutes == 45
+        assert sum(step.minutes for step in lesson.steps) == lesson.minutes
         assert all(step.notes for step in lesson.steps), "a teacher who has not prepared needs notes"
-        assert sum(step.question is not None for step in lesson.steps) >= 4
+        computed = [[sorted(find_names(step.say)) for step in one.steps] for one in (lesson, lessons[0])]
+        assert computed[0] == computed[1]
+        if name == "tour":
+            assert len(lesson.steps) == 5
+            assert lesson.next_pages == lessons[0].next_pages != ()
+            assert not re.search(r"\d\d|\d%", "".join(step.say for step in lesson.steps)), "its numbers are computed"
+        else:
+            assert lesson.minutes == 45
+            assert sum(step.question is not None for step in lesson.steps) >= 4
 
 
 def test_guesses_are_checked(write):

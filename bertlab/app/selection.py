@@ -37,7 +37,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
         CheckpointError: the checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
             checkpoint supports the command.
     """
-    checkpoint = _select(command, texts)
+    checkpoint = select_checkpoint(command, texts)
     session = sessions.open_session(checkpoint)
     name = os.path.basename(session.name)
     st.sidebar.html(f'<p class="small"><b>{escape_html(name)}</b><br>{describe_size(session.config)}</p>')
@@ -51,7 +51,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 def find_session(command: str) -> Session | None:
     """Find the session of a page for a command. None if no checkpoint is suitable, or if it cannot be opened."""
     with suppress(BertlabError):
-        return sessions.open_session(_select(command))
+        return sessions.open_session(select_checkpoint(command))
     return None
 
 
@@ -115,7 +115,7 @@ def predicts_value(session: Session) -> bool:
     return any(task_type.predicts_value and task_type.head in session.heads for task_type in task_types)
 
 
-def _select(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
+def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.CheckpointKey:
     """Select the checkpoint chosen in the sidebar if it supports the command, else the most suitable shipped one.
 
     If the chosen checkpoint does not support the command and no shipped one is suitable, the chosen one is returned.

@@ -49,9 +49,9 @@ page = st.navigation(sections, expanded=True)
 panel.follow(page.url_path or "start")
 url.enter_page(page.url_path)
 view_state.enter_page()
-panel.draw()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
+panel.draw()
 try:
     if url.is_new_page():  # otherwise the previous state of the page stays in sight
         skeleton.draw(skeleton_place, t("page-loading"))

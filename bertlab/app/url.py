@@ -22,6 +22,7 @@ MAX_TEXT_LENGTH = 4_000
 
 # These values belong to the session rather than to a page, so the browser's back button does not change them.
 SESSION_WIDE = ("lang", "checkpoint", "lesson", "present")
+STAYING = ("lang", "lesson", "present")  # these values stay the same if a link within the session is opened
 # Changes to a field within this time of each other, such as typed letters, are undone together.
 SAME_CHANGE_SECONDS = 1.0
 
@@ -49,9 +50,9 @@ def enter_page(page: str) -> None:
         page: the name of the page; "" for the start page.
     """
     state = st.session_state
-    page_changed, went_back = state.get("url.page") != page, _went_back()
+    page_changed, has_gone_back = state.get("url.page") != page, went_back()
     was_linked = state.pop("url.was_linked", False)
-    if went_back:
+    if has_gone_back:
         if not page_changed:
             for name in state["url.address"].keys() - SESSION_WIDE:
                 state["url.values"].pop(name, None)
@@ -60,29 +61,39 @@ def enter_page(page: str) -> None:
         }
     after_undo = state.pop("url.after_undo", False)
     state["url.page"], state["url.address"] = page, {}
-    state["url.fresh"] = page_changed or went_back or after_undo or was_linked
+    state["url.fresh"] = page_changed or has_gone_back or after_undo or was_linked
     # a link within the session replaces all values, as the back button does
-    state["url.went_back"], state["url.page_values"] = went_back or was_linked, set()
+    state["url.went_back"], state["url.page_values"] = has_gone_back or was_linked, set()
     state["url.is_new_page"] = page_changed
     state.pop("figures.request", None)  # of the previous run
     state["url.skip_undo"] = (
-        page_changed or went_back or was_linked
+        page_changed or has_gone_back or was_linked
     )  # such changes were not made on this page, so not undone on it
 
 
-def replace_values(values: Mapping[str, str]) -> None:
+def replace_values(values: Mapping[str, str]) -> dict[str, str]:
     """Replace the values of the session by those of a link, except for the language and the lesson.
 
-    Call this before `st.switch_page` with the same values as `query_params`. The page then opens as if a new session
-    had opened the link.
+    Call this before `st.switch_page`. The page then opens as if a new session had opened the link.
 
     Args:
         values: {name in the address: its value}.
+
+    Returns:
+        The `query_params` for `st.switch_page`. With them, the browser's history has one entry for the change.
     """
     state = st.session_state
-    staying = {name: state["url.values"][name] for name in ("lang", "lesson", "present") if name in state["url.values"]}
+    staying = {name: state["url.values"][name] for name in STAYING if name in state["url.values"]}
     state["url.values"] = dict(values) | staying
     state["url.was_linked"] = True
+    return make_address(values)
+
+
+def make_address(values: Mapping[str, str]) -> dict[str, str]:
+    """Make the parameters of a link within the session: some values, and those that stay the same on all pages."""
+    stored, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
+    staying = {name: stored[name] for name in STAYING if stored.get(name, "") != defaults.get(name, "")}
+    return dict(values) | staying
 
 
 def is_new_page() -> bool:
@@ -90,9 +101,9 @@ def is_new_page() -> bool:
     return st.session_state["url.is_new_page"]
 
 
-def _went_back() -> bool:
-    """Whether the browser's back or forward button caused this run. Streamlit has no public function for this."""
-    context = get_script_run_ctx()
+def went_back() -> bool:
+    """Whether the browser's back or forward button caused this run; false for the first run of a session."""
+    context = get_script_run_ctx()  # Streamlit has no public function for this
     return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
 
 

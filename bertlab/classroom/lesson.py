@@ -3,12 +3,13 @@
     title = "What attention looks at"
     minutes = 45
     lead = "One sentence for the list of lessons."
+    next = ["attention", "training"]        # optional: pages that the last step suggests to a reader alone
 
     [[steps]]
     title = "A pronoun"
     minutes = 5
     page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
-    say = "Text for the students, in Markdown."
+    say = "Text for the students, in Markdown. Computed when it is shown: *it* attends to { $key } with { $share }."
     notes = "Notes that only the teacher sees."
 
     [steps.question]
@@ -18,7 +19,7 @@
     reveal = "Text for after the guesses, in Markdown."
 
 The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. All languages of a lesson have the same steps and
-the same kinds of questions, so one class can read it in several languages.
+the same kinds of questions, so one class can read it in several languages. `computed.NAMES` lists what is computed.
 """
 
 import math
@@ -29,16 +30,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from bertlab.classroom.computed import NAMES, find_names
+from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.languages import DEFAULT, Message, languages
 
 KINDS = ("choices", "number", "word")
-MAX_CHOICES = 8
 MAX_WORD_LENGTH = 40  # characters of a guessed word
-MAX_MINUTES = 600
 
-_LESSON_FIELDS = ("title", "minutes", "lead", "steps")
+_LESSON_FIELDS = ("title", "minutes", "lead", "next", "steps")
 _STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "question")
 _QUESTION_FIELDS = ("ask", "kind", "choices", "answer", "unit", "low", "high", "reveal")
 
@@ -96,7 +97,7 @@ class Step:
     values: Mapping[str, str]
     """The values in the address of the page."""
     say: str
-    """What to say, in Markdown; students read it."""
+    """What to say, in Markdown; students read it. It may contain names of computed values, as `{ $share }`."""
     notes: str
     """Notes for the teacher, in Markdown; students never receive them."""
     question: Question | None = None
@@ -123,6 +124,13 @@ class Lesson:
     """One sentence for the list of lessons."""
     steps: tuple[Step, ...] = field(repr=False)
     """Its steps, in order."""
+    next_pages: tuple[str, ...] = ()
+    """The names of the pages that the last step suggests."""
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its text contains computed values, so that it needs the app and a model."""
+        return any(find_names(step.say) for step in self.steps)
 
 
 def find_lessons() -> dict[str, dict[str, Path]]:
@@ -187,7 +195,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
         raise DataError("file-not-utf8", path=path) from None
     except OSError as error:
         raise DataError("file-not-readable", path=path, reason=describe_system_error(error)) from None
-    lesson = _Table(path, Message("lesson-place-top"), content, _LESSON_FIELDS)
+    lesson = Table(path, Message("lesson-place-top"), content, _LESSON_FIELDS)
     steps = lesson.tables("steps")
     return Lesson(
         name=_strip_number(path.stem),
@@ -195,6 +203,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
         minutes=lesson.minutes(required=True),
         lead=lesson.text("lead", required=False),
         steps=tuple(_read_step(path, number, step, pages) for number, step in enumerate(steps, 1)),
+        next_pages=lesson.pages("next", pages),
     )
 
 
@@ -205,18 +214,21 @@ def _strip_number(stem: str) -> str:
 
 def _read_step(path: Path, number: int, content: object, pages: Collection[str] | None) -> Step:
     """Read one step, counted from 1 as in the error messages."""
-    step = _Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
+    step = Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
     page, values = _parse_address(step, pages)
     question = None
     if "question" in step.content:
         place = Message("lesson-place-question", number=number)
-        question = _read_question(_Table(path, place, step.content["question"], _QUESTION_FIELDS))
-    return Step(
-        step.text("title"), step.minutes(), page, values, step.text("say"), step.text("notes", required=False), question
-    )
+        question = _read_question(Table(path, place, step.content["question"], _QUESTION_FIELDS))
+    say, names = step.text("say"), NAMES.get(page, ())
+    if not set(find_names(say)) <= set(names):
+        known = [f"{{ ${name} }}" for name in names] or "none"
+        raise step.error("say", Message("lesson-expected-names", page=page, names=known))
+    notes = step.text("notes", required=False)
+    return Step(step.text("title"), step.minutes(), page, values, say, notes, question)
 
 
-def _parse_address(step: "_Table", pages: Collection[str] | None) -> tuple[str, dict[str, str]]:
+def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Split the address of a step into the name of the page and its values. It may be copied from a browser."""
     parts = urlsplit(step.text("page"))
     page = parts.path.strip("/") or "start"
@@ -226,7 +238,7 @@ def _parse_address(step: "_Table", pages: Collection[str] | None) -> tuple[str, 
     return page, {name: value for name, value in values.items() if name not in ("lang", "key", "lesson", "present")}
 
 
-def _read_question(table: "_Table") -> Question:
+def _read_question(table: Table) -> Question:
     kind = table.text("kind", required=False) or ("choices" if "choices" in table.content else "")
     if kind not in KINDS:
         raise table.error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))
@@ -238,7 +250,7 @@ def _read_question(table: "_Table") -> Question:
     )  # fmt: skip
 
 
-def _read_answer(table: "_Table", kind: str, choices: tuple[str, ...]) -> int | float | str | None:
+def _read_answer(table: Table, kind: str, choices: tuple[str, ...]) -> int | float | str | None:
     if "answer" not in table.content:
         return None
     answer = table.content["answer"]
@@ -247,63 +259,3 @@ def _read_answer(table: "_Table", kind: str, choices: tuple[str, ...]) -> int | 
             raise table.error("answer", Message("lesson-expected-choice", count=len(choices)))
         return answer - 1
     return table.number("answer") if kind == "number" else table.text("answer")
-
-
-class _Table:
-    """A table of a lesson file, whose errors name the file, the place and the field.
-
-    Args:
-        path: the file.
-        place: where the table is, such as "step 3".
-        content: the table.
-        known: the names of its fields.
-
-    Raises:
-        DataError: `content` is not a table, or has an unknown field.
-    """
-
-    def __init__(self, path: Path, place: Message, content: object, known: tuple[str, ...]):
-        self.path, self.place = path, place
-        if not isinstance(content, Mapping):
-            raise DataError("lesson-not-a-table", path=path, place=place)
-        self.content = content
-        for name in content:
-            if name not in known:
-                raise DataError("lesson-field-unknown", path=path, place=place, field=name, known=list(known))
-
-    def error(self, name: str, expected: Message) -> DataError:
-        """Return the error for a field that is missing or invalid."""
-        id = "lesson-field-invalid" if name in self.content else "lesson-field-missing"
-        return DataError(id, path=self.path, place=self.place, field=name, expected=expected)
-
-    def text(self, name: str, *, required: bool = True) -> str:
-        value = self.content.get(name, "")
-        if not isinstance(value, str) or (required and not value.strip()):
-            raise self.error(name, Message("lesson-expected-text"))
-        return value.strip()
-
-    def number(self, name: str) -> float | None:
-        value = self.content.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if value is not None and not is_number:
-            raise self.error(name, Message("lesson-expected-number"))
-        return value
-
-    def minutes(self, *, required: bool = False) -> int:
-        value = self.content.get("minutes", None if required else 0)
-        if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
-            raise self.error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
-        return value
-
-    def choices(self) -> tuple[str, ...]:
-        values = self.content.get("choices")
-        is_list = isinstance(values, list) and 2 <= len(values) <= MAX_CHOICES
-        if not is_list or not all(isinstance(value, str) and value.strip() for value in values):
-            raise self.error("choices", Message("lesson-expected-choices", limit=MAX_CHOICES))
-        return tuple(value.strip() for value in values)
-
-    def tables(self, name: str) -> list:
-        values = self.content.get(name)
-        if not isinstance(values, list) or not values:
-            raise self.error(name, Message("lesson-expected-steps"))
-        return values

@@ -42,7 +42,7 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
 
     Returns:
         The language, the checkpoint that the lessons were written for ("" if it is unknown), and the lessons that have
-        a view for at least half of their steps; None if there are none.
+        a view for at least half of their steps and whose text the app does not compute; None if there are none.
     """
     language = session.tokenizer.language
     try:
@@ -53,6 +53,8 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
     for files in find_lessons().values():
         if path := files.get(language):
             lesson = _read(path)
+            if lesson.is_computed:
+                continue
             steps = [
                 described
                 for step in lesson.steps

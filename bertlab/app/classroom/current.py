@@ -68,6 +68,31 @@ def store_place(lesson: str, step_index: int) -> None:
     st.session_state["url.values"]["lesson"] = f"{lesson}.{step_index + 1}" if lesson else ""
 
 
+def return_to_address(page: str) -> Place | None:
+    """Go to the place in the address after the browser's back or forward button; alone, the lesson is part of it.
+
+    When a step opens another page, Streamlit puts two addresses into the browser's history. The first one still has the
+    previous page, but already the values of the step. It is replaced by the address of the step beside that has this
+    page.
+
+    Args:
+        page: the name of the page in the address.
+    """
+    if os.environ.get(CLASS) or not url.went_back():
+        return None
+    values = st.session_state["url.values"]
+    values["lesson"] = st.query_params.get("lesson", "")
+    place = find_place()
+    if place and place.step.page != page and place.step.values.items() <= st.query_params.to_dict().items():
+        steps, index = place.lesson.steps, place.step_index
+        beside = (number for number in (index - 1, index + 1) if number in range(len(steps)))
+        number = next((number for number in beside if steps[number].page == page), None)
+        store_place("" if number is None else place.lesson.name, number or 0)
+        st.query_params.from_dict(url.make_address({} if number is None else steps[number].values))
+        place = find_place()
+    return place
+
+
 def own_guess(place: Place, token: str) -> str | None:
     """Return the guess of this session for the question of the step; None if there is none."""
     if place.class_id:

@@ -7,7 +7,7 @@ neither the notes nor the answer before the teacher reveals it, and nobody recei
 import streamlit as st
 
 from bertlab.app import frame, url
-from bertlab.app.classroom import current, distribution, roles, teacher
+from bertlab.app.classroom import compute, current, distribution, roles, teacher
 from bertlab.app.classroom.current import Place
 from bertlab.app.i18n import t
 from bertlab.app.pages import PAGES
@@ -25,6 +25,8 @@ def follow(page: str) -> None:
     """
     state = st.session_state
     with frame.show_errors():
+        if place := current.return_to_address(page):
+            state["class.followed"] = place.key
         place = current.find_place()
         previous = state.get("class.followed")
         state["class.phase"] = place and place.phase
@@ -39,8 +41,7 @@ def follow(page: str) -> None:
 
 def open_step(place: Place) -> None:
     """Open the page of a step with its values."""
-    url.replace_values(place.step.values)
-    st.switch_page(PAGES[place.step.page].script, query_params=dict(place.step.values))
+    st.switch_page(PAGES[place.step.page].script, query_params=url.replace_values(place.step.values))
 
 
 def draw() -> None:
@@ -72,9 +73,10 @@ def _draw_step() -> None:
     number, count = place.step_index + 1, len(place.lesson.steps)
     st.html(
         f'<p class="small">{escape_html(place.lesson.title)} · {t("class-step-of", number=number, count=count)}</p>'
+        f'<progress value="{number}" max="{count}" aria-hidden="true"></progress>'
         f'<p class="name" role="heading" aria-level="2">{escape_html(place.step.title)}</p>'
     )
-    st.markdown(place.step.say)
+    st.markdown(compute.fill_in_step(place.step).say)
     if place.step.question:
         st.markdown(f"**{t('class-question')}** {place.step.question.ask}")
         if roles.is_teacher():
@@ -149,7 +151,8 @@ def _to_float(number: float | None) -> float | None:
 
 def _draw_navigation(place: Place) -> None:
     """Draw the buttons of a student: back to the page of the step and, alone, to the other steps."""
-    name, index = place.lesson.name, place.step_index
+    name, index, count = place.lesson.name, place.step_index, len(place.lesson.steps)
+    is_last = index == count - 1
     if not place.class_id:
         with st.container(horizontal=True):
             st.button(
@@ -157,12 +160,25 @@ def _draw_navigation(place: Place) -> None:
                 on_click=current.store_place, args=(name, index - 1),
             )  # fmt: skip
             st.button(
-                t("class-next"), icon=":material/arrow_forward:", key="lesson-next",
-                disabled=index == len(place.lesson.steps) - 1, on_click=current.store_place, args=(name, index + 1),
+                t("class-finish" if is_last else "class-next"), key="lesson-next", type="primary",
+                icon=":material/check:" if is_last else ":material/arrow_forward:", on_click=current.store_place,
+                args=("", 0) if is_last else (name, index + 1),
             )  # fmt: skip
+        if is_last and place.lesson.next_pages:
+            _draw_next_pages(place.lesson.next_pages)
     with st.container(horizontal=True):
         if st.button(t("class-page-again"), key="class-page-again", type="tertiary"):
             st.session_state["class.followed"] = ""
             st.rerun(scope="app")
-        if not place.class_id:
+        if not place.class_id and not is_last:
             st.button(t("class-leave"), key="lesson-leave", type="tertiary", on_click=current.store_place, args=("", 0))
+
+
+def _draw_next_pages(names: tuple[str, ...]) -> None:
+    """Draw a button for each page that a reader may want to see next; it leaves the lesson."""
+    st.html(f'<p class="small">{t("class-what-next")}</p>')
+    for name in names:
+        page = PAGES[name]
+        if st.button(t(page.name), icon=page.icon, key=f"lesson-to-{name}", width="stretch"):
+            current.store_place("", 0)
+            st.switch_page(page.script)

@@ -10,7 +10,7 @@ from functools import partial
 import streamlit as st
 
 from bertlab.app import frame, url
-from bertlab.app.classroom import current, distribution, roles
+from bertlab.app.classroom import compute, current, distribution, roles
 from bertlab.app.classroom.current import Place
 from bertlab.app.i18n import language, t
 from bertlab.classroom.handout import make_handout
@@ -123,7 +123,7 @@ def draw_menu(place: Place) -> None:
             )
         st.link_button(t("class-present"), "/?present=1", icon=":material/present_to_all:", width="stretch")
         st.download_button(
-            t("class-handout"), partial(make_handout, place.lesson, language(), address),
+            t("class-handout"), partial(make_handout, compute.fill_in_lesson(place.lesson), language(), address),
             f"{place.lesson.name}.html", "text/html", on_click="ignore", icon=":material/description:", width="stretch",
         )  # fmt: skip
         st.download_button(

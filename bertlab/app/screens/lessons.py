@@ -28,11 +28,12 @@ else:
                     t("lessons-start"), key=f"start-{name}", icon=":material/play_arrow:", type="primary",
                     on_click=current.store_place, args=(name, 0),
                 )  # fmt: skip
-                # the server calls it outside of the session, where there is no language
-                st.download_button(
-                    t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",
-                    on_click="ignore", icon=":material/description:", key=f"handout-{name}",
-                )  # fmt: skip
+                if not lesson.is_computed:  # a handout cannot wait for the model
+                    # the server calls it outside of the session, where there is no language
+                    st.download_button(
+                        t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",
+                        on_click="ignore", icon=":material/description:", key=f"handout-{name}",
+                    )  # fmt: skip
     st.subheader(t("lessons-class"), anchor=False)
     frame.note_with_command(t("lessons-class-lead"), "bertlab app --class attention")
     frame.note_with_command(t("lessons-own-lead"), "bertlab app --class my_lesson.toml")

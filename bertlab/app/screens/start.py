@@ -4,6 +4,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.app import components, display, frame, plots, selection, sentences
+from bertlab.app.classroom import current
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES, find_page, menu
@@ -17,6 +18,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 CARDS_PER_ROW = 3
+TOUR = "tour"  # the lesson that is the guided tour
 TOP_K = 5  # candidates shown for the mask
 MAX_ARC_TOKENS = 32  # in a longer text, the arcs would be too small to see
 METRIC_FORMATS = {
@@ -100,7 +102,23 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
 
 
-frame.heading("start")
+def draw_tour_button() -> None:
+    """Draw the button that starts the guided tour, unless this session goes through a lesson or belongs to a class."""
+    with frame.show_errors():
+        if current.find_place() is None:
+            label = t("start-tour", count=len(current.read(TOUR).steps))
+            st.button(
+                label, key="start-tour", icon=":material/tour:", type="primary", on_click=current.store_place,
+                args=(TOUR, 0),
+            )  # fmt: skip
+
+
+with st.container(key="start-top"):
+    left, right = st.columns([7, 3], vertical_alignment="center")
+    with left:
+        frame.heading("start")
+    with right:
+        draw_tour_button()
 masked_input = draw_masked_text(selection.examples_for("fill-mask"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", masked_input.text)

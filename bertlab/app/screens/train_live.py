@@ -30,8 +30,8 @@ def start(text: str) -> None:
 
 def open_time_machine(name: str) -> None:
     """Open the page Time machine with a run."""
-    url.replace_values({"run": name})
-    st.switch_page(PAGES["time-machine"].script, query_params={"run": name})
+    parameters = url.replace_values({"run": name})
+    st.switch_page(PAGES["time-machine"].script, query_params=parameters)
 
 
 @frame.show_errors()

@@ -35,7 +35,9 @@ class-other-guesses = others
 class-back = Back
 class-next = Next
 class-page-again = Open this step's page again
-class-leave = Leave the lesson
+class-leave = Skip the rest
+class-finish = Finish
+class-what-next = What next?
 class-minutes = { $count ->
         [one] 1 minute
        *[other] { $count } minutes

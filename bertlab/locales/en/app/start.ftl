@@ -32,3 +32,7 @@ card-metric-tokens = training tokens
 start-open-fill-mask = More about this prediction
 start-pages = All pages
 start-too-long = The picture shows at most { $limit } tokens; this text has { $count }.
+start-tour = { $count ->
+        [one] Take the tour: 1 step
+       *[other] Take the tour: { $count } steps
+    }

@@ -27,3 +27,8 @@ guesses-missing = there are no guesses: type at least one word
 guesses-no-mask = the text has no [MASK], or the run does not predict masked words: type [MASK] in place of a word
 live-run-busy = a run is in progress: wait until it has finished, or cancel it
 live-text-length = the text has { $count } characters: paste one of { $low } to { $high }
+lesson-expected-pages = a list of names of pages, such as ["attention"]; the pages are { $pages }
+lesson-expected-names = a text whose computed values exist for the page { $page }: { $names ->
+        [none] there are none
+       *[other] { $names }
+    }

@@ -32,7 +32,9 @@ class-other-guesses = 그 밖
 class-back = 이전
 class-next = 다음
 class-page-again = 이 단계의 페이지 다시 열기
-class-leave = 수업 나가기
+class-leave = 그만 보기
+class-finish = 마치기
+class-what-next = 다음에는 무엇을 볼까요?
 class-minutes = { $count }분
 class-page-link = 이 단계의 페이지 열기
 

@@ -32,3 +32,4 @@ card-metric-tokens = 학습한 토큰 수
 start-open-fill-mask = 이 예측 더 보기
 start-pages = 모든 페이지
 start-too-long = 그림에는 토큰을 { $limit }개까지 그려요. 이 텍스트는 { $count }개예요.
+start-tour = { $count }단계로 둘러보기

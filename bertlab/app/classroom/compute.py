@@ -1,0 +1,115 @@
+"""The computed values in what a step of a lesson says: see `bertlab.classroom.computed`.
+
+They are computed for the text in the address of the step, by the checkpoint that the page of the step uses.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import streamlit as st
+
+from bertlab.app import selection, url
+from bertlab.app.data import sessions
+from bertlab.classroom.computed import fill_in, find_names
+from bertlab.classroom.lesson import Lesson, Step
+from bertlab.config.errors import BertlabError
+from bertlab.explore.attention_summary import summarise_attention
+from bertlab.text.word_spans import MASK, find_words, mask_spans
+from bertlab.views.numbers import percent
+
+Values = Mapping[str, str]
+
+
+def fill_in_step(step: Step) -> Step:
+    """Return a step with computed values in place of their names; dashes if they cannot be computed."""
+    if not find_names(step.say):
+        return step
+    values: dict[str, object] = {}
+    # a teacher's file may contain any values; the page shows what is wrong with them
+    with suppress(BertlabError, LookupError, TypeError, ValueError, StopIteration):
+        values = _compute(step.page, dict(step.values))
+    return replace(step, say=fill_in(step.say, values))
+
+
+def fill_in_lesson(lesson: Lesson) -> Lesson:
+    """Return a lesson with computed values in every step."""
+    return replace(lesson, steps=tuple(map(fill_in_step, lesson.steps)))
+
+
+def _compute(page: str, values: Values) -> dict[str, object]:
+    command, _ = COMPUTED[page]
+    texts = [values[name] for name in ("a", "b", "masked", "text") if values.get(name)]
+    return _compute_cached(selection.select_checkpoint(command, texts), page, values)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, values: Values) -> dict[str, object]:
+    return COMPUTED[page][1](checkpoint, values)
+
+
+def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+    """Count the tokens, and find the word that is split into most of them."""
+    text = values["a"]
+    tokens = sessions.compute(checkpoint, "encode", text, values.get("b") or None)
+    words = [
+        (text[start:end], [row.token for row in tokens if not row.special | row.segment and start <= row.start < end])
+        for start, end in find_words(text)
+    ]
+    word, pieces = max(words, key=lambda row: len(row[1]))
+    return {"tokens": len(tokens), "word": word, "pieces": " + ".join(pieces)}
+
+
+def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+    """Find the largest attention weight of the chosen layer, heads and tokens, or else the one that stands out most."""
+    texts = values["a"], values.get("b") or None
+    attention = sessions.compute_attention(checkpoint, *texts)
+    summary = sessions.find_telling_attention(checkpoint, *texts)
+    if "layer" in values:
+        heads = _read(values, "heads") or [_read(values, "head", 0)]
+        queries = _read(values, "tokens") or [_read(values, "token", 1)]
+        summary = summarise_attention(attention, _read(values, "layer", 0), heads, queries)
+    query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
+    places = {"layer": summary.layer, "head": summary.head}
+    return {"query": query, "key": key, "share": percent(summary.share)} | places
+
+
+def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+    """Find what the first layer predicts for the [MASK], and from which layer on the final prediction is first."""
+    lens = sessions.compute(checkpoint, "lens", values["masked"])
+    position = next(row.position for row in lens.tokens if row.token == MASK)
+    ranks = lens.rank_LT[:, position].tolist()
+    first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
+    return {
+        "early": lens.tokens_LT[1][position], "early_rank": ranks[1], "layer": first - 1, "last": len(ranks) - 2,
+        "word": lens.final_T[position], "share": percent(float(lens.final_probs_LT[-1, position])),
+    }  # fmt: skip
+
+
+def _compute_fills(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+    """Find the two most probable tokens for the [MASK]."""
+    first, second = sessions.compute(checkpoint, "fill_mask", _mask(values), top_k=2)[0].candidates
+    return {
+        "first": first.token, "share": percent(first.probability),
+        "second": second.token, "second_share": percent(second.probability),
+    }  # fmt: skip
+
+
+def _mask(values: Values) -> str:
+    """Return the text of the page Fill mask with the words masked that its address names."""
+    text = values["text"]
+    spans = find_words(text)
+    return mask_spans(text, [spans[int(number)] for number in values.get("mask", "").split(".") if number])
+
+
+def _read(values: Values, name: str, default: int | None = None):
+    return url.parse_value(values.get(name, ""), default)
+
+
+# page -> (the command whose checkpoint the page uses, the function that computes the names of `computed.NAMES`)
+COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Values], dict[str, object]]]] = {
+    "input": ("embed", _compute_input),
+    "attention": ("attend", _compute_attention),
+    "depth": ("fill-mask", _compute_lens),
+    "fill-mask": ("fill-mask", _compute_fills),
+}

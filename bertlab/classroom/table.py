@@ -1,0 +1,84 @@
+"""A table of a lesson file: its fields, and the error for one that is missing, unknown or invalid."""
+
+import math
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+
+MAX_CHOICES = 8
+MAX_MINUTES = 600
+
+
+class Table:
+    """A table of a lesson file, whose errors name the file, the place and the field.
+
+    Args:
+        path: the file.
+        place: where the table is, such as "step 3".
+        content: the table.
+        known: the names of its fields.
+
+    Raises:
+        DataError: `content` is not a table, or has an unknown field.
+    """
+
+    def __init__(self, path: Path, place: Message, content: object, known: tuple[str, ...]):
+        self.path, self.place = path, place
+        if not isinstance(content, Mapping):
+            raise DataError("lesson-not-a-table", path=path, place=place)
+        self.content = content
+        for name in content:
+            if name not in known:
+                raise DataError("lesson-field-unknown", path=path, place=place, field=name, known=list(known))
+
+    def error(self, name: str, expected: Message) -> DataError:
+        """Return the error for a field that is missing or invalid."""
+        id = "lesson-field-invalid" if name in self.content else "lesson-field-missing"
+        return DataError(id, path=self.path, place=self.place, field=name, expected=expected)
+
+    def text(self, name: str, *, required: bool = True) -> str:
+        """Read a text, without the white space around it; "" if it is missing and not `required`."""
+        value = self.content.get(name, "")
+        if not isinstance(value, str) or (required and not value.strip()):
+            raise self.error(name, Message("lesson-expected-text"))
+        return value.strip()
+
+    def number(self, name: str) -> float | None:
+        """Read a finite number; None if it is missing."""
+        value = self.content.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if value is not None and not is_number:
+            raise self.error(name, Message("lesson-expected-number"))
+        return value
+
+    def minutes(self, *, required: bool = False) -> int:
+        """Read a number of minutes; 0 if it is missing and not `required`."""
+        value = self.content.get("minutes", None if required else 0)
+        if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
+            raise self.error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
+        return value
+
+    def choices(self) -> tuple[str, ...]:
+        """Read the choices of a question."""
+        values = self.content.get("choices")
+        is_list = isinstance(values, list) and 2 <= len(values) <= MAX_CHOICES
+        if not is_list or not all(isinstance(value, str) and value.strip() for value in values):
+            raise self.error("choices", Message("lesson-expected-choices", limit=MAX_CHOICES))
+        return tuple(value.strip() for value in values)
+
+    def pages(self, name: str, pages: Collection[str] | None) -> tuple[str, ...]:
+        """Read a list of names of pages; () if it is missing. If `pages` is None, the names are not checked."""
+        values = self.content.get(name, [])
+        is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
+        if not is_list or (pages is not None and not set(values) <= set(pages)):
+            raise self.error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
+        return tuple(values)
+
+    def tables(self, name: str) -> list:
+        """Read a list that is not empty; `Table` checks its elements."""
+        values = self.content.get(name)
+        if not isinstance(values, list) or not values:
+            raise self.error(name, Message("lesson-expected-steps"))
+        return values
