@@ -59,18 +59,23 @@ def visit(chromium, tmp_path):
     """A function that opens the page of a checkpoint from disk; a request or an error on the page fails the test."""
     contexts, problems = [], []
 
-    def open_page(session, *, fragment="", width=1280, scheme="light", locale="en-US"):
+    def open_page(session, *, fragment="", width=1280, scheme="light", locale="en-US", init="", change=None):
         context = chromium.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale, offline=True
         )
         contexts.append(context)
         page = context.new_page()
+        page.add_init_script(init)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda message: message.type == "error" and problems.append(message.text))
         page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
         file = tmp_path / f"live{len(contexts)}.html"
         live.write_live_page(session, file)
+        if change:
+            file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
         page.goto(file.as_uri() + fragment)
+        if change:
+            return page
         until(page, "globalThis.bertlab?.page.isLoaded")
         page.evaluate("bertlab.ready")
         return page
@@ -312,6 +317,41 @@ def test_a_bad_text_gets_one_line(visit, tiny):
     until(page, "document.querySelector('.error').textContent === ''")
     hostile = visit(tiny, fragment="#tab=none&lang=xx&off=9.9,a&look={&a=<b>tea</b>")
     assert hostile.locator("#field-0").input_value() == "<b>tea</b>"
+
+
+@pytest.mark.browser
+def test_a_damaged_file_and_an_old_browser_get_one_line(visit, tiny):
+    def cut_in_weights(page):
+        return page[: page.rindex("bertlab.addWeights") - 1000]
+
+    def cut_in_script(page):
+        return page[: page.index("class Page")]
+
+    def swap(page):  # two characters in the middle of the weights
+        middle = (page.rindex("text/plain") + page.rindex("bertlab.addWeights")) // 2
+        return page[:middle] + page[middle + 1] + page[middle] + page[middle + 2 :]
+
+    for change in (cut_in_weights, swap):
+        page = visit(tiny, change=change)
+        until(page, f"document.querySelector('.error').textContent === {json.dumps(text('live-error-damaged'))}")
+        page.locator("#tab-fill").click()
+        assert page.locator(".error").inner_text() == text("live-error-damaged")
+    page = visit(tiny, change=cut_in_script)
+    page.locator(".incomplete").first.wait_for(state="visible", timeout=5000)
+    assert page.locator(".incomplete").all_inner_texts() == [text("live-incomplete", code) for code in ("en", "ko")]
+    page = visit(tiny, init="delete globalThis.DecompressionStream", change=lambda page: page)
+    until(page, f"document.querySelector('.error').textContent === {json.dumps(text('live-error-browser'))}")
+
+
+@pytest.mark.browser
+def test_a_browser_that_starts_no_worker_computes_in_the_page(visit, tiny):
+    refused = "throw new DOMException('', 'SecurityError');"
+    stopped = "setTimeout(() => this.onerror(new Event('error')));"
+    for start in (refused, stopped):
+        worker = f"globalThis.Worker = class {{ postMessage() {{}} constructor() {{ {start} }} }}"
+        page = visit(tiny, init=worker, fragment="#tab=fill&a=green+[MASK]")
+        assert page.evaluate("bertlab.model.isInPage")
+        assert page.locator(".bars li").count() == 8
 
 
 @pytest.mark.browser

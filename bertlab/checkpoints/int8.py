@@ -4,7 +4,7 @@ A matrix is stored as integers from -127 to 127 and one float32 scale per row; w
 linear layer are its outputs, those of an embedding table its tokens, so that a row with large weights does not make the
 others coarser. Vectors (biases, LayerNorm) are small and stay float32.
 
-`views/static/live/tensors.js` reads the block.
+`views/static/live/weights.js` reads the block.
 
 Shape legend: O rows, I columns.
 """
@@ -50,12 +50,15 @@ def round_weights(model: Bert) -> Bert:
     return rounded
 
 
-def pack_tensors(model: Bert, progress: Callable[[Iterable], Iterable] = iter) -> tuple[dict[str, dict], bytes]:
+def pack_tensors(
+    model: Bert, progress: Callable[[Iterable], Iterable] = iter, num_positions: int | None = None
+) -> tuple[dict[str, dict], bytes]:
     """Quantise all weights of a model and pack them.
 
     Args:
         model: the model.
         progress: wraps the list of tensors, as `tqdm` does.
+        num_positions: how many rows of the position embeddings to pack; None for all.
 
     Returns:
         A table and a block of bytes. The table has for each tensor its shape, `values` (where its float32 values begin
@@ -66,6 +69,8 @@ def pack_tensors(model: Bert, progress: Callable[[Iterable], Iterable] = iter) -
     table: dict[str, dict] = {}
     values, codes = [], []
     for name, tensor in progress(list(state.items())):
+        if name == "embeddings.position.weight":
+            tensor = tensor[:num_positions]
         entry: dict = {"shape": list(tensor.shape)}
         if tensor.ndim == 2:
             codes_OI, scale_O = quantise_rows(tensor)

@@ -16,8 +16,8 @@ class ExportLive:
     The file contains the weights in eight bits, the tokenizer and the model as JavaScript. Opened from disk, it needs
     neither a server nor a network nor Python. It shows attention, fills masks, predicts next sentences, switches heads
     off and draws the logit lens, in English and Korean. The lessons of `bertlab app --class` are in it too, in the
-    language that the checkpoint reads. The size is about 1.2 bytes per parameter: 7 MB for the shipped checkpoint
-    *scratch*, 27 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
+    language that the checkpoint reads. The size is about 1.1 bytes per parameter: 7 MB for the shipped checkpoint
+    *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
 
     Views whose output layer the checkpoint lacks are left out; a fine-tuned checkpoint shows its attention only.
 

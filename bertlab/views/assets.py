@@ -49,6 +49,12 @@ def bundle_for_host(view: View, host: Literal["streamlit", "jupyter", "page"]) -
     return _EXPORT.sub("", bundle_module(view)) + _strip_module(read_static(f"{host}.js"))
 
 
+@cache
+def bundle_script(view: View) -> str:
+    """Bundle a view that mounts itself into a script that runs at once; a module would wait for the end of the page."""
+    return f'(() => {{\n"use strict";\n{_EXPORT.sub("", bundle_module(view))}}})();\n'
+
+
 def streamlit_js(view: View = "attention") -> str:
     """Return the script for the argument `js` of `st.components.v2.component`.
 

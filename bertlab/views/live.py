@@ -5,7 +5,6 @@ scripts in `static/live`: a worker computes, and the page shows attention, maske
 heads, and the logit lens.
 """
 
-import base64
 import json
 import zlib
 from collections.abc import Callable, Iterable
@@ -23,12 +22,15 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import assets
 from bertlab.views.live_lessons import collect_lessons
 from bertlab.views.palette import PALETTE
+from bertlab.views.printable import encode_printable
 
 MAX_PARAMETERS = 60_000_000  # of a larger checkpoint, the app offers no page, since the file would be too large
+PART_LENGTH = 1 << 20  # characters of the weights that the browser decodes at a time; divisible by 16
 MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
 
 # The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
-# since a page that was opened from disk cannot start one from a file.
+# since a page that was opened from disk cannot start one from a file. Some browsers read child-src, not worker-src.
+# The weights come last, in parts, each followed by a call that takes it, so that the page is there before they are.
 _PAGE = """<!doctype html>
 <html lang="{lang}">
 <head>
@@ -36,8 +38,8 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src 'unsafe-inline'; worker-src blob:; style-src 'unsafe-inline'; \
-img-src data: blob:">
+ content="default-src 'none'; script-src 'unsafe-inline'; worker-src blob:; child-src blob:; \
+style-src 'unsafe-inline'; img-src data: blob:">
 <title>{title}</title>
 <style>
 :root {{ --blue: {blue}; --orange: {orange}; }}
@@ -49,18 +51,19 @@ img-src data: blob:">
 </style>
 </head>
 <body>
-<div id="page"></div>
+<div id="page">{incomplete}</div>
 <script type="application/json" id="settings">{settings}</script>
 <script type="text/plain" id="worker">
 {worker}
 </script>
-<script type="module">
+<script>
 {script}
 </script>
-<script type="application/octet-stream" id="weights">{weights}</script>
+{weights}
 </body>
 </html>
 """
+_PART = '<script type="text/plain">{part}</script><script>bertlab.addWeights()</script>'
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,26 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
         CheckpointError: the page's tokenizer cannot split texts as the checkpoint's tokenizer does.
     """
     tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
-    table, block = pack_tensors(session.model, progress)
-    page = plan_page(session)
     config = session.config
+    max_tokens = min(config.max_positions - config.family.first_position, MAX_TOKENS)
+    table, block = pack_tensors(session.model, progress, max_tokens + config.family.first_position)
+    tokens_start = len(block)
+    block += "\n".join(session.tokenizer.tokens(range(session.tokenizer.vocab_size))).encode()
+    compressed = _compress(block)
+    parts = _split(encode_printable(compressed))
+    page = plan_page(session)
     examples = read_data("examples", session.tokenizer.language)
     settings = {
         "name": session.name,
-        "config": describe_config(config, session.tokenizer),
+        "config": describe_config(config, session.tokenizer, max_tokens),
         "tokenizer": tokenizer_settings,
-        "table": table,
+        "weights": {
+            "table": table,
+            "tokensStart": tokens_start,
+            "blockBytes": len(block),
+            "numBytes": len(compressed),
+            "numParts": len(parts),
+        },
         "parameters": sum(parameter.numel() for parameter in session.model.parameters()),
         "objective": session.loaded.pair_objective,
         "tabs": page.tabs,
@@ -130,7 +144,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
             "next": examples["next_sentence_pairs"],
         },
     }
-    # base64 has no "<" and the JSON none after the replacement, so neither can end its script element
+    # the text of the weights has no "<" and the JSON none after the replacement, so neither can end its script element
     return _PAGE.format(
         lang=DEFAULT,
         title=escape(session.name),
@@ -140,9 +154,23 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
         css=assets.css() + assets.read_static("live/page.css"),
         settings=json.dumps(settings, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         worker=assets.bundle_worker("live/worker.js"),
-        script=assets.bundle_module("live/page"),
-        weights=base64.b64encode(zlib.compress(block, 6)).decode(),
+        script=assets.bundle_script("live/page"),
+        incomplete="".join(
+            f'<p class="incomplete" lang="{code}">{escape(render("live-incomplete", code))}</p>' for code in languages()
+        ),
+        weights="\n".join(_PART.format(part=part) for part in parts),
     )
+
+
+def _compress(block: bytes) -> bytes:
+    """Compress the weights. They have no repetitions, so only the frequencies of bytes matter (Huffman coding)."""
+    compressor = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)
+    return compressor.compress(block) + compressor.flush()
+
+
+def _split(text: str) -> list[str]:
+    """Split the text of the weights into parts that can be decoded one by one."""
+    return [text[start : start + PART_LENGTH] for start in range(0, len(text), PART_LENGTH)]
 
 
 def write_live_page(session: Session, path: Path, progress: Callable[[Iterable], Iterable] = iter) -> int:
@@ -156,7 +184,7 @@ def write_live_page(session: Session, path: Path, progress: Callable[[Iterable],
     return path.stat().st_size
 
 
-def describe_config(config: ModelConfig, tokenizer: Tokenizer) -> dict:
+def describe_config(config: ModelConfig, tokenizer: Tokenizer, max_tokens: int) -> dict:
     """Return what `static/live/model.js` needs to know about a model."""
     return {
         "hiddenSize": config.hidden_size,
@@ -168,12 +196,12 @@ def describe_config(config: ModelConfig, tokenizer: Tokenizer) -> dict:
         "activation": config.activation,
         "leftToRight": config.left_to_right,
         "hasTokenTypes": config.type_vocab_size > 1,
-        "maxTokens": min(config.max_positions - config.family.first_position, MAX_TOKENS),
+        "maxTokens": max_tokens,
     }
 
 
 def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
-    """Return what `static/live/tokenizer.js` needs to know about a tokenizer.
+    """Return what `static/live/tokenizer.js` needs to know about a tokenizer besides its tokens.
 
     Raises:
         CheckpointError: the tokenizer has steps that those of google-research/bert lack.
@@ -189,7 +217,6 @@ def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
         raise CheckpointError("live-tokenizer-unsupported", name=name)
     strips = normaliser["strip_accents"]
     return {
-        "tokens": tokenizer.tokens(range(tokenizer.vocab_size)),
         "special": sorted(token["content"] for token in added),
         "lowercase": normaliser["lowercase"],
         "stripAccents": normaliser["lowercase"] if strips is None else strips,

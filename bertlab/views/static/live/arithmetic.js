@@ -1,35 +1,37 @@
 // The arithmetic of BERT on Float32Arrays. Sums are computed with 64 bits, as JavaScript computes every number, so that
 // results are at least as exact as in Python. Shapes: T tokens, H hidden size, O outputs and I inputs of a linear layer.
 
-/** A linear layer: output_TO = input_TI · weight_OI^T + bias_O. */
-export function linear(input_TI, weight_OI, bias_O) {
-  const O = bias_O.length;
-  const I = weight_OI.length / O;
+/**
+ * A linear layer: output_TO = input_TI · weight_OI^T + bias_O. A weight is an integer (code) times the scale of its row, so
+ * the integers are summed up and the sum is scaled.
+ */
+export function linear(input_TI, { codes_OI, scale_O }, bias_O) {
+  const O = scale_O.length;
+  const I = codes_OI.length / O;
   const T = input_TI.length / I;
   const output_TO = new Float32Array(T * O);
   // Two rows of the input and four of the weights at a time: each number that is read from memory is used several times.
-  // Where fewer rows are left, the last one is computed repeatedly.
+  // They are converted to 64 bits beforehand and not again with each use. Missing rows of a last group of four are zeros.
+  const x_TI = Float64Array.from(input_TI);
+  const w_4I = new Float64Array(4 * I);
   for (let o = 0; o < O; o += 4) {
-    const [o1, o2, o3] = [Math.min(o + 1, O - 1), Math.min(o + 2, O - 1), Math.min(o + 3, O - 1)];
-    const [w0, w1, w2, w3] = [o * I, o1 * I, o2 * I, o3 * I];
+    const rows = Math.min(4, O - o);
+    for (let i = 0; i < rows * I; i++) w_4I[i] = codes_OI[o * I + i];
+    if (rows < 4) w_4I.fill(0, rows * I);
     for (let t = 0; t < T; t += 2) {
-      const u = Math.min(t + 1, T - 1);
-      const [x, y] = [t * I, u * I];
+      const u = Math.min(t + 1, T - 1); // if only one row is left, it is computed twice
       let x0 = 0, x1 = 0, x2 = 0, x3 = 0, y0 = 0, y1 = 0, y2 = 0, y3 = 0;
-      for (let i = 0; i < I; i++) {
-        const [xi, yi] = [input_TI[x + i], input_TI[y + i]];
-        const [a, b, c, d] = [weight_OI[w0 + i], weight_OI[w1 + i], weight_OI[w2 + i], weight_OI[w3 + i]];
+      for (let i = 0, x = t * I, y = u * I; i < I; i++, x++, y++) {
+        const xi = x_TI[x], yi = x_TI[y];
+        const a = w_4I[i], b = w_4I[I + i], c = w_4I[2 * I + i], d = w_4I[3 * I + i];
         x0 += xi * a; x1 += xi * b; x2 += xi * c; x3 += xi * d;
         y0 += yi * a; y1 += yi * b; y2 += yi * c; y3 += yi * d;
       }
-      output_TO[t * O + o] = x0 + bias_O[o];
-      output_TO[t * O + o1] = x1 + bias_O[o1];
-      output_TO[t * O + o2] = x2 + bias_O[o2];
-      output_TO[t * O + o3] = x3 + bias_O[o3];
-      output_TO[u * O + o] = y0 + bias_O[o];
-      output_TO[u * O + o1] = y1 + bias_O[o1];
-      output_TO[u * O + o2] = y2 + bias_O[o2];
-      output_TO[u * O + o3] = y3 + bias_O[o3];
+      const [xs, ys] = [[x0, x1, x2, x3], [y0, y1, y2, y3]];
+      for (let r = 0; r < rows; r++) {
+        output_TO[t * O + o + r] = xs[r] * scale_O[o + r] + bias_O[o + r];
+        output_TO[u * O + o + r] = ys[r] * scale_O[o + r] + bias_O[o + r];
+      }
     }
   }
   return output_TO;

@@ -9,7 +9,8 @@ import { gelu, geluTanh, layerNorm, linear, softmax } from "./arithmetic.js";
 export class Bert {
   /**
    * config: {hiddenSize, numLayers, numHeads, maxPositions, firstPosition, vocabSize, layerNormEps, activation, leftToRight}
-   * weights: Map from the name of a tensor, such as "embeddings.token.weight", to its values
+   * weights: Map from the name of a tensor, such as "embeddings.token.weight", to its values; a matrix is {codes_OI, scale_O},
+   * where codes are integers from -127 to 127 and weight = code * scale of the row
    */
   constructor(config, weights) {
     this.config = config;
@@ -40,11 +41,12 @@ export class Bert {
   /** Embed the tokens: LayerNorm(token + position + sentence), section 3 and figure 2 of the paper. */
   embed(ids_T, types_T) {
     const { hiddenSize: H, firstPosition } = this.config;
-    const [token_VH, position_PH, type_2H] = ["token", "position", "token_type"].map((name) => this.weights.get(`embeddings.${name}.weight`));
     const sum_TH = new Float32Array(ids_T.length * H);
     ids_T.forEach((id, t) => {
-      for (let h = 0; h < H; h++) {
-        sum_TH[t * H + h] = token_VH[id * H + h] + position_PH[(firstPosition + t) * H + h] + type_2H[types_T[t] * H + h];
+      const rows = { token: id, position: firstPosition + t, token_type: types_T[t] };
+      for (const [name, row] of Object.entries(rows)) {
+        const { codes_OI, scale_O } = this.weights.get(`embeddings.${name}.weight`);
+        for (let h = 0; h < H; h++) sum_TH[t * H + h] += codes_OI[row * H + h] * scale_O[row];
       }
     });
     return this.norm("embeddings.norm", sum_TH);

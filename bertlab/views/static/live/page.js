@@ -1,52 +1,12 @@
 // The page: tabs, text fields and the state, which is in the address behind "#". The worker computes; panels.js draws.
 import { element } from "../dom.js";
+import { Model } from "./connection.js";
 import { Lessons } from "./lesson.js";
 import { PANELS, format } from "./panels.js";
 
 const COMPUTE_AFTER = 250; // ms without typing before an answer is computed
 const SETTINGS = JSON.parse(document.getElementById("settings").textContent);
-
-/** The connection to the worker: `ask` resolves with the result, or null if a newer request has replaced this one. */
-class Model {
-  constructor() {
-    const source = document.getElementById("worker").textContent;
-    this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-    this.worker.onmessage = ({ data }) => this.receive(data);
-    this.worker.onerror = (event) => this.receive({ id: this.newest, error: { id: "errorBrowser" } });
-    this.pending = new Map();
-    this.newest = 0;
-  }
-
-  ask(kind, request = {}, onPart = () => {}) {
-    const id = ++this.newest;
-    return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve, reject, onPart });
-      this.worker.postMessage({ ...request, id, kind });
-    });
-  }
-
-  receive({ id, part, result, error }) {
-    const request = this.pending.get(id);
-    if (!request) return;
-    const isNewest = id === this.newest;
-    if (part !== undefined) {
-      if (isNewest) request.onPart(part);
-      return;
-    }
-    this.pending.delete(id);
-    if (error) request.reject({ ...error, isNewest });
-    else request.resolve(isNewest || result === true || Array.isArray(result) ? result : null);
-  }
-
-  /** Load the weights; the page then forgets their text, which is large. */
-  load() {
-    const node = document.getElementById("weights");
-    const { config, table, tokenizer: tokenizerSettings } = SETTINGS;
-    const loading = this.ask("load", { config, table, tokenizerSettings, weights: node.textContent });
-    node.remove();
-    return loading;
-  }
-}
+const WORKER = document.getElementById("worker").textContent;
 
 /** The whole page. state: {tab, lang, texts: {tab: [a, b]}, off: heads that are off, look: the state of the attention view, lesson}. */
 class Page {
@@ -146,6 +106,7 @@ class Page {
     const focused = document.activeElement?.id;
     const lesson = this.lessons.buildPanel();
     this.root.classList.toggle("with-lesson", lesson !== null);
+    document.body.classList.toggle("wide", lesson !== null);
     this.root.replaceChildren(...[
       element("header", {},
         element("h1", {}, name), element("div", { class: "languages", role: "group", "aria-label": text.language }, ...languages),
@@ -161,7 +122,7 @@ class Page {
         element("div", { class: "examples" }, element("span", { class: "small" }, text.examples), ...examples),
         this.error, this.result, this.status),
       element("details", { class: "source" }, element("summary", {}, text.source), element("p", { class: "small" }, text.sourceLead),
-        element("pre", { tabindex: 0, lang: "en" }, document.getElementById("worker").textContent.trim())),
+        element("pre", { tabindex: 0, lang: "en" }, WORKER.trim())),
     ].filter((part) => part !== null));
     document.getElementById(focused)?.focus();
     this.view = panel.build(this);
@@ -193,6 +154,10 @@ class Page {
 
   /** Ask the model what the open tab shows. */
   async compute() {
+    if (this.failure) {
+      this.showError(this.failure);
+      return;
+    }
     if (!this.isLoaded) {
       this.status.textContent = this.text.loading;
       return;
@@ -217,6 +182,12 @@ class Page {
     }
   }
 
+  /** Show an error that stays, since there is no model. */
+  fail(problem) {
+    this.failure ??= problem;
+    this.showError(this.failure);
+  }
+
   showAnswer() {
     this.error.textContent = "";
     this.result.hidden = false;
@@ -239,10 +210,27 @@ function parseObject(text) {
   }
 }
 
-const model = new Model();
+// The file goes on with the weights, in many parts, and calls `addWeights` after each, so that they are read while the page
+// is already there. Nothing works without the weights: what is wrong with the file or the browser is said at once.
+const CAN_DECOMPRESS = "DecompressionStream" in globalThis && "CompressionStream" in globalThis;
+const model = new Model(WORKER);
 const page = new Page(document.getElementById("page"), model);
-const ready = model.load().then(() => {
+const { config, weights: { numParts, ...weights }, tokenizer: tokenizerSettings } = SETTINGS;
+const loading = CAN_DECOMPRESS ? model.ask("load", { config, weights, tokenizerSettings }) : Promise.reject({ id: "errorBrowser" });
+let numArrived = 0;
+const ready = loading.then(() => {
   page.isLoaded = true;
   return page.compute();
-}, (problem) => page.showError(problem));
-globalThis.bertlab = { ready, page, ask: (kind, request) => model.ask(kind, request) };
+}, (problem) => page.fail(problem));
+
+function addWeights() {
+  const part = document.currentScript.previousElementSibling;
+  numArrived++;
+  if (CAN_DECOMPRESS) model.addWeights(part.textContent.trim());
+  part.remove(); // it is large
+  document.currentScript.remove();
+}
+document.addEventListener("DOMContentLoaded", () => {
+  if (numArrived < numParts) page.fail({ id: "errorDamaged" });
+});
+globalThis.bertlab = { addWeights, ready, page, model, ask: (kind, request) => model.ask(kind, request) };

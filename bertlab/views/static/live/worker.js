@@ -1,12 +1,13 @@
 // The worker: it holds the tokenizer and the model and answers the page, which stays responsive meanwhile.
 // A request is {id, kind, ...}. Answers are {id, result}, and for kinds that compute step by step also {id, part};
 // {id, error: {id, parameters}} says what is wrong with the texts; its id is the name of a sentence of the page. A new request stops the older ones.
+// The weights come in messages {kind: "weights", text}, which have no answer.
 import { Bert } from "./model.js";
 import { Tokenizer } from "./tokenizer.js";
-import { readTensors } from "./tensors.js";
+import { WeightReader } from "./weights.js";
 import { attentionPayload } from "./attention_payload.js";
 
-let model, tokenizer, maxTokens;
+let model, tokenizer, maxTokens, weightReader;
 let newest = 0; // the id of the newest request
 
 /** What is wrong with the texts; the page has a sentence for each id. */
@@ -18,9 +19,11 @@ class InputError extends Error {
 }
 
 const HANDLERS = {
-  async load({ config, table, weights, tokenizerSettings }) {
-    tokenizer = new Tokenizer(tokenizerSettings);
-    model = new Bert(config, await readTensors(weights, table));
+  async load({ config, weights, tokenizerSettings }) {
+    weightReader = new WeightReader(weights);
+    const content = await weightReader.content.catch(() => { throw new InputError("errorDamaged"); });
+    tokenizer = new Tokenizer({ ...tokenizerSettings, tokens: content.tokens });
+    model = new Bert(config, content.weights);
     maxTokens = config.maxTokens;
     return true;
   },
@@ -177,13 +180,19 @@ function pause() {
   return new Promise((resolve) => { setTimeout(resolve); });
 }
 
-onmessage = async ({ data: request }) => {
+self.onmessage = async ({ data: request }) => {
+  if (request.kind === "weights") {
+    weightReader.add(request.text);
+    return;
+  }
   newest = request.id;
+  const answer = (message) => self.postMessage({ id: request.id, ...message });
   try {
     const isCurrent = () => request.id === newest;
-    postMessage({ id: request.id, result: await HANDLERS[request.kind](request, isCurrent, (part) => postMessage({ id: request.id, part })) });
+    answer({ result: await HANDLERS[request.kind](request, isCurrent, (part) => answer({ part })) });
   } catch (error) {
     if (!(error instanceof InputError)) console.error(error);
-    postMessage({ id: request.id, error: { id: error.id ?? "errorFailed", parameters: error.parameters ?? [] } });
+    answer({ error: { id: error.id ?? "errorFailed", parameters: error.parameters ?? [] } });
   }
 };
+self.postMessage({ id: null }); // the worker runs
