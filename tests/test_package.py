@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
     "torch", "streamlit", "numpy", "transformers", "tokenizers", "datasets", "pyarrow", "tyro", "fluent.runtime",
     "pandas", "plotly", "bertviz", "anywidget", "safetensors", "huggingface_hub", "httpx2", "docstring_parser",
+    "sklearn", "scipy",
 }  # fmt: skip
 
 

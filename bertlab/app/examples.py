@@ -50,6 +50,8 @@ class Examples:
     next_sentence_pairs: dict[str, Pair]
     """Sentence pairs for next-sentence prediction: the second sentence of "follow" follows the first; that of
     "other" has a different topic; that of "near" has the same topic but does not follow."""
+    headlines: tuple[str, ...]
+    """Headlines on five topics, for the page Sentences."""
 
 
 @cache

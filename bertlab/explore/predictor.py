@@ -18,6 +18,7 @@ from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.facts import JointFill, TokenRow
 from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
 from bertlab.tasks.multiple_choice import Choice
@@ -206,6 +207,26 @@ class Predictor(CheckpointInfo):
         settings = self.loaded.sentence_settings
         encodings = [self._encode(settings.prompt + text) for text in texts]
         return embed_texts(self.model, encodings, self.tokenizer.pad_id, batch_size, settings.pooling)
+
+    @torch.inference_mode()
+    def sentence_vectors(
+        self, texts: Sequence[str], *, use_cache: bool = True, batch_size: int = 32, progress: Callable = iter
+    ) -> SentenceVectors:
+        """Compute the vectors of `embed` for many texts, from a cache where possible; long texts are truncated.
+
+        Args:
+            texts: the texts.
+            use_cache: whether vectors are read from the cache on the disk, and stored in it.
+            batch_size: the number of texts in a batch.
+            progress: wraps the sequence of groups of texts to compute, as `tqdm` does.
+
+        Raises:
+            TextError: a text has no tokens.
+            CheckpointError: the vectors need a module that bertlab does not have.
+        """
+        return compute_sentence_vectors(
+            self.loaded, texts, use_cache=use_cache, batch_size=batch_size, progress=progress
+        )
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
         """Encode a context with each of its choices; the errors are those of `choose`."""

@@ -20,3 +20,12 @@ export-no-directory = name the directory for the copy
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
 export-share-without-average = --share sets how much another checkpoint counts in the average: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
+sentences-blank = { $count ->
+        [one] 1 blank line or row is left out
+       *[other] { FORMAT($count, spec: ",") } blank lines or rows are left out
+    }
+sentences-truncated = { $count ->
+        [one] 1 text is longer than the checkpoint reads; its end has no effect
+       *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint reads; their ends have no effect
+    }
+sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`

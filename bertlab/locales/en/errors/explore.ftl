@@ -33,3 +33,6 @@ embed-needs-list = embed expects a list of texts: put a single text into a list
 text-too-short-for-pair = the text has only one token: a pair needs at least two, so type some more words
 pair-objective-unknown = pairs cannot be drawn for the objective { $objective }: choose one of { $objectives }
 no-candidates = type at least one candidate for the second sentence
+text-without-tokens = text { $row } has no characters that the model can read: remove it
+file-without-texts = { $path } has no text
+vectors-suffix-unknown = { $path } must end in { $suffixes }

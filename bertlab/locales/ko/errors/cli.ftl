@@ -20,3 +20,6 @@ export-no-directory = 저장할 폴더를 지정해 주세요.
 export-prune-and-average = --prune과 --average는 함께 쓸 수 없어요. 평균을 먼저 저장한 다음 가지치기하세요.
 export-share-without-average = --share는 평균을 낼 때 상대 체크포인트에 주는 비중이에요. 상대 체크포인트를 --average로 지정하세요.
 export-checkpoint-exists = { $path }: 이미 체크포인트가 있어요. 다른 폴더를 고르거나 --replace를 붙이세요.
+sentences-blank = 빈 줄이나 행 { FORMAT($count, spec: ",") }개는 뺐어요.
+sentences-truncated = 텍스트 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
+sentences-untrained = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 텍스트끼리도 코사인이 커요. `bertlab finetune klue_sts_vectors`처럼 파인튜닝해 보세요.

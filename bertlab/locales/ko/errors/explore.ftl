@@ -33,3 +33,6 @@ embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나�
 text-too-short-for-pair = 텍스트에 토큰이 하나뿐이에요. 문장 쌍을 만들려면 두 개 이상 필요하니 단어를 더 입력해 주세요.
 pair-objective-unknown = { $objective } 목표로는 문장 쌍을 뽑을 수 없어요. 다음 중에서 골라 주세요: { $objectives }
 no-candidates = 두 번째 문장의 후보를 하나 이상 입력해 주세요.
+text-without-tokens = { $row }번째 텍스트에 모델이 읽을 수 있는 글자가 없어요. 지워 주세요.
+file-without-texts = { $path }에 텍스트가 없어요.
+vectors-suffix-unknown = { $path }의 이름은 { $suffixes } 가운데 하나로 끝나야 해요.

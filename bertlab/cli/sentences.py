@@ -1,0 +1,157 @@
+"""Commands about sentence vectors: compute them for a file, find similar texts, find clusters."""
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import tyro
+
+from bertlab.cli.query import CheckpointOptions, QueryOptions, open_session, print_result
+from bertlab.config.languages import Message
+
+if TYPE_CHECKING:
+    from bertlab.explore.sentence_vectors import SentenceVectors
+    from bertlab.explore.session import Session
+    from bertlab.explore.text_files import TextFile
+
+Item = TypeVar("Item")
+LANGUAGE_SAMPLE = 200  # texts from which the language of a file is recognised
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(CheckpointOptions):
+    """A file of texts, and the checkpoint that makes their vectors."""
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The texts: the lines of a text file, or a column of a CSV, TSV, JSON Lines or Parquet file, compressed or not."""
+    column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """The column of the texts. Default: a column with a usual name such as `text` or `sentence`, or the first one."""
+    id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """The column of the ids. Default: `id`, or the number of the row or line."""
+    cache: bool = True
+    """Read vectors from the cache, and store new ones in it. It is in the directory that the environment variable
+    BERTLAB_CACHE names, or in ~/.cache/bertlab."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embed(FileOptions):
+    """Compute a vector for every text of a file.
+
+    Examples:
+      bertlab embed headlines.txt --out vectors.npy
+      bertlab embed articles.csv --column title --id-column url --out vectors.parquet --checkpoint runs/vectors
+    """
+
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
+    """The file to write: .npy (a matrix, with the ids and texts beside it in NAME.ids.jsonl), or .parquet (columns id,
+    text and vector)."""
+
+
+def embed(config: Embed) -> None:
+    from bertlab.config.errors import BertlabError
+    from bertlab.explore.text_files import VECTOR_SUFFIXES, write_vectors
+
+    if config.out.suffix not in VECTOR_SUFFIXES:  # checked before the work begins
+        raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
+    file, session, vectors = _compute(config)
+    for path in write_vectors(config.out, file, vectors.vectors_SP):
+        print(path)
+    print(f"{len(file.texts):,} vectors of {vectors.vectors_SP.shape[1]} numbers, by {session.name}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similar(FileOptions, QueryOptions):
+    """Find the texts of a file that are most similar to a query or, without one, all pairs of similar texts.
+
+    Examples:
+      bertlab similar headlines.txt --query "Prices rise again"
+      bertlab similar headlines.txt --threshold 0.9 --json
+    """
+
+    query: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
+    """The text to compare with. Without it, pairs of texts of the file are compared."""
+    top_k: int = 10
+    """The number of texts, or of pairs, to print."""
+    threshold: float = 0.8
+    """Without --query: the smallest cosine of a pair."""
+
+
+def similar(config: Similar) -> None:
+    from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
+    from bertlab.views import terminal_sentences
+
+    file, session, vectors = _compute(config)
+    if config.query is not None:
+        (query_P,) = session.sentence_vectors([config.query], use_cache=config.cache).vectors_SP
+        neighbours = find_neighbours(vectors.vectors_SP, query_P, config.top_k)
+        rows = [{"id": file.ids[n.index], "text": file.texts[n.index], "cosine": n.cosine} for n in neighbours]
+        result = {"query": config.query, "neighbours": rows}
+        print_result(config, session, result, lambda: terminal_sentences.neighbour_lines(file, neighbours))
+        return
+    found = find_similar_pairs(vectors.vectors_SP, config.threshold, config.top_k)
+    pairs = [
+        {"first": file.ids[p.first], "second": file.ids[p.second], "cosine": p.cosine,
+         "texts": [file.texts[p.first], file.texts[p.second]]}
+        for p in found.pairs
+    ]  # fmt: skip
+    groups = [[file.ids[index] for index in group] for group in found.groups]
+    result = {"threshold": config.threshold, "total": found.total, "pairs": pairs, "groups": groups}
+    print_result(config, session, result, lambda: terminal_sentences.pair_lines(file, found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster(FileOptions, QueryOptions):
+    """Find clusters of similar texts (HDBSCAN), each named by its most typical words.
+
+    Examples:
+      bertlab cluster headlines.txt
+      bertlab cluster articles.csv --column title --min-size 20 --out clusters.csv
+    """
+
+    min_size: int = 0
+    """The smallest number of texts in a cluster; 0 chooses it by the number of texts."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write a CSV file with the columns id, text, cluster and words; the cluster of a text in none is empty."""
+
+
+def cluster(config: Cluster) -> None:
+    from bertlab.config.files import write_atomically
+    from bertlab.explore.clusters import cluster_sentences
+    from bertlab.views import terminal_sentences
+
+    file, session, vectors = _compute(config)
+    found = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
+    if config.out:
+        write_atomically(config.out, terminal_sentences.cluster_csv(file, found))
+    clusters = [
+        {"words": each.words, "centre": file.texts[each.centre], "ids": [file.ids[index] for index in each.members]}
+        for each in found.clusters
+    ]
+    print_result(config, session, {"clusters": clusters}, lambda: terminal_sentences.cluster_lines(file, found))
+
+
+def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
+    """Read the texts, open the checkpoint and compute the vectors, with a progress bar on standard error."""
+    from bertlab.explore.text_files import read_text_file
+
+    file = read_text_file(config.file, config.column, config.id_column)
+    session = open_session(config, "embed", *file.texts[:LANGUAGE_SAMPLE])
+    vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
+    notes = {"sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated)}
+    for id, count in notes.items():
+        if count:
+            print(Message(id, count=count), file=sys.stderr)
+    if not vectors.is_trained:
+        print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
+    return file, session, vectors
+
+
+def _show_progress(total: int) -> Callable[[Iterable[Item]], Iterable[Item]]:
+    from tqdm import tqdm
+
+    return lambda groups: tqdm(
+        groups, desc="vectors", leave=False, disable=None if total > 1 else True,
+        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
+    )  # fmt: skip

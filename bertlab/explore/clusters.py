@@ -1,0 +1,165 @@
+"""Clusters of sentence vectors (HDBSCAN), named by their most typical words, and a map of the vectors.
+
+Shape legend: S texts, U distinct vectors, P vector, R reduced vector, C clusters, W words.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+
+from bertlab.explore.word_endings import list_content_words
+
+MIN_TEXTS = 5  # fewer distinct texts form no clusters
+REDUCED_SIZE = 10  # dimensions in which density is measured; in hundreds of dimensions all distances are similar
+MAP_SIZE = 50  # dimensions from which t-SNE and UMAP start
+NUM_WORDS = 4
+NO_CLUSTER = -1
+
+MapMethod = Literal["pca", "tsne", "umap"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A group of similar texts."""
+
+    words: tuple[str, ...]
+    """Its most typical words, most typical first; () if its texts have no words."""
+    members: tuple[int, ...]
+    """The indices of its texts, in order."""
+    centre: int
+    """The index of its most central text: the one whose vector has the largest cosine with the mean of the cluster."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters of some texts."""
+
+    clusters: tuple[Cluster, ...]
+    """The clusters, the largest first."""
+    labels: tuple[int, ...]
+    """For each text the index of its cluster; -1 if it is in none."""
+
+
+def cluster_sentences(texts: Sequence[str], vectors_SP: np.ndarray, min_size: int = 0) -> Clusters:
+    """Cluster texts by the density of their vectors.
+
+    Args:
+        texts: the texts.
+        vectors_SP: their vectors, of length 1.
+        min_size: the smallest number of texts in a cluster, at least 2; 0 chooses it by the number of texts.
+
+    Source: Campello et al. 2013 (HDBSCAN), after a reduction by PCA; Grootendorst 2022 (arXiv 2203.05794), section 3.3,
+    for the words.
+    """
+    distinct_UP, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
+    row_S = row_S.ravel()
+    if len(distinct_UP) < MIN_TEXTS:
+        labels_S = np.full(len(texts), NO_CLUSTER)
+    else:
+        from sklearn.cluster import HDBSCAN
+
+        size = max(2, min_size or choose_min_size(len(texts)))
+        reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S]  # copies of a text count for its density
+        reduced_SR /= np.linalg.norm(reduced_SR, axis=1, keepdims=True).clip(1e-9)
+        model = HDBSCAN(min_cluster_size=min(size, len(texts)), min_samples=min(3, size), copy=True)
+        labels_S = model.fit(reduced_SR).labels_
+    order = [int(label) for label, _ in Counter(labels_S.tolist()).most_common() if label != NO_CLUSTER]
+    by_centrality = [_sort_by_centrality(vectors_SP, np.flatnonzero(labels_S == label)) for label in order]
+    names = name_clusters(texts, by_centrality)
+    clusters = [Cluster(words, tuple(sorted(each)), each[0]) for words, each in zip(names, by_centrality, strict=True)]
+    new_label = {label: index for index, label in enumerate(order)}
+    return Clusters(tuple(clusters), tuple(new_label.get(int(label), NO_CLUSTER) for label in labels_S))
+
+
+def choose_min_size(count: int) -> int:
+    """Choose the smallest number of texts in a cluster by the number of all texts.
+
+    >>> [choose_min_size(count) for count in (10, 40, 400, 5000)]
+    [3, 3, 8, 28]
+    """
+    return max(3, round(0.4 * count**0.5))
+
+
+def name_clusters(
+    texts: Sequence[str], members: Sequence[Sequence[int]], count: int = NUM_WORDS
+) -> list[tuple[str, ...]]:
+    """Find the most typical words of groups of texts by class-based tf-idf.
+
+    A word counts once for each text of a group, and less the more often it occurs in all texts.
+
+    Args:
+        texts: all texts.
+        members: the indices of the texts of each group; of words with equal weights, those of the first texts win.
+        count: the maximum number of words for each group.
+
+    Source: Grootendorst 2022 (arXiv 2203.05794), section 3.3.
+
+    >>> name_clusters(["green tea", "black tea", "a black cat"], [[0, 1], [2]], count=1)
+    [('tea',), ('cat',)]
+    """
+    words_of_text = [dict.fromkeys(words) for words in list_content_words(texts)]
+    total = Counter(word for words in words_of_text for word in words)
+    mean_words = sum(total.values()) / max(len(members), 1)
+    names = []
+    for group in members:
+        counts = Counter(word for index in group for word in words_of_text[index])
+        weight = {word: n * np.log(1 + mean_words / total[word]) for word, n in counts.items()}
+        # `counts` has the words of the first texts first, and sorting keeps this order for equal weights
+        names.append(tuple(sorted(weight, key=lambda word: -weight[word])[:count]))
+    return names
+
+
+def reduce_vectors(vectors_SP: np.ndarray, size: int) -> np.ndarray:
+    """Reduce vectors to at most `size` dimensions by PCA -> float32 [S, R]; the sign of each dimension is fixed."""
+    centred_SP = vectors_SP - vectors_SP.mean(0)
+    # the eigenvectors of the small covariance matrix; an SVD of all vectors would take more time and memory
+    _, axes_PP = np.linalg.eigh(centred_SP.T.astype(np.float64) @ centred_SP)
+    axes_PR = axes_PP[:, ::-1][:, : min(size, *vectors_SP.shape)]
+    axes_PR = axes_PR * np.sign(axes_PR[np.abs(axes_PR).argmax(0), np.arange(axes_PR.shape[1])])
+    return (centred_SP @ axes_PR).astype(np.float32)
+
+
+def list_map_methods() -> list[MapMethod]:
+    """List the methods of `map_sentences` that are installed."""
+    return ["tsne", "pca", *(["umap"] if find_spec("umap") else [])]
+
+
+def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int = 0) -> np.ndarray:
+    """Compute a point in two dimensions for each vector, near points for similar vectors -> float32 [S, 2].
+
+    Args:
+        vectors_SP: the vectors, of length 1.
+        method: "pca" keeps large distances; "tsne" and "umap" keep neighbours together, and their distances between
+            groups mean nothing.
+        seed: the seed of "tsne" and "umap".
+
+    Source: van der Maaten and Hinton 2008 (t-SNE); McInnes et al. 2018 (arXiv 1802.03426, UMAP).
+    """
+    distinct_UP, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
+    count = len(distinct_UP)
+    points = np.zeros((count, 2), np.float32)
+    if count < MIN_TEXTS or method == "pca":  # too few points have no neighbourhoods
+        reduced = reduce_vectors(distinct_UP, 2) if count > 1 else points
+        points[:, : reduced.shape[1]] = reduced
+    elif method == "umap":
+        from umap import UMAP
+
+        neighbours = min(15, count - 1)
+        points = UMAP(n_neighbors=neighbours, metric="cosine", random_state=seed).fit_transform(distinct_UP)
+    else:
+        from sklearn.manifold import TSNE
+
+        perplexity = min(30.0, (count - 1) / 3)
+        start = reduce_vectors(distinct_UP, MAP_SIZE)
+        points = TSNE(perplexity=perplexity, init="pca", random_state=seed, max_iter=500, n_jobs=1).fit_transform(start)
+    return np.asarray(points, np.float32)[row_S.ravel()]
+
+
+def _sort_by_centrality(vectors_SP: np.ndarray, members: np.ndarray) -> list[int]:
+    """Sort texts by the cosine of their vector with the mean of all, the most central one first."""
+    part_SP = vectors_SP[members]
+    return members[np.argsort(-(part_SP @ part_SP.mean(0)), kind="stable")].tolist()

@@ -1,0 +1,184 @@
+"""Vectors of many texts at once, from a cache where possible, and what their cosines tell: neighbours and duplicates.
+
+Shape legend: S texts, U distinct texts, Q queries, P vector.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import TextError
+from bertlab.explore.embed import embed_texts, encode_sentences
+from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
+
+TEXTS_AT_ONCE = 512  # texts that are tokenised, computed and stored together, so that an interrupted run keeps them
+ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
+
+
+@dataclass(frozen=True)
+class SentenceVectors:
+    """The vectors of some texts."""
+
+    texts: tuple[str, ...]
+    """The texts."""
+    vectors_SP: np.ndarray
+    """Their vectors of length 1, float32 [S, P]; the product of two of them is their cosine."""
+    truncated: tuple[int, ...]
+    """The indices of the texts whose end was cut off, because they have more tokens than the checkpoint reads."""
+    num_cached: int
+    """How many distinct texts had a vector in the cache."""
+    is_trained: bool
+    """Whether the checkpoint was trained to make sentence vectors. Otherwise even unrelated texts have large
+    cosines."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A text that is similar to another one."""
+
+    index: int
+    """The index of the text."""
+    cosine: float
+    """The cosine of both vectors, -1 to 1."""
+
+
+@dataclass(frozen=True)
+class SimilarPair:
+    """Two similar texts."""
+
+    first: int
+    """The index of the first text."""
+    second: int
+    """The index of the second text, which is larger."""
+    cosine: float
+    """The cosine of both vectors, -1 to 1."""
+
+
+@dataclass(frozen=True)
+class SimilarPairs:
+    """The pairs of texts whose cosine is at least a threshold."""
+
+    pairs: tuple[SimilarPair, ...]
+    """The most similar pairs, best first; not all of them if there are many."""
+    total: int
+    """The number of all such pairs."""
+    groups: tuple[tuple[int, ...], ...]
+    """Groups of texts that such pairs connect, the largest first; the indices of each group in order."""
+
+
+def compute_sentence_vectors(
+    loaded: Checkpoint,
+    texts: Sequence[str],
+    *,
+    use_cache: bool = True,
+    batch_size: int = 32,
+    progress: Callable = iter,
+) -> SentenceVectors:
+    """Compute a vector for each text; equal texts are computed once, and long texts are truncated.
+
+    Args:
+        loaded: the checkpoint.
+        texts: the texts.
+        use_cache: whether vectors are read from the cache, and stored in it.
+        batch_size: the number of texts in a batch.
+        progress: wraps the sequence of groups of `TEXTS_AT_ONCE` texts to compute, as `tqdm` does.
+
+    Raises:
+        TextError: a text has no tokens, or `texts` is one text instead of a list.
+        CheckpointError: the vectors need a module that bertlab does not have.
+    """
+    if isinstance(texts, str):
+        raise TextError("embed-needs-list")
+    settings, texts = loaded.sentence_settings, tuple(texts)
+    size = loaded.config.hidden_size * len(settings.pooling)
+    distinct = list(dict.fromkeys(texts))
+    inputs, truncated = encode_sentences(loaded.tokenizer, distinct, settings, loaded.config.max_positions)
+    if empty := next((text for text, each in zip(distinct, inputs, strict=True) if len(each) < 3), None):
+        raise TextError("text-without-tokens", row=texts.index(empty) + 1)
+    cache = VectorCache(compute_fingerprint(loaded, settings), size) if use_cache else None
+    found = cache.read(distinct) if cache else {}
+    row_of_text = {text: row for row, text in enumerate(distinct)}
+    vectors_UP = np.zeros((len(distinct), size), np.float32)
+    for text, vector in found.items():
+        vectors_UP[row_of_text[text]] = vector
+    # longest first, so that the texts of a batch have similar lengths
+    missing = sorted((row_of_text[text] for text in distinct if text not in found), key=lambda row: -len(inputs[row]))
+    for rows in progress([missing[first : first + TEXTS_AT_ONCE] for first in range(0, len(missing), TEXTS_AT_ONCE)]):
+        part = [inputs[row] for row in rows]
+        vectors_UP[rows] = embed_texts(loaded.model, part, loaded.tokenizer.pad_id, batch_size, settings.pooling)
+        if cache:
+            cache.write([distinct[row] for row in rows], vectors_UP[rows])
+    cut = {distinct[row] for row in truncated}
+    return SentenceVectors(
+        texts,
+        vectors_UP[[row_of_text[text] for text in texts]],
+        tuple(index for index, text in enumerate(texts) if text in cut),
+        len(found),
+        settings.is_recorded,
+    )
+
+
+def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10, skip: int = -1) -> list[Neighbour]:
+    """Find the texts whose vectors have the largest cosine with a vector, best first.
+
+    Args:
+        vectors_SP: the vectors of the texts, of length 1.
+        query_P: the vector to compare them with, of length 1.
+        top_k: the maximum number of texts.
+        skip: the index of a text to leave out, such as the query itself; -1 for none.
+    """
+    cosine_S = vectors_SP @ query_P
+    order = [int(index) for index in np.argsort(-cosine_S, kind="stable") if index != skip]
+    return [Neighbour(index, float(cosine_S[index])) for index in order[:top_k]]
+
+
+def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 1000) -> SimilarPairs:
+    """Find all pairs of texts whose cosine is at least a threshold.
+
+    Equal vectors are compared once, so that many copies of one text take no time.
+
+    Args:
+        vectors_SP: the vectors of the texts, of length 1.
+        threshold: the smallest cosine.
+        limit: the maximum number of pairs to list; the groups contain all.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    distinct_UP, first_U, row_S = np.unique(vectors_SP, axis=0, return_index=True, return_inverse=True)
+    copies: list[list[int]] = [[] for _ in first_U]
+    for index, row in enumerate(row_S.ravel()):
+        copies[row].append(index)
+    counts_U = np.array([len(each) for each in copies])
+    total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
+    best: list[tuple[float, int, int]] = []  # pairs of distinct vectors
+    links = [], []
+    for start in range(0, len(distinct_UP), ROWS_AT_ONCE):
+        cosine = distinct_UP[start : start + ROWS_AT_ONCE] @ distinct_UP[start:].T
+        first, second = np.nonzero(np.triu(cosine >= threshold, 1))
+        values = cosine[first, second]
+        first, second = first + start, second + start
+        total += int((counts_U[first] * counts_U[second]).sum())
+        links[0].append(first.astype(np.int32))
+        links[1].append(second.astype(np.int32))
+        if len(values) > limit:
+            chosen = np.argpartition(-values, limit)[:limit]
+            first, second, values = first[chosen], second[chosen], values[chosen]
+        best = sorted([*best, *zip(-values, first, second, strict=True)])[:limit]
+    pairs = [(-1.0, each[0], other) for each in copies for other in each[1:]] if threshold <= 1 else []
+    pairs += [(value, copies[row][0], copies[other][0]) for value, row, other in best]
+    first, second = (np.concatenate([*part, np.array([], np.int32)]) for part in links)
+    graph = coo_array((np.ones(len(first), bool), (first, second)), shape=(len(copies),) * 2)
+    members: dict[int, list[int]] = {}
+    for row, group in enumerate(connected_components(graph, directed=False)[1]):
+        members.setdefault(int(group), []).extend(copies[row])
+    groups = sorted((tuple(sorted(each)) for each in members.values() if len(each) > 1), key=lambda g: (-len(g), g))
+    ordered = sorted((value, *sorted((int(row), int(other)))) for value, row, other in pairs)[:limit]
+    return SimilarPairs(
+        tuple(SimilarPair(row, other, min(1.0, float(-value))) for value, row, other in ordered), total, tuple(groups)
+    )

@@ -1,0 +1,54 @@
+"""The words of texts that name a group: without function words and, in Korean, without the particles after a noun."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bertlab.config.languages import languages, read_data
+from bertlab.text.word_spans import find_words
+
+MIN_STEM = 2  # letters of a word that remain at least when a particle is removed
+
+
+def list_content_words(texts: Sequence[str]) -> list[list[str]]:
+    """List the content words of each text, in lower case.
+
+    The lists of function words and of particles are those of all languages (`locales/*/word_endings.toml`), since texts
+    may mix them. Some particles are always removed. The others are removed only if the rest of the word also occurs
+    without it or with another particle, so that a noun that only looks like one with a particle remains whole.
+
+    >>> list_content_words(["도서관이 문을 열었다", "도서관은 조용했다", "고양이가 공원에서 잔다", "the new library"])
+    [['도서관', '문을', '열었다'], ['도서관', '조용했다'], ['고양이가', '공원', '잔다'], ['new', 'library']]
+    """
+    lists = [read_data("word_endings", code) for code in languages()]
+    stop_words, sure_endings, endings = (
+        {word for each in lists for word in each[name]} for name in ("stop_words", "sure_endings", "endings")
+    )
+    words_of_text = [[_remove_ending(word, sure_endings) for word in _find_words(text, stop_words)] for text in texts]
+    words = {word for words in words_of_text for word in words}
+    forms = defaultdict(set)  # stem -> the words that may be forms of it
+    for word in words:
+        for stem in _possible_stems(word, endings):
+            forms[stem].add(word)
+    stem_of_word = {
+        word: max(
+            (stem for stem in _possible_stems(word, endings) if stem == word or len(forms[stem]) > 1),
+            key=lambda stem: (len(forms[stem]), -len(stem)),
+        )
+        for word in words
+    }
+    return [[stem_of_word[word] for word in words] for words in words_of_text]
+
+
+def _find_words(text: str, stop_words: set[str]) -> list[str]:
+    words = (text[start:end].lower() for start, end in find_words(text))
+    return [word for word in words if any(map(str.isalpha, word)) and word not in stop_words]
+
+
+def _remove_ending(word: str, endings: set[str]) -> str:
+    """Remove the longest of these endings from a word."""
+    return next((word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings), word)
+
+
+def _possible_stems(word: str, endings: set[str]) -> list[str]:
+    """The word itself, and the word without an ending that it may have."""
+    return [word, *(word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings)]

@@ -1,0 +1,55 @@
+"""Format similar texts and clusters of texts as lines for a terminal, and clusters as a CSV file."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from bertlab.explore.clusters import NO_CLUSTER, Clusters
+from bertlab.explore.sentence_vectors import Neighbour, SimilarPairs
+from bertlab.explore.text_files import TextFile
+from bertlab.views.terminal import make_printable, table
+
+MAX_LINE = 100  # characters of a text that are shown
+SHOWN_MEMBERS = 3  # texts of a cluster that are shown
+
+
+def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str]:
+    """The cosine, the id and the text of each neighbour."""
+    rows = [(f"{n.cosine:.2f}", make_printable(file.ids[n.index]), _shorten(file.texts[n.index])) for n in neighbours]
+    return table(rows, ">><")
+
+
+def pair_lines(file: TextFile, found: SimilarPairs) -> list[str]:
+    """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
+    lines = [f"{found.total:,} pairs in {len(found.groups):,} groups"]
+    for pair in found.pairs:
+        places = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
+        lines += ["", *table([(c, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, c in places], ">><")]
+    return lines
+
+
+def cluster_lines(file: TextFile, found: Clusters) -> list[str]:
+    """The size and the words of each cluster, and some of its texts, the most central one first."""
+    outside = found.labels.count(NO_CLUSTER)
+    lines = [f"{len(found.clusters):,} clusters; {outside:,} of {len(file.texts):,} texts in none"]
+    for cluster in found.clusters:
+        lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
+        others = [index for index in cluster.members if index != cluster.centre]
+        lines += [f"    {_shorten(file.texts[index])}" for index in (cluster.centre, *others)[:SHOWN_MEMBERS]]
+    return lines
+
+
+def cluster_csv(file: TextFile, found: Clusters) -> str:
+    """A CSV file with the columns id, text, cluster (from 1; empty for none) and words."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["id", "text", "cluster", "words"])
+    for id, text, label in zip(file.ids, file.texts, found.labels, strict=True):
+        words = "" if label == NO_CLUSTER else " ".join(found.clusters[label].words)
+        writer.writerow([id, text, "" if label == NO_CLUSTER else label + 1, words])
+    return stream.getvalue()
+
+
+def _shorten(text: str) -> str:
+    text = make_printable(text)
+    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
