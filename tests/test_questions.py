@@ -17,9 +17,11 @@ from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import task
 from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, rouge_w, score_squad, score_with_threshold
 from bertlab.tasks.span.squad import SQUAD, read_squad
+from bertlab.tasks.span.task import with_language
 from bertlab.tasks.span.windows import select_trainable_rows
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.story_world.rows import ROW_TASKS, make_rows
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.evaluate import run as run_evaluate
 from bertlab.training.finetune import FinetuneConfig, finetune, read_data
@@ -385,6 +387,13 @@ def test_korean_answers_are_compared_as_korquad_does():
     assert metrics["f1"] == pytest.approx(100 * f1 / 300)
     with raises_error(DataError, "answer-language-unknown", language="'fr'"):
         choose_script(SQUAD.replace(language="fr"))
+
+
+def test_questions_of_the_korean_story_world_are_compared_as_korquad_does():
+    for language, script in (("ko", "korquad"), ("en", "squad")):
+        rows = list(make_rows("questions", language, 0, 20))
+        assert choose_script(with_language(task(ROW_TASKS["questions"].task), rows)) == script
+    assert with_language(task("korquad"), [{"question": "Who?"}]).language == "ko"
 
 
 def test_the_korquad_answers_score_100_against_themselves(bertlab_data):

@@ -17,7 +17,7 @@ from torch import nn
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
-from bertlab.config.languages import detect_language
+from bertlab.config.languages import DEFAULT, detect_language
 from bertlab.config.tasks import TaskSpec, span_task
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
@@ -120,8 +120,16 @@ def make_span_batches(
 
 
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
-    """Return the task with a language; if it has none, the language is detected from the questions."""
-    return spec if spec.language else spec.replace(language=detect_language([row["question"] for row in rows]))
+    """Return the task with the language of the questions, which decides how answers are compared.
+
+    A language that the script of the questions shows replaces that of the task, such as in Korean rows for squad_v2.
+
+    Args:
+        spec: the task; its language is kept if the questions do not show another one.
+        rows: the questions.
+    """
+    detected = detect_language([row["question"] for row in rows])
+    return spec.replace(language=detected) if not spec.language or detected != DEFAULT else spec
 
 
 def answer_metrics(
