@@ -186,7 +186,7 @@ def show_korean_tasks(own_results: Sequence[OwnResult]) -> None:
         ours = best[measure.name]
         values = [ours and ours.values[measure.name], *(row.values.get(measure.name) for row in PUBLISHED_KOREAN)]
         title = f"{measure.title}, {name_measure(measure)}"
-        columns[title] = [MISSING if value is None else f"{value:.1f}" for value in values]
+        columns[title] = [MISSING if value is None else f"{value:.2f}" for value in values]
     display.table(columns)
     st.caption(t("paper-korean-splits"))
     _show_sources(KOREAN_SOURCES)
