@@ -1,15 +1,17 @@
 """A class without a browser: what a student receives and can do, and what only the teacher can."""
 
+import asyncio
 import html
 import re
 
 import pytest
 import streamlit as st
+from starlette.requests import Request
 from streamlit.util import calc_hash
 from support.errors import raises_error
 from support.pages import open_page
 
-from bertlab.app import access, url
+from bertlab.app import access, class_server, url
 from bertlab.app.classroom import compute, current, distribution, roles, teacher
 from bertlab.app.pages import PAGES
 from bertlab.classroom.computed import NAMES
@@ -163,6 +165,25 @@ def test_two_sessions_are_two_participants(store):
     assert len(tokens) == 2
     assert all(re.fullmatch("[0-9a-f]{32}", token) for token in tokens)
     assert store.count_present() == 2
+
+
+def test_browsers_learn_where_the_class_is_and_how_many_have_guessed_but_nothing_else(store, monkeypatch):
+    def ask(cookie: str) -> str:
+        monkeypatch.setattr(class_server, "_latest", (0.0, ""))
+        scope = {"type": "http", "headers": [(b"cookie", cookie.encode())]}
+        return asyncio.run(class_server.answer_news(Request(scope))).body.decode()
+
+    answers = [ask("")]
+    store.go_to(1)
+    answers.append(ask("bertlab-participant=../../x"))
+    store.set_phase("open")
+    answers.append(ask(f"bertlab-participant={'0' * 32}"))
+    store.guess("token", 1, "SECRET-GUESS")
+    answers.append(ask(f"bertlab-participant={'0' * 32}"))
+    assert [answer.split(" ")[0] for answer in answers] == ["1.0.closed", "1.1.closed", "1.1.open", "1.1.open"]
+    assert len(set(answers)) == 4
+    assert store.count_present() == 1, "who asks with a token is present"
+    assert "SECRET-GUESS" not in answers[3]
 
 
 def test_no_page_opens_the_guesses(store, tmp_path):

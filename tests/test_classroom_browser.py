@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from bertlab.cli.app import CLASS_KEY
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
+expect.set_options(timeout=60_000)  # pages are slow on a busy machine
 pytestmark = pytest.mark.browser
 
 KEY = "a-key-that-nobody-guesses"
@@ -71,6 +73,7 @@ def server(tmp_path):
 
 
 def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromium):
+    """One story, since opening the browsers takes most of the time."""
     faults = []
 
     def open_tab(query="", **options):
@@ -78,8 +81,7 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
         context.set_default_timeout(60_000)
         tab = context.new_page()
         tab.on("pageerror", lambda error: faults.append(str(error)))
-        tab.goto(server.address + query)
-        tab.locator(".st-key-class-panel").wait_for()
+        tab.goto(server.address + query, wait_until="commit")
         return tab
 
     teacher = open_tab(f"?key={KEY}")
@@ -89,6 +91,7 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
     assert KEY not in teacher.url
     teacher.get_by_role("button", name="Next").click()
     for student in (first, second):
+        student.get_by_text("Think.").wait_for()
         student.wait_for_url("**/cost**")
         expect(student.get_by_text("SECRET-NOTES")).to_have_count(0)
     assert second.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no sideways scrolling on a phone"
@@ -99,9 +102,47 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
     second.get_by_label("내 예측").fill("90")
     second.get_by_role("button", name="예측 보내기").click()
     teacher.get_by_text("2 of 2 have answered").wait_for()
-    assert KEY not in first.content() + second.content() + first.url
+
     server.kill()
     server.start()
-    teacher.goto(server.address)  # its cookie still makes it the teacher
+    second.reload(wait_until="commit")
+    teacher.goto(server.address, wait_until="commit")  # its cookie still makes it the teacher
     teacher.get_by_text("2 of 2 have answered").wait_for()
+    for tab in (teacher, first, second):
+        tab.get_by_role("heading", level=1).wait_for()
+        expect(tab.get_by_text("SECRET-REVEAL")).to_have_count(0)
+    assert KEY not in first.content() + second.content() + first.url
+    teacher.get_by_role("button", name="Show the answer").click()
+    first.get_by_text("SECRET-REVEAL").wait_for()  # a page that was open all the time has come back by itself
+    expect(second.locator(".guess-row")).to_have_text(["70°C1", "90°C ← 나1"])
+    expect(teacher.locator(".guess-row")).to_have_text(["70°C1", "90°C1"])
+    teacher.locator(".st-key-class-panel summary", has_text="Class").click()
+    rows = download(teacher, "Guesses (CSV)").splitlines()
+    assert sorted(row.split(",")[4] for row in rows[1:]) == ["70", "90"]
+    assert "<h1>Tea</h1>" in download(teacher, "Handout (HTML)")
+
+    first.goto(f"{server.address}cost?present=1&key={KEY}x&class.is_teacher=1", wait_until="commit")
+    first.get_by_text("SECRET-REVEAL").wait_for()
+    expect(first.locator(".st-key-class-next, .st-key-class-phase, .st-key-class-presenting")).to_have_count(0)
+    teacher.goto(f"{server.address}?present=1", wait_until="commit")
+    teacher.locator(".st-key-class-presenting .st-key-class-back button").wait_for()
+    teacher.get_by_role("heading", level=1).wait_for()
+    expect(teacher.locator('[data-testid="stSidebar"], .st-key-class-notes')).to_be_hidden()
+    teacher.keyboard.press("ArrowLeft")
+    second.get_by_text("Look.").wait_for()
+    teacher.keyboard.press("ArrowRight")
+    second.get_by_text("SECRET-REVEAL").wait_for()
+    teacher.goto(f"{server.address}?present=0", wait_until="commit")
+    teacher.locator(".st-key-class-panel summary", has_text="Class").click()
+    teacher.get_by_text("I want to delete").click()
+    teacher.get_by_role("button", name="Delete all guesses").click()
+    second.get_by_text("Look.").wait_for()
+    assert len(download(teacher, "Guesses (CSV)").splitlines()) == 1
     assert not faults
+
+
+def download(tab, name: str) -> str:
+    """Click a button that saves a file; return the file as text."""
+    with tab.expect_download() as waiting:
+        tab.get_by_role("button", name=name).click()
+    return Path(waiting.value.path()).read_text(encoding="utf-8")

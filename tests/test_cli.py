@@ -508,6 +508,16 @@ def test_app_starts_streamlit(run, monkeypatch, system):
     assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
 
 
+def test_a_class_starts_the_server_that_browsers_ask_for_news(run, monkeypatch):
+    started = []
+    for name in (app_command.CLASS, app_command.CLASS_KEY, app_command.CLASS_ADDRESS):
+        monkeypatch.setenv(name, "")  # the command changes them
+    monkeypatch.setattr(app_command.sys, "platform", "linux")
+    monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)
+    assert run("app", "--class", "attention", "--port", "8599")[0] == 0
+    assert Path(started[0][started[0].index("run") + 1]) == ROOT / "bertlab" / "app" / "class_server.py"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="on Windows, SIGTERM kills a process without letting it clean up")
 def test_stopping_the_app_stops_its_server():
     with socket.create_server(("localhost", 0)) as free:

@@ -182,6 +182,18 @@ def set_cookie(name: str, value: str) -> None:
         _component("cookie")(key=f"set-{name}", data={"name": name, "value": value})
 
 
+def draw_class_news(seen: str, *, parts: int) -> None:
+    """Run the enclosing fragment again whenever the class has changed. The browser asks for that without a script run.
+
+    Args:
+        seen: what the script knows, as `ClassStore.describe` returns it.
+        parts: how many words of it matter: 1 for where the class is, 2 also for the number of guesses.
+    """
+    data = {"seen": " ".join(seen.split(" ")[:parts]), "parts": parts}
+    with st.container(key="class-news"):
+        _component("news")(key="class-news-asked", data=data, on_news_change=lambda: None)
+
+
 @cache
 def _component(name: str):
     """Register a component of `static/`, whose files have this name."""

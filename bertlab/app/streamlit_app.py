@@ -55,7 +55,7 @@ panel.draw()
 try:
     if url.is_new_page():  # otherwise the previous state of the page stays in sight
         skeleton.draw(skeleton_place, t("page-loading"))
-    with frame.show_errors():
+    with panel.take_turn(), frame.show_errors():
         page.run()
 finally:
     skeleton_place.empty()

@@ -130,6 +130,18 @@ class ClassStore:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def describe(self) -> str:
+        """Describe what all screens show of the class, in two words: it differs after every change.
+
+        Returns:
+            Where the class is, a space, and how many participants are present and have guessed.
+        """
+        state, present, guesses = self.current(), self.count_present(), 0
+        with self._transaction() as run:
+            query = "SELECT COUNT(*), MAX(time) FROM guesses WHERE class = ? AND step = ?"
+            guesses = ".".join(map(str, run(query, state.id, state.step).fetchone()))
+        return f"{state.id}.{state.step}.{state.phase} {present}.{guesses}"
+
     # -- participants ------------------------------------------------------------------------------------------------
 
     def sign(self, token: str) -> None:

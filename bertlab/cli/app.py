@@ -58,7 +58,7 @@ def app(config: App) -> int:
     Raises:
         BertlabError: the port cannot be used, a directory is missing, or streamlit is not installed.
     """
-    script = Path(__file__).parents[1] / "app" / "streamlit_app.py"
+    script = Path(__file__).parents[1] / "app" / ("class_server.py" if config.class_ else "streamlit_app.py")
     if not script.is_file():
         raise BertlabError("app-files-missing")
     if find_spec("streamlit") is None:

@@ -1,12 +1,18 @@
 """The panel of a lesson beside the pages: what the step says, its question, and what everyone guessed.
 
-In a class every session follows the teacher: the panel looks twice a second where the class is. A student receives
-neither the notes nor the answer before the teacher reveals it, and nobody receives the guess of a single other person.
+In a class every session follows the teacher: the browser asks three times a second whether the class has moved on, and
+only then does the panel run again. A student receives neither the notes nor the answer before the teacher reveals it,
+and nobody receives the guess of a single other person.
 """
 
-import streamlit as st
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from bertlab.app import frame, url
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from bertlab.app import components, frame, url
 from bertlab.app.classroom import compute, current, distribution, roles, teacher
 from bertlab.app.classroom.current import Place
 from bertlab.app.i18n import t
@@ -14,7 +20,10 @@ from bertlab.app.pages import PAGES
 from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
 from bertlab.views.passage import escape_html
 
-POLL_SECONDS = 0.5
+# How many students' pages are drawn at once after a new step. All sessions share one process: if thirty pages were
+# drawn at once, every panel, which comes first and says what to do, would wait for all of them.
+PAGES_AT_ONCE = 2
+_turns = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
@@ -29,18 +38,19 @@ def follow(page: str) -> None:
             state["class.followed"] = place.key
         place = current.find_place()
         previous = state.get("class.followed")
-        state["class.phase"] = place and place.phase
+        state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        state["class.followed"] = place.key
         # a link to a step alone contains what its reader has changed on the page
         if previous is None and not place.class_id and page == place.step.page:
+            state["class.followed"] = place.key
             return
         open_step(place)
 
 
 def open_step(place: Place) -> None:
     """Open the page of a step with its values."""
+    st.session_state["class.followed"] = place.key
     st.switch_page(PAGES[place.step.page].script, query_params=url.replace_values(place.step.values))
 
 
@@ -54,17 +64,35 @@ def draw() -> None:
             url.store(name, url.recall(name), in_address=not place.class_id or name == "present")
         is_presenting = teacher.is_presenting()
         with st.container(key="class-presenting" if is_presenting else "class-panel"):
-            st.fragment(_draw_step, run_every=POLL_SECONDS if place.class_id else None)()
+            st.fragment(_draw_step)()
             if roles.is_teacher() and not is_presenting:
                 teacher.draw_menu(place)
 
 
+@contextmanager
+def take_turn() -> Iterator[None]:
+    """Wait until the page that the class has just opened may be drawn. Other runs of a page do not wait."""
+    waits = roles.is_class() and not roles.is_teacher() and url.is_new_page()
+    if waits:
+        _turns.acquire()
+    try:
+        yield
+    finally:
+        if waits:
+            _turns.release()
+
+
 @frame.show_errors()
 def _draw_step() -> None:
-    """Draw the current step. If the class has moved on since this page was opened, run the whole page again."""
+    """Draw the current step. If the class has moved on since this page was opened, open the page of the new step."""
+    news = current.open_store().describe() if roles.is_class() else ""  # first: what changes from now on is news
     place = current.find_place()
-    if place is None or place.key != st.session_state.get("class.followed"):
+    if place is None:
         st.rerun(scope="app")
+    if place.key != st.session_state.get("class.followed") or _is_outdated():
+        open_step(place)
+    if place.class_id:
+        components.draw_class_news(news, parts=2 if roles.is_teacher() else 1)
     # this page shows the guesses, so it changes when they are revealed
     if place.step.page == "guess" and place.phase != st.session_state.get("class.phase"):
         st.rerun(scope="app")
@@ -87,6 +115,21 @@ def _draw_step() -> None:
         teacher.draw_controls(place)
     else:
         _draw_navigation(place)
+
+
+def _page_hash() -> str:
+    """Return what Streamlit calls the page that the browser shows. There is no public function for this."""
+    return getattr(get_script_run_ctx(), "page_script_hash", "")
+
+
+def _is_outdated() -> bool:
+    """Whether the browser still had the previous page when it asked for this run, and has removed the present one.
+
+    Streamlit then shows this run on the previous page, and nothing below the panel.
+    """
+    context = get_script_run_ctx()
+    is_fragment = bool(getattr(context, "fragment_ids_this_run", None))
+    return is_fragment and _page_hash() != st.session_state["class.page"]
 
 
 def _draw_question(place: Place, question: Question) -> None:

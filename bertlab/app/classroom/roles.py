@@ -43,7 +43,7 @@ def enter() -> None:
         state["class.is_teacher"] = is_key(key) or _equal(read_cookie(TEACHER_COOKIE), _digest_key())
     if "class.token" not in state:
         stored = read_cookie(PARTICIPANT_COOKIE)
-        state["class.token"] = stored if _TOKEN.fullmatch(stored) else secrets.token_hex(16)
+        state["class.token"] = stored if is_token(stored) else secrets.token_hex(16)
     cookie = (
         {"name": TEACHER_COOKIE, "value": _digest_key()}
         if is_teacher()
@@ -55,6 +55,11 @@ def enter() -> None:
 def token() -> str:
     """Return the random token of this participant."""
     return st.session_state["class.token"]
+
+
+def is_token(text: str) -> bool:
+    """Whether a text has the form of a participant's token."""
+    return bool(_TOKEN.fullmatch(text))
 
 
 def read_cookie(name: str) -> str:
