@@ -45,6 +45,7 @@ format: $(VENV)/.ready
 
 $(VENV)/.ready: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertlab needs Python 3.11 or newer")'
+	@echo "Installing what bertlab needs into $(VENV): a few minutes, only once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -r requirements.txt
 	$(BIN)/pip install --quiet --no-deps -e .

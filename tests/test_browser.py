@@ -517,7 +517,7 @@ def test_on_an_ordinary_screen_the_whole_menu_is_in_sight(visit, language):
     )
 
 
-def test_the_back_button_restores_earlier_texts(visit):
+def test_the_back_button_restores_earlier_texts_and_steps_of_the_tour(visit):
     tab = visit("fill-mask", text="Green tea.")
     field = tab.get_by_label("Text", exact=True)
     field.fill("Green bread.")
@@ -530,6 +530,16 @@ def test_the_back_button_restores_earlier_texts(visit):
         tab.go_back()
         until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", whole_text)
         tab.locator(".words button").first.get_by_text(first_word, exact=True).wait_for()
+    tab.goto(tab.url.split("fill-mask")[0])
+    tab.locator(".st-key-start-tour button").press("Enter")
+    tab.wait_for_url("**/input?**lesson=tour.1")
+    tab.locator(".st-key-lesson-next button").press("Enter")
+    tab.wait_for_url("**/attention?**lesson=tour.2")
+    panel = tab.locator(".st-key-class-panel").bounding_box()
+    picture = tab.locator(".st-key-picture").bounding_box()
+    assert picture["x"] + picture["width"] <= panel["x"], "the tour does not cover what it explains"
+    tab.go_back()
+    tab.wait_for_url("**/input?**lesson=tour.1")
 
 
 def test_ablate_heads_by_clicking_and_undo(visit):
