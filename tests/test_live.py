@@ -163,9 +163,24 @@ def test_a_hundred_inputs_give_the_numbers_of_python(visit, name, inputs):
     session = bertlab.load(name)
     # every fifth input is computed with some heads switched off
     inputs = [(a, b, [(0, 1), (2, 3), (3, 0)] if i % 5 == 0 else []) for i, (a, b) in enumerate(inputs)]
-    largest = largest_differences(visit(session), session, inputs)
+    page = visit(session)
+    largest = largest_differences(page, session, inputs)
     print("largest differences: hidden, attention, masked tokens, next sentence", largest)
     assert (largest < TOLERANCE).all()
+    # the effect of a single head is computed in a shorter way
+    masked = next(a for a, b, _ in inputs if "[MASK]" in a)
+    page.evaluate("(a) => { location.hash = new URLSearchParams({ tab: 'heads', a }) }", masked)
+    count = session.config.num_layers * session.config.num_heads
+    until(page, f"bertlab.page.view.effects?.size === {count}")
+    effects = dict(page.evaluate("[...bertlab.page.view.effects].map(([name, { after }]) => [name, after])"))
+    rounded = Session(replace(session.loaded, model=round_weights(session.model)))
+    changes = []
+    for head in ("0.1", "2.3", f"{session.config.num_layers - 1}.0"):
+        outcomes = rounded.intervene("masked_lm", masked, changes=head).outcomes
+        winner = max(outcomes, key=lambda outcome: outcome.before)
+        assert effects[head] == pytest.approx(winner.after, abs=TOLERANCE)
+        changes.append(abs(winner.before - winner.after))
+    assert max(changes) > 5 * TOLERANCE, "no head makes a difference, so this tests nothing"
 
 
 @pytest.mark.browser

@@ -20,22 +20,36 @@ export class Bert {
 
   /**
    * Run the whole encoder. off: heads to switch off, as a Set of "layer.head".
-   * Returns hidden_LTH (the embeddings, then the output of each layer) and probs_LNTT (the attention of each layer).
+   * Returns hidden_LTH (the embeddings, then the output of each layer), probs_LNTT (the attention of each layer) and
+   * heads_LTH (the outputs of the heads of each layer, side by side).
    */
   run(ids_T, types_T, off = new Set()) {
-    return this.runFrom(0, this.embed(ids_T, types_T), off);
+    const hidden_LTH = [this.embed(ids_T, types_T)];
+    const probs_LNTT = [];
+    const heads_LTH = [];
+    for (let layer = 0; layer < this.config.numLayers; layer++) {
+      const { probs_NTT, heads_TH } = this.attend(layer, hidden_LTH[layer], off);
+      hidden_LTH.push(this.finishLayer(layer, hidden_LTH[layer], heads_TH));
+      probs_LNTT.push(probs_NTT);
+      heads_LTH.push(heads_TH);
+    }
+    return { hidden_LTH, probs_LNTT, heads_LTH };
   }
 
-  /** Run the layers from number `first` on; hidden_TH is the input of that layer. */
-  runFrom(first, hidden_TH, off = new Set()) {
-    const hidden_LTH = [hidden_TH];
-    const probs_LNTT = [];
-    for (let layer = first; layer < this.config.numLayers; layer++) {
-      const output = this.runLayer(layer, hidden_LTH.at(-1), off);
-      hidden_LTH.push(output.hidden_TH);
-      probs_LNTT.push(output.probs_NTT);
+  /**
+   * The final hidden_H of token t with one head switched off. normal: the result of `run` with all heads on.
+   * Up to the head nothing changes, so this begins with its output; in the last layer it computes token t alone.
+   */
+  runWithout(layer, head, { hidden_LTH, heads_LTH }, t) {
+    const { hiddenSize: H, numHeads: N, numLayers: L } = this.config;
+    const at = (states_TH) => states_TH.subarray(t * H, (t + 1) * H);
+    let heads_TH = heads_LTH[layer].map((value, i) => (Math.floor((i % H) / (H / N)) === head ? 0 : value));
+    let hidden_TH = hidden_LTH[layer];
+    for (let l = layer; l < L - 1; l++) {
+      hidden_TH = this.finishLayer(l, hidden_TH, heads_TH);
+      heads_TH = this.attend(l + 1, hidden_TH, new Set()).heads_TH;
     }
-    return { hidden_LTH, probs_LNTT };
+    return this.finishLayer(L - 1, at(hidden_TH), at(heads_TH));
   }
 
   /** Embed the tokens: LayerNorm(token + position + sentence), section 3 and figure 2 of the paper. */
@@ -52,17 +66,7 @@ export class Bert {
     return this.norm("embeddings.norm", sum_TH);
   }
 
-  /** One layer: x = LayerNorm(x + attention(x)), then x = LayerNorm(x + feedForward(x)). */
-  runLayer(layer, hidden_TH, off) {
-    const name = `encoder.layers.${layer}`;
-    const { attended_TH, probs_NTT } = this.attend(layer, hidden_TH, off);
-    const middle_TH = this.norm(`${name}.attention_norm`, add(hidden_TH, attended_TH));
-    const wide_TF = this.linear(`${name}.feed_forward.up`, middle_TH).map(this.activation);
-    const output_TH = this.linear(`${name}.feed_forward.down`, wide_TF);
-    return { hidden_TH: this.norm(`${name}.feed_forward_norm`, add(middle_TH, output_TH)), probs_NTT };
-  }
-
-  /** Self-attention (Vaswani et al. 2017, section 3.2): softmax(query · key / √D) · value in every head, then a linear layer. */
+  /** Self-attention (Vaswani et al. 2017, section 3.2): softmax(query · key / √D) · value in every head. */
   attend(layer, hidden_TH, off) {
     const { hiddenSize: H, numHeads: N, leftToRight } = this.config;
     const T = hidden_TH.length / H;
@@ -90,7 +94,15 @@ export class Bert {
         }
       }
     }
-    return { attended_TH: this.linear(`encoder.layers.${layer}.attention.out`, heads_TH), probs_NTT };
+    return { heads_TH, probs_NTT };
+  }
+
+  /** The rest of a layer: x = LayerNorm(x + W heads + b), then x = LayerNorm(x + feedForward(x)). Each token by itself. */
+  finishLayer(layer, hidden_TH, heads_TH) {
+    const name = `encoder.layers.${layer}`;
+    const middle_TH = this.norm(`${name}.attention_norm`, add(hidden_TH, this.linear(`${name}.attention.out`, heads_TH)));
+    const wide_TF = this.linear(`${name}.feed_forward.up`, middle_TH).map(this.activation);
+    return this.norm(`${name}.feed_forward_norm`, add(middle_TH, this.linear(`${name}.feed_forward.down`, wide_TF)));
   }
 
   /** Predict a token from each row of hidden_TH: softmax(embeddings · LayerNorm(gelu(W h + b)) + bias). Returns a list of probs_V. */

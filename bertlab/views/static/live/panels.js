@@ -123,7 +123,9 @@ class HeadsPanel {
     this.page = page;
     this.effects = new Map(); // "layer.head" -> {change, before, after}
     this.table = element("div", { class: "scroll" });
-    this.note = element("p", { class: "small" });
+    this.progress = element("progress", { max: config.numLayers * config.numHeads, value: 0 });
+    this.progressText = element("span", {});
+    this.note = element("p", { class: "small progress" }, this.progress, this.progressText);
     this.grid = element("div", { class: "scroll" });
     this.buttons = new Map();
     const layerButton = (layer) => element("button", { type: "button", title: page.text.layerSwitch, onclick: () => this.toggleLayer(layer) }, format(page.text.layer, layer));
@@ -132,7 +134,7 @@ class HeadsPanel {
     const header = element("tr", {}, element("td"), ...Array.from({ length: config.numHeads }, (_, head) => element("th", { scope: "col" }, String(head))));
     this.grid.append(element("table", { class: "heads" }, header, ...Array.from({ length: config.numLayers }, (_, layer) => row(layer))));
     this.reset = element("button", { type: "button", onclick: () => page.set({ off: [] }) }, page.text.reset);
-    page.result.append(this.table, this.grid, this.note, this.reset);
+    page.result.append(this.table, this.note, this.grid, this.reset);
     this.drawButtons();
   }
 
@@ -158,8 +160,7 @@ class HeadsPanel {
   }
 
   async compute(ask, [a, b]) {
-    const { config, tabs } = this.page.settings;
-    const total = config.numLayers * config.numHeads;
+    const { tabs } = this.page.settings;
     const hasMask = tabs.includes("fill") && a.includes("[MASK]");
     const input = { a, b: tabs.includes("next") && !hasMask ? b || null : null };
     if (JSON.stringify(input) !== this.input) { // the effects of single heads depend on the texts only
@@ -167,12 +168,19 @@ class HeadsPanel {
       this.effects.clear();
     }
     this.drawButtons();
-    await ask("heads", { ...input, off: this.page.state.off, count: 5, measured: this.effects.size }, (part) => {
+    await ask("heads", { ...input, off: this.page.state.off, count: 5, measured: [...this.effects.keys()] }, (part) => {
       if (part.outcomes) this.drawOutcomes(part);
-      if (part.effect) this.effects.set(`${part.effect.layer}.${part.effect.head}`, part.effect);
-      this.note.textContent = this.effects.size < total ? format(this.page.text.measuring, this.effects.size, total) : "";
+      for (const effect of part.effects ?? []) this.effects.set(`${effect.layer}.${effect.head}`, effect);
       this.drawButtons();
     });
+  }
+
+  /** The bar stays where it is when all heads are measured, so that the grid does not jump. */
+  drawProgress() {
+    const [size, total] = [this.effects.size, this.buttons.size];
+    this.progress.value = size;
+    this.progressText.textContent = format(this.page.text.measuring, size, total);
+    this.note.style.visibility = size < total ? "visible" : "hidden";
   }
 
   drawOutcomes({ outcomes, isPair }) {
@@ -187,6 +195,7 @@ class HeadsPanel {
 
   drawButtons() {
     const { text, state } = this.page;
+    this.drawProgress();
     const largest = Math.max(0.05, ...[...this.effects.values()].map(({ change }) => Math.abs(change)));
     for (const [name, button] of this.buttons) {
       const effect = this.effects.get(name);

@@ -9,6 +9,7 @@ import { attentionPayload } from "./attention_payload.js";
 
 let model, tokenizer, maxTokens, weightReader;
 let newest = 0; // the id of the newest request
+const HEADS_AT_A_TIME = 4;
 
 /** What is wrong with the texts; the page has a sentence for each id. */
 class InputError extends Error {
@@ -48,26 +49,30 @@ const HANDLERS = {
     return { follows: model.predictNext(at(model.run(input.ids, input.types).hidden_LTH.at(-1), 0))[0] };
   },
 
-  /** A prediction with and without some heads; then without every single head, except for the first `measured` ones. */
+  /** A prediction with and without some heads; then without every single head of those that `measured` lacks. */
   async heads({ a, b, off, count, measured }, isCurrent, send) {
     const input = encode(a, b);
-    const predict = predictionOf(input, b);
-    const normal = model.run(input.ids, input.types).hidden_LTH;
-    const before = predict(normal.at(-1));
-    const after = off.length ? predict(model.run(input.ids, input.types, new Set(off)).hidden_LTH.at(-1)) : before;
+    const { t, predict } = predictionOf(input, b);
+    const normal = model.run(input.ids, input.types);
+    const [before] = predict(at(normal.hidden_LTH.at(-1), t));
+    const [after] = off.length ? predict(at(model.run(input.ids, input.types, new Set(off)).hidden_LTH.at(-1), t)) : [before];
     const ids = [...new Set([...bestIds(before, count), ...bestIds(after, count)])];
     const label = (id) => (b === null ? tokenizer.tokens[id] : id);
     const outcomes = ids.map((id) => ({ label: label(id), before: before[id], after: after[id] }));
     send({ outcomes, isPair: b !== null });
     const winner = bestIds(before, 1)[0];
-    for (let number = measured; number < model.config.numLayers * model.config.numHeads; number++) {
-      await pause();
-      if (!isCurrent()) return null;
-      const [layer, head] = [Math.floor(number / model.config.numHeads), number % model.config.numHeads];
-      // the layers below do not change, so they are not computed again
-      const without = predict(model.runFrom(layer, normal[layer], new Set([`${layer}.${head}`])).hidden_LTH.at(-1));
-      const change = logOdds(without[winner]) - logOdds(before[winner]);
-      send({ effect: { layer, head, change, before: before[winner], after: without[winner] } });
+    // the last layer first, which takes the least time; the output layer predicts for a few heads at a time, which is faster
+    for (const heads of groups(headsToMeasure(measured), HEADS_AT_A_TIME)) {
+      const hidden = [];
+      for (const { layer, head } of heads) {
+        await pause();
+        if (!isCurrent()) return null;
+        hidden.push(model.runWithout(layer, head, normal, t));
+      }
+      const probs = predict(joinRows(hidden));
+      send({ effects: heads.map(({ layer, head }, i) => ({
+        layer, head, change: logOdds(probs[i][winner]) - logOdds(before[winner]), before: before[winner], after: probs[i][winner],
+      })) });
     }
     return { outcomes };
   },
@@ -128,12 +133,24 @@ function masksOf(input, isRequired = true) {
   return masks;
 }
 
-/** The prediction that heads are tested with, as a function from hidden_TH to probabilities. */
+/** The prediction that heads are tested with: a token t, and a function from rows of its hidden states to lists of probabilities. */
 function predictionOf(input, b) {
-  if (b !== null) return (hidden_TH) => model.predictNext(at(hidden_TH, 0));
+  const { hiddenSize: H } = model.config;
+  const eachRow = (hidden_RH) => Array.from({ length: hidden_RH.length / H }, (_, r) => model.predictNext(at(hidden_RH, r)));
+  if (b !== null) return { t: 0, predict: eachRow };
   if (!model.weights.has("heads.mlm.bias")) throw new InputError("errorSecondEmpty");
-  const [t] = masksOf(input);
-  return (hidden_TH) => predictAt(hidden_TH, [t])[0];
+  return { t: masksOf(input)[0], predict: (hidden_RH) => model.predictTokens(hidden_RH) };
+}
+
+/** All heads that `measured`, a list of "layer.head", lacks; those of the last layer first. */
+function headsToMeasure(measured) {
+  const { numLayers: L, numHeads: N } = model.config;
+  const all = Array.from({ length: L * N }, (_, i) => ({ layer: L - 1 - Math.floor(i / N), head: i % N }));
+  return all.filter(({ layer, head }) => !measured.includes(`${layer}.${head}`));
+}
+
+function groups(list, size) {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size));
 }
 
 /** Predict the tokens at some positions. */
