@@ -306,7 +306,7 @@ def with_korean(tmp_path_factory, checkpoints) -> Path:
     directory = tmp_path_factory.mktemp("with-korean") / "checkpoints"
     shutil.copytree(checkpoints, directory)
     lines = [text for text in _texts([vars(read_examples("ko"))]) for _ in range(3)]
-    tokenizer = Tokenizer.train(lines, 600, cased=True, strip_accents=False, coverage=1.0)
+    tokenizer = Tokenizer.train(lines, 1200, cased=True, strip_accents=False, coverage=1.0)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
         max_positions=64, initializer_range=0.5, pad_token_id=tokenizer.pad_id,
@@ -404,9 +404,11 @@ def test_the_page_notes_a_text_in_another_language_than_the_checkpoint_in_one_li
         ("compare", {"a": "철수가 서울에 갔다.", "b": ""}, 2),  # one note for each checkpoint
         ("tag", {"batch-tag": "철수가 서울에 갔다.\n영희는 집에 있다."}, 1),
         ("evaluation", {"from": "paste", "pasted": "text,label\n이 영화는 지루했어요.,negative\n"}, 1),
+        ("time_machine", {"then.en.a": "철수가 서울에 [MASK].", "then.en.b": ""}, 1),
+        ("guess", {"guess-text": "철수가 서울에 [MASK]."}, 1),
     ],
 )
-def test_pages_that_read_other_texts_note_their_language_too(shipped, screen, parameters, count):
+def test_pages_that_read_other_texts_note_their_language_too(shipped, shipped_runs, screen, parameters, count):
     """The note also says that no Korean checkpoint can be used instead."""
     app = open_page(screen, **parameters)
     if screen == "evaluation":

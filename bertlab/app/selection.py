@@ -18,6 +18,7 @@ from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import DEFAULT, detect_language, example_task, languages, message_ids
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import MASK
 from bertlab.views.passage import escape_html
 
@@ -162,14 +163,27 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
         texts: the texts.
     """
     session = sessions.open_session(checkpoint)
-    if (code := _detect_language(texts)) in (None, session.language):
+    note_other_language_of(session.name, session.tokenizer, session.language, command, texts)
+
+
+def note_other_language_of(name: str, tokenizer: Tokenizer, language: str, command: str, texts: Sequence[str]) -> None:
+    """Show the note of `note_other_language` for a checkpoint or a training run that is not open.
+
+    Args:
+        name: its name or path.
+        tokenizer: its tokenizer.
+        language: the code of the language it was trained on.
+        command: as in `note_other_language`.
+        texts: the texts; empty ones are ignored.
+    """
+    if (code := _detect_language(texts)) in (None, language):
         return
-    tokens = session.tokenizer.tokens([id for ids in session.tokenizer.encode_ids(texts) for id in ids])
+    tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return
     unknown = sum(token == "[UNK]" for token in tokens)
     single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
-    values = {"name": os.path.basename(session.name), "language": _name_language(session.language)}
+    values = {"name": os.path.basename(name), "language": _name_language(language)}
     values |= {"text_language": _name_language(code), "tokens": len(tokens)}
     note = t("checkpoint-other-language", unknown=unknown, letters=single_letters, **values)
     if not _is_language_shipped(command, code):

@@ -83,12 +83,26 @@ def read_language(run: Path) -> str:
     Raises:
         BertlabError: the run has no snapshots, or the first one is damaged, or visitors are not allowed to open it.
     """
-    return _read_vocabulary_language(find_checkpoint(str(history.find_snapshots(run)[0].path)))
+    return _read_vocabulary_language(_find_first_snapshot(run))
+
+
+def read_tokenizer(run: Path) -> Tokenizer:
+    """Read the tokenizer of a run; it raises the same errors as `read_language`."""
+    return _read_tokenizer(_find_first_snapshot(run))
+
+
+def _find_first_snapshot(run: Path) -> CheckpointKey:
+    return find_checkpoint(str(history.find_snapshots(run)[0].path))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def _read_vocabulary_language(checkpoint: CheckpointKey) -> str:
-    return Tokenizer.load(resolve_run(Path(checkpoint.source))).language
+    return _read_tokenizer(checkpoint).language
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _read_tokenizer(checkpoint: CheckpointKey) -> Tokenizer:
+    return Tokenizer.load(resolve_run(Path(checkpoint.source)))
 
 
 def choose_default_run(runs: dict[str, Path], language: str) -> str:

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.classroom import current, roles
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
@@ -44,8 +44,11 @@ with frame.show_errors():
         frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)
     else:
         run = training_runs.find_run(run_name)
-        default = read_examples(training_runs.read_language(run)).masked_sentence
+        run_language = training_runs.read_language(run)
+        default = read_examples(run_language).masked_sentence
         text = fields.text_line(st, t("guess-text"), default, key="guess-text", help=t("heads-text-help"))
+        tokenizer = training_runs.read_tokenizer(run)
+        selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [text])
         counts = read_counts()
         if counts is None:
             frame.note(t("guess-first" if roles.is_class() else "guess-first-alone"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, result_sentences, url
+from bertlab.app import calls, components, display, fields, frame, result_sentences, selection, url
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -68,6 +68,8 @@ with frame.show_errors():
         )
         if history.read_settings(run).get("start") == "neighbours":
             st.caption(t("time-machine-start-neighbours"))
+        tokenizer = training_runs.read_tokenizer(run)
+        selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [a, b])
         with st.container(key="moments"):
             show_timeline(run, a, b)
     else:
