@@ -1,12 +1,12 @@
 """The pages of the app without a browser: results of a tiny random checkpoint, and error messages."""
 
-import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
+from support.figures import read_charts
 from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, open_page
 from support.texts import text
 
@@ -173,9 +173,9 @@ def test_start_page_reports_a_text_too_long_for_the_picture(shipped):
 def test_fill_mask_uses_the_second_sentence(shipped):
     app = open_page("fill_mask", text="She asked for tea.", text2="He brought a [MASK].", mask="3")
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 2
+    assert len(read_charts(app)) == 2
     with_pair = bertlab.load("strongest").fill_mask("She asked for [MASK].", 8, "He brought a [MASK].", ["tea"])
-    shown = json.loads(app.get("plotly_chart")[1].proto.spec)["data"][0]["x"]
+    shown = read_charts(app)[1]["data"][0]["x"]
     assert sorted(shown) == pytest.approx(sorted(row.probability for row in with_pair[1].candidates), abs=1e-6)
 
 
@@ -189,9 +189,9 @@ def test_link_restores_masked_words(shipped):
     assert not app.exception
     words = [body for body in bodies(app) if 'class="say"' in body]
     assert ["tea" in words[0], "[MASK]" in words[1]] == [True, True]
-    assert len(app.get("plotly_chart")) == 2
+    assert len(read_charts(app)) == 2
     app.button[0].click().run()
-    assert len(app.get("plotly_chart")) == 1, "what the user typed stays"
+    assert len(read_charts(app)) == 1, "what the user typed stays"
     assert "mask" not in app.query_params
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from support import view_facts
 from support.errors import raises_error
+from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 
 import bertlab
@@ -203,11 +204,11 @@ def test_a_link_decides_which_layer_the_page_opens(shipped):
 def test_page_shows_the_steps_of_the_layer_and_all_layers(shipped, language):
     app = open_page("attention", look="neuron", lang=language)
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 2
+    assert len(read_charts(app)) == 2
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_page_shows_the_rollout(shipped, language):
     app = open_page("attention", look="rollout", lang=language)
     assert not errors(app)
-    assert app.get("plotly_chart")
+    assert read_charts(app)

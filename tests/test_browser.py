@@ -217,8 +217,12 @@ def test_predict_whether_one_sentence_follows_another(visit):
     prediction = tab.locator(".say").first
     prediction.wait_for()
     before = prediction.inner_text()
+    chart = tab.locator(".st-key-gauge .js-plotly-plot").element_handle()
+    drawn = chart.evaluate("chart => JSON.stringify(chart.data)")
     tab.get_by_label("Sentence B").fill("Parliament will vote on the new tax law next Tuesday.")
     until(tab, "([before]) => document.querySelector('.say').innerText !== before", before)
+    until(tab, "([chart, drawn]) => JSON.stringify(chart.data) !== drawn", chart, drawn)
+    assert chart.evaluate("chart => chart.isConnected"), "the chart is redrawn in place"
     if SHIPPED:
         assert text("next-sentence-no-next") in tab.locator(".say b").inner_text()
     tab.get_by_role("button", name=text("next-sentence-swap")).click()

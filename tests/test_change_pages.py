@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 from support.texts import text
 
@@ -53,7 +54,7 @@ def test_every_kind_is_measured_and_shown_before_and_after(shipped, prediction):
     assert [len(row) for row in data["effects"]] == [2, 2]
     assert any(abs(effect) > 0.001 for row in data["effects"] for effect in row)
     assert data["off"] == ["0.1", "1.0", "1.1"]
-    assert len(app.get("plotly_chart")) == 1
+    assert len(read_charts(app)) == 1
 
 
 def test_each_change_can_be_removed_and_the_last_undone(shipped):
@@ -135,7 +136,7 @@ def test_logit_lens_draws_part_of_long_text_and_fills_masks_jointly(shipped):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("Positions " in caption.value for caption in app.caption)
-    assert len(app.get("plotly_chart")) == 2
+    assert len(read_charts(app)) == 2
     assert len(app.dataframe[0].value) == 6
 
 
@@ -261,8 +262,8 @@ def test_click_on_a_head_difference_opens_that_head(shipped):
     found = sessions.compare_checkpoints(
         sessions.find_checkpoint("strongest"), sessions.find_checkpoint("scratch"), "Green tea."
     )
-    marks = differences.head_differences(found).data[1]
-    assert [tuple(place) for place in marks.customdata] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    cells_LN = differences.head_differences(found).data[0].customdata
+    assert [tuple(place) for row in cells_LN for place in row[:, :2]] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})
     assert not app.exception
     assert [field.value for field in app.number_input] == [1, 1]

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text
 
@@ -101,7 +101,7 @@ def test_hostile_endings_are_drawn_as_text(shipped):
 
 def test_code_of_the_menus_draws_the_figures(shipped, monkeypatch):
     app = open_choose()
-    drawings = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    drawings = read_charts(app)
     assert len(drawings) == 2
     for saved, drawing in zip(saved_figures(app), drawings, strict=True):
         redrawn = json.loads(draw_from_code(saved["code"], monkeypatch).to_json())

@@ -165,7 +165,7 @@ def test_the_figures_show_the_numbers(one, two):
     heads = differences.head_differences(found, chosen=(1, 0))
     np.testing.assert_allclose(np.array(heads.data[0].z), found.signed_LN, atol=1e-4)
     assert (heads.layout.yaxis.ticktext[0], heads.layout.yaxis.title.text) == ("layer 0", None)
-    assert heads.layout.xaxis.range == (-0.5, found.signed_LN.shape[1] - 0.5), "no tick for a head that does not exist"
+    assert len(heads.data) == 1, "other marks would extend the axis beyond the existing heads"
     matrix = differences.head_difference(found, 1, 1)
     np.testing.assert_allclose(np.array(matrix.data[0].z), found.difference_UU(1, 1), atol=1e-4)
     layers = differences.layer_differences(found)

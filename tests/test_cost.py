@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 from support.errors import raises_error
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import errors, open_page
 from support.texts import text
 from torch.profiler import ProfilerActivity, profile
@@ -357,7 +357,7 @@ def test_the_page_shows_the_estimate_in_both_languages(shipped, fast_peak, langu
     values = {metric.label: metric.value for metric in app.metric}
     assert values[render("cost-parameters", language)] == "110 M"
     assert values[render("cost-training-memory", language)] == f"{cost.training_memory.total / 1e9:.2f} GB"
-    assert len(app.get("plotly_chart")) == 5
+    assert len(read_charts(app)) == 5
     tables = "".join(block.proto.body for block in app.get("html"))
     assert all(name in tables for name in ("an abacus", *GPUS))
 
@@ -393,7 +393,7 @@ def test_numbers_of_a_link_that_are_no_sizes_are_limited(shipped, fast_peak, val
 
 def test_the_saved_code_draws_the_same_figures(shipped, fast_peak, monkeypatch):
     app = open_page("cost", preset="tiny", **{"growth-of": "training-memory"})
-    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    charts = read_charts(app)
     for menu, chart in zip(saved_figures(app), charts, strict=True):
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
 

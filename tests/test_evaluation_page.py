@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from support.errors import raises_error
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.task_rows import jsonl, metrics_of, predictions_of, read_examples, rows_of
 from support.texts import text
@@ -157,13 +157,13 @@ def test_the_switch_decides_whether_invalid_rows_are_skipped(shipped, language, 
     assert text("evaluation-skip-invalid", language) in error
     assert "--invalid" not in error
     assert "/tmp" not in error
-    assert not app.get("plotly_chart")
+    assert not read_charts(app)
 
 
 def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
     app = open_page("evaluation", rows=str(reviews))
     assert not app.exception, app.exception[0].message
-    assert not app.get("plotly_chart"), "nothing is evaluated before the button is clicked"
+    assert not read_charts(app), "nothing is evaluated before the button is clicked"
     app = next(b for b in app.button if b.label.startswith("Evaluate")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
@@ -171,17 +171,15 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert text("evaluation-coverage-all-valid", count=12, total=12, invalid=1) in [
         caption.value for caption in app.caption
     ]
-    (menu,), (chart,) = saved_figures(app), app.get("plotly_chart")
+    (menu,), (chart,) = saved_figures(app), read_charts(app)
     assert {"label", "prediction", "count"} <= menu["columns"].keys()
     assert menu["subject"].keys() == {"checkpoint", "task_type", "data"}
     assert menu["subject"]["data"] == str(reviews)
-    assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(
-        json.loads(chart.proto.spec)
-    )
+    assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
     ran = app.query_params["ran"]
     again = open_page("evaluation", rows=str(reviews), ran=ran if isinstance(ran, str) else ran[0], cell="0.0")
     assert not again.exception
-    assert len(again.get("plotly_chart")) == 1, "a link shows what its sender saw"
+    assert len(read_charts(again)) == 1, "a link shows what its sender saw"
     opening = [b for b in again.button if (b.key or "").startswith("open-")]
     assert opening
     opening[0].click().run()
@@ -223,7 +221,7 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 1
+    assert len(read_charts(app)) == 1
 
 
 @pytest.mark.parametrize("measure", ["classify", "tag", "question", "choose"])
@@ -232,7 +230,7 @@ def test_example_rows_are_evaluated_on_arrival(shipped, measure, language):
     app = open_page("evaluation", measure=measure, lang=language, most="50")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 1
+    assert len(read_charts(app)) == 1
     assert text("evaluation-coverage-sample", language, count=50, total=500) in [c.value for c in app.caption]
     assert "from" not in app.query_params
 
@@ -248,7 +246,7 @@ def test_code_of_an_evaluation_of_example_rows_repeats_it(shipped, monkeypatch, 
     app = open_page("evaluation", measure="classify", most="50")
     (saved,) = saved_figures(app)
     redrawn = json.loads(draw_from_code(saved["code"], monkeypatch).to_json())
-    assert trace_values(redrawn) == trace_values(json.loads(app.get("plotly_chart")[0].proto.spec))
+    assert trace_values(redrawn) == trace_values(read_charts(app)[0])
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import SCREENS, open_page
 
 from bertlab.app import calls
@@ -26,7 +26,7 @@ def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch,
     monkeypatch.chdir(tmp_path)  # some of the code writes a file
     app = open_page(screen, **typed)
     assert not app.exception, app.exception[0].message
-    menus, charts = saved_figures(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    menus, charts = saved_figures(app), read_charts(app)
     assert len(menus) >= len(charts), "a figure without a save menu: draw it with plots.draw"
     for menu in menus:
         assert len({len(values) for values in (menu["columns"] or {}).values()}) <= 1, f"{menu['name']}: uneven columns"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.errors import raises_error
+from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 
 from bertlab.app.classroom import current, roles
@@ -44,8 +45,8 @@ def test_the_page_compares_typed_guesses(shipped_runs):
     app = open_page("guess", run="learner", **{"guess-text": TEXT}, guesses="tea, tea, , Cup")
     assert not app.exception
     assert not errors(app)
-    assert app.get("plotly_chart")
-    assert open_page("guess", run="learner", guesses=" ,", **{"guess-text": TEXT}).get("plotly_chart") == []
+    assert read_charts(app)
+    assert read_charts(open_page("guess", run="learner", guesses=" ,", **{"guess-text": TEXT})) == []
 
 
 @pytest.mark.parametrize("code", ["en", "ko"])
@@ -64,8 +65,8 @@ def test_in_a_class_the_page_shows_the_guesses_only_after_the_reveal(code, shipp
     store.guess("a", 0, "matcha")
     app = open_page("guess", lang=code)
     assert app.session_state["url.page"] == "guess"
-    assert not app.get("plotly_chart")
+    assert not read_charts(app)
     assert not any("matcha" in body for body in bodies(app))
     store.set_phase("revealed")
-    assert app.run().get("plotly_chart")
+    assert read_charts(app.run())
     current.open_store.cache_clear()

@@ -7,7 +7,7 @@ import math
 
 import pytest
 import torch
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
@@ -117,7 +117,7 @@ def test_value_is_shown_on_the_scale_of_training(shipped, saved_as, monkeypatch,
     app = open_page("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
     assert not app.exception, app.exception[0].message
     assert any(text("classify-value-range", language, low=-1, high=7.5) in body for body in bodies(app))
-    drawing = json.loads(app.get("plotly_chart")[0].proto.spec)
+    drawing = read_charts(app)[0]
     assert drawing["data"][0]["x"] == [-1, 7.5]
     assert trace_values(
         json.loads(draw_from_code(saved_figures(app)[0]["code"], monkeypatch).to_json())
@@ -134,7 +134,7 @@ def test_value_without_scale_is_shown_alone(shipped, saved_as, value_range):
     assert not app.exception, app.exception[0].message
     begin = text("classify-value-range", low=0, high=0).partition("0")[0]
     assert not any(begin in body for body in bodies(app))
-    charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    charts = [chart["data"] for chart in read_charts(app)]
     assert [drawn[0]["type"] for drawn in charts] == ["bar"]  # of the word effects; the value has no figure
 
 
@@ -333,9 +333,9 @@ def test_unreadable_upload_is_reported_by_name(shipped, name, content, message):
 def test_word_effects_of_long_text_need_a_click(shipped):
     app = open_page("classify", judged="tea " * 45)
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 1, "while typing, only the labels are drawn"
+    assert len(read_charts(app)) == 1, "while typing, only the labels are drawn"
     next(button for button in app.button if button.key == "weigh").click().run()
-    assert len(app.get("plotly_chart")) == 2
+    assert len(read_charts(app)) == 2
 
 
 def test_columns_of_batch_predictions_are_translated(shipped):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
@@ -110,7 +111,7 @@ def test_every_view_of_the_page_opens(shipped, short_probes, language, view, cha
     app = open_page("next_sentence", lang=language, nsp=view)
     assert not app.exception
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == charts
+    assert len(read_charts(app)) == charts
 
 
 def test_page_shows_the_input_with_its_segments(shipped):

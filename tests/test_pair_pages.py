@@ -3,10 +3,10 @@ table of batch predictions."""
 
 import csv
 import io
-import json
 
 import pytest
 import torch
+from support.figures import read_charts
 from support.pages import bodies, errors, open_example_page, open_page
 from support.texts import text
 
@@ -83,7 +83,7 @@ def test_the_texts_of_the_page_fit_a_value_or_a_label(shipped, pair_checkpoints,
     assert words.help == text(f"{of}-words-help", language)
     formulas = [latex.value for latex in app.latex]
     assert [NUMBERS[effect].formula in formula for formula in formulas][-1]
-    axis = json.loads(app.get("plotly_chart")[-1].proto.spec)["layout"]["yaxis"]["title"]["text"]
+    axis = read_charts(app)[-1]["layout"]["yaxis"]["title"]["text"]
     assert axis == text("classify-value-axis" if name == "value" else "classify-log-odds-axis", language)
 
 
@@ -94,7 +94,7 @@ def test_without_the_second_text_the_page_shows_a_note_and_no_number(shipped, pa
     assert not app.exception, app.exception[0].message
     assert shows(app, "classify-second-text-missing", language)
     assert not results(app)
-    assert not app.get("plotly_chart")
+    assert not read_charts(app)
     linked = {name: "".join(value) for name, value in app.query_params.items()}
     assert shows(open_example_page("classify", **linked), "classify-second-text-missing", language), (
         "the link shows the same"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.errors import command_error, raises_error
+from support.figures import read_charts
 from support.pages import bodies, errors, open_example_page
 from support.task_rows import directory_of
 from support.texts import text
@@ -247,7 +248,7 @@ def test_page_shows_an_example_and_the_published_results(name, language):
     example = next(each for each in TASKS if each.name == name)
     assert any(example.text_example[0] in body and example.answer in body for body in bodies(app))
     assert any(metric.value == f"{example.training_rows:,}" for metric in app.metric)
-    (chart,) = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    (chart,) = read_charts(app)
     systems = " ".join(chart["data"][0]["customdata"])
     assert "BERT large" in systems
     assert render("figure-split-validation", language) in systems or name in ("mnli", "swag")
@@ -325,6 +326,6 @@ def test_results_of_a_reproduced_table_are_on_the_page(tmp_path, monkeypatch):
     (result,) = [result for result in find_results() if result.system == "t1: scratch"]
     assert (result.task, result.values["rte.accuracy"], result.num_rows, result.source) == ("rte", 56.7, 277, "")
     app = open_example_page("paper", **{"paper-task": "rte"})
-    (chart,) = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    (chart,) = read_charts(app)
     assert any("t1: scratch" in label for label in chart["data"][0]["customdata"])
     assert any("277" in caption.value for caption in app.caption)

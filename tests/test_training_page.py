@@ -7,7 +7,7 @@ import shutil
 import time
 
 import pytest
-from support.figures import draw_from_code, saved_figures, trace_values
+from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
@@ -43,7 +43,7 @@ def test_every_run_of_a_directory_is_drawn_with_its_status(shipped, several):
     app = open_page("training", runs=str(several))
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
-    assert len(app.get("plotly_chart")) == 4
+    assert len(read_charts(app)) == 4
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>state</span>(\w+)</td><td><span>steps</span>(\d+)</td>'
     assert re.findall(row, page_text(app)) == [
         ("done", "finished", "40"), ("going", "running", "41"), ("gone", "diverged", "41"),
@@ -133,7 +133,7 @@ def test_a_run_under_way_is_drawn_live_until_the_toggle_is_off(shipped, several)
     app = open_page("training", runs=str(several), curves='["going"]')
     assert app.toggle(key="training-live").value
     app.toggle(key="training-live").set_value(False).run()
-    assert len(app.get("plotly_chart")) == 4
+    assert len(read_charts(app)) == 4
 
 
 def test_differing_settings_are_shown(shipped, several):
@@ -162,7 +162,7 @@ def test_the_selection_stays_in_the_link_and_the_saved_code_redraws_its_figures(
     assert app.multiselect[0].value == ["done"]
     assert (app.query_params["over"], app.query_params["scale"]) == ("seconds", "log")
     assert json.loads(app.query_params["curves"]) == ["done"]
-    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    charts = read_charts(app)
     for menu, chart in zip(saved_figures(app), charts, strict=True):
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
         assert set(menu["columns"]["run"]) == {"done"}
@@ -300,7 +300,7 @@ def test_the_page_draws_and_names_every_metric_of_either_run(shipped, ordered, t
     assert not app.exception, app.exception[0].message
     drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "learning_rate"]
     assert [menu["name"] for menu in saved_figures(app)] == [f"training-curve-{metric}" for metric in drawn]
-    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    charts = read_charts(app)
     named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]
     assert named[2] == text("training-order_accuracy", language)
     assert named[4] == text("metric-accuracy", language)
@@ -386,7 +386,7 @@ def test_comparing_inputs_of_different_length_reports_the_tokens_left_out(shippe
     app = open_page("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
     assert not app.exception, app.exception[0].message
     assert text("compare-tokens-left-out", first=1, second=0) in page_text(app)
-    assert len(app.get("plotly_chart")) == 4
+    assert len(read_charts(app)) == 4
     app.text_input(key="a2").set_value("기차는 아침 일곱 시에 떠난다").run()
     assert len(errors(app)) == 1
     assert text("compare-nothing-shared") in errors(app)[0]

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from support.figures import read_charts
 from support.hard_strings import HARD_STRINGS
 from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text
@@ -119,7 +120,7 @@ def test_every_part_of_the_page_opens_with_its_example(shipped, language, part):
     app = open_example_page("wordpiece", lang=language, part=part)
     assert not app.exception
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == {"compare": 1, "positions": 2}.get(part, 0)
+    assert len(read_charts(app)) == {"compare": 1, "positions": 2}.get(part, 0)
 
 
 def test_page_shows_the_search(shipped):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.errors import raises_error
+from support.figures import read_charts
 from support.pages import open_page
 from support.texts import text
 
@@ -226,7 +227,7 @@ def test_the_page_opens_a_long_passage_at_the_best_window(shipped):
     assert not app.exception
     seen = bertlab.load("squad").xray(QUESTION, LONG, 10)
     assert app.number_input(key="window").value == seen.answers.best_window + 1
-    assert len(app.get("plotly_chart")) == 3
+    assert len(read_charts(app)) == 3
 
 
 def test_a_head_opens_in_the_attention_page(shipped):

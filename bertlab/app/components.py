@@ -1,11 +1,15 @@
 """Components that run in the browser: the canvas views of `bertlab.views`, and the small components in `static/`."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+import plotly
+import plotly.graph_objects as go
 import streamlit as st
+from streamlit.components.v1 import declare_component
 
 from bertlab.app import url, view_state
 from bertlab.app.data import sessions
@@ -89,6 +93,27 @@ def draw_arcs(picture: dict) -> None:
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
     with save_menu("arcs", data=data):
         _component("arcs")(key="arcs", data=picture | {"colours": [*figures.COLOURS, figures.GREY]})
+
+
+def draw_plot(key: str, figure: go.Figure, on_click: Callable[[list], None] | None = None) -> None:
+    """Draw a Plotly figure.
+
+    A changed figure is redrawn in place; `st.plotly_chart` would build a new chart and draw it twice.
+
+    Args:
+        key: the key of the chart, unique on its page.
+        figure: the figure.
+        on_click: called with the `customdata` of the point that the user clicks.
+    """
+
+    def report_click() -> None:
+        customdata = st.session_state[key].get("clicked")
+        if isinstance(customdata, list):
+            on_click(customdata)
+
+    data = {"figure": json.loads(figure.to_json()), "clickable": on_click is not None, "library": _plotly_file()}
+    callbacks = {"on_clicked_change": report_click} if on_click else {}
+    _component("plot", isolate_styles=False)(key=key, data=data, **callbacks)
 
 
 def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
@@ -195,10 +220,24 @@ def draw_class_news(seen: str, *, parts: int) -> None:
 
 
 @cache
-def _component(name: str):
-    """Register a component of `static/`, whose files have this name."""
+def _plotly_file() -> str:
+    """Let the server offer the folder of Plotly's script. Return the address of the script relative to the app."""
+    folder = Path(plotly.__file__).parent / "package_data"
+    return f"component/{declare_component('plotly', path=folder).name}/plotly.min.js"
+
+
+@cache
+def _component(name: str, *, isolate_styles: bool = True):
+    """Register a component of `static/`, whose files have this name.
+
+    Args:
+        name: the name.
+        isolate_styles: whether the style sheets of the page and of the component do not affect each other.
+    """
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
-    return st.components.v2.component(f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
+    return st.components.v2.component(
+        f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js, isolate_styles=isolate_styles
+    )
 
 
 @cache

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from bertlab.app import calls, components
 from bertlab.views import export
@@ -44,14 +43,9 @@ def draw(
         BertlabError: any error that the function raises.
     """
 
-    def report_click() -> None:
-        for point in st.session_state[key].selection.points[:1]:
-            on_click(point["customdata"])
-
     call = calls.call_function(function, *arguments, **options)
     changes = ", ".join(f"{name}={value!r}" for name, value in (layout or {}).items())
     code = call.script(f"figure = {call.code}" + f".update_layout({changes})" * bool(layout))
     figure = call.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
     with components.save_menu(key, data=data, code=code, extra_columns=extra_columns):
-        click_options = {"on_select": report_click, "selection_mode": "points"} if on_click else {}
-        st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, **click_options)
+        components.draw_plot(key, figure, on_click)

@@ -51,31 +51,22 @@ def head_differences(
     labels = labels or render_all(lang, "figure-layer", "figure-head", "figure-farther")
     signed_LN = comparison.signed_LN
     layers = len(signed_LN)
+    places_LN = [[(layer, head) for head in range(signed_LN.shape[1])] for layer in range(layers)]
     limit = float(np.abs(signed_LN).max()) or 1.0
     hover_title = f"%{{y}} · {insert_number(head_name, '%{x}')}"
     figure = empty_figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
-        customdata=comparison.farther_LN.round(2), colorbar=_colour_bar(labels[2]), text=signs(signed_LN, limit),
-        texttemplate="%{text}", hovertemplate=f"{hover_title}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
+        customdata=np.dstack([places_LN, comparison.farther_LN.round(2)]), colorbar=_colour_bar(labels[2]),
+        text=signs(signed_LN, limit), texttemplate="%{text}",
+        hovertemplate=f"{hover_title}: %{{z:+.3f}} (%{{customdata[2]:+.2f}})<extra></extra>",
     )  # fmt: skip
     if chosen:
         layer, head = chosen
         figure.add_shape(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
-    # Plotly reports no clicks on a heat map, so transparent marks are drawn on its cells
-    heads_of_layers = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
-    invisible = {"marker": {"opacity": 0}}
-    figure.add_scatter(
-        x=[head for _, head in heads_of_layers], y=[layer for layer, _ in heads_of_layers], mode="markers",
-        hoverinfo="skip",
-        marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=invisible, unselected=invisible,
-        customdata=[list(layer_head) for layer_head in heads_of_layers], showlegend=False,
-    )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
-    # without a range, the marks would extend the axis beyond the existing heads
-    figure.update_xaxes(range=[-0.5, signed_LN.shape[1] - 0.5], autorange=False)
     name_rows(figure, layer_name, range(layers))
     return figure
 

@@ -7,6 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 
+def read_charts(app) -> list[dict]:
+    """The Plotly figures of a page, as dictionaries with "data" and "layout"."""
+    drawn = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_plot"]
+    return [json.loads(plot.json)["figure"] for plot in drawn]
+
+
 def saved_figures(app) -> list[dict]:
     """The data of a page's save menus, one dictionary for each figure."""
     menus = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_figure"]
