@@ -37,6 +37,7 @@ reveal = "SECRET-REVEAL"
 [[steps]]
 title = "Water"
 page = "cost"
+hide_page = true
 say = "Next."
 [steps.question]
 ask = "How hot?"
@@ -151,6 +152,18 @@ def test_a_student_guesses_and_sees_the_class_only_after_the_reveal(store):
     assert "other-0" not in everything(app)
 
 
+def test_a_page_that_gives_the_answer_away_is_hidden_until_the_reveal(store):
+    store.go_to(1)
+    for phase, is_hidden in (("closed", True), ("open", True), ("revealed", False)):
+        store.set_phase(phase)
+        for key in ("", KEY):
+            app = open_page("cost", key=key)
+            assert not app.exception
+            assert bool(app.get("plotly_chart")) is not is_hidden
+    store.set_phase("open")
+    assert open_page("wordpiece").session_state["url.page"] == "cost", "the class opens the page of its step"
+
+
 def test_a_late_guess_does_not_count(store):
     store.set_phase("open")
     app = open_page("lessons")
@@ -200,10 +213,14 @@ def test_a_lesson_can_be_gone_through_alone(monkeypatch):
     app = open_page("lessons", lesson="attention.2")
     assert app.session_state["url.page"] == "input"
     assert not buttons(app) & TEACHER_BUTTONS
+    assert not app.text_input, "the page would give the answer away"
+    assert "a" in app.query_params, "a reload finds the texts of the step"
     app.number_input[0].set_value(9)
     next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
     app.run()
     assert "**[CLS]**" in everything(app), "alone, the answer follows the guess"
+    shown = open_page("input", {"lesson.guess.attention.1": "9"}, lesson="attention.2", a="A bird sang.")
+    assert shown.text_input[0].value == "A bird sang.", "after the guess, the page is there"
     app.button(key="lesson-next").click().run()
     assert app.session_state["url.page"] == "attention"
     assert app.query_params["lesson"] == "attention.3"

@@ -63,6 +63,7 @@ def test_a_lesson_is_read_with_addresses_copied_from_a_browser(write):
         ("minutes = 45", 'minutes = "long"', "lesson-field-invalid", "minutes"),
         ("minutes = 45", "minutes = 45\nteacher = 1", "lesson-field-unknown", "teacher"),
         ("fill-mask?", "fill-msk?", "lesson-field-invalid", "page"),
+        ('say = "Count."', 'say = "Count."\nhide_page = "yes"', "lesson-field-invalid", "hide_page"),
         ('say = "Count."', 'says = "Count."', "lesson-field-unknown", "says"),
         ('say = "Count."', 'say = "{ $share }"', "lesson-field-invalid", "say"),
         ("the **cup**", "{$sahre}", "lesson-field-invalid", "say"),
@@ -117,7 +118,12 @@ def test_a_shipped_lesson_has_the_same_steps_in_every_language(name):
     lessons = [read_lesson(path, PAGES) for path in files.values()]
     shapes = [
         [
-            (step.page, step.minutes, step.question and (step.question.kind, len(step.question.choices)))
+            (
+                step.page,
+                step.hides_page,
+                step.minutes,
+                step.question and (step.question.kind, len(step.question.choices)),
+            )
             for step in lesson.steps
         ]
         for lesson in lessons

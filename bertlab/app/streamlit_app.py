@@ -55,8 +55,9 @@ panel.draw()
 try:
     if url.is_new_page():  # otherwise the previous state of the page stays in sight
         skeleton.draw(skeleton_place, t("page-loading"))
-    with panel.take_turn(), frame.show_errors():
-        page.run()
+    if not panel.hides_page():
+        with panel.take_turn(), frame.show_errors():
+            page.run()
 finally:
     skeleton_place.empty()
 link.draw_link()

@@ -11,6 +11,7 @@
     page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
     say = "Text for the students, in Markdown. Computed when it is shown: *it* attends to { $key } with { $share }."
     notes = "Notes that only the teacher sees."
+    hide_page = true      # optional: the page appears with the answer, since it would give the answer away
 
     [steps.question]
     ask = "Which word does *it* attend to most?"
@@ -40,7 +41,7 @@ KINDS = ("choices", "number", "word")
 MAX_WORD_LENGTH = 40  # characters of a guessed word
 
 _LESSON_FIELDS = ("title", "minutes", "lead", "next", "steps")
-_STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "question")
+_STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "hide_page", "question")
 _QUESTION_FIELDS = ("ask", "kind", "choices", "answer", "unit", "low", "high", "reveal")
 
 
@@ -102,6 +103,8 @@ class Step:
     """Notes for the teacher, in Markdown; students never receive them."""
     question: Question | None = None
     """The question; None if there is none."""
+    hides_page: bool = False
+    """Whether the page is hidden until the answer is shown, because it would give the answer away."""
 
     @property
     def address(self) -> str:
@@ -225,7 +228,7 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str] 
         known = [f"{{ ${name} }}" for name in names] or "none"
         raise step.error("say", Message("lesson-expected-names", page=page, names=known))
     notes = step.text("notes", required=False)
-    return Step(step.text("title"), step.minutes(), page, values, say, notes, question)
+    return Step(step.text("title"), step.minutes(), page, values, say, notes, question, step.flag("hide_page"))
 
 
 def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dict[str, str]]:

@@ -45,6 +45,13 @@ class Table:
             raise self.error(name, Message("lesson-expected-text"))
         return value.strip()
 
+    def flag(self, name: str) -> bool:
+        """Read true or false; false if it is missing."""
+        value = self.content.get(name, False)
+        if not isinstance(value, bool):
+            raise self.error(name, Message("lesson-expected-flag"))
+        return value
+
     def number(self, name: str) -> float | None:
         """Read a finite number; None if it is missing."""
         value = self.content.get(name)

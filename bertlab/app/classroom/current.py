@@ -35,6 +35,11 @@ class Place:
         return self.lesson.steps[self.step_index]
 
     @property
+    def hides_page(self) -> bool:
+        """Whether the page of the step is hidden at this moment."""
+        return self.step.hides_page and self.step.question is not None and self.phase != "revealed"
+
+    @property
     def key(self) -> str:
         """What differs between any two steps that a session can be at, also after the language was changed."""
         return f"{self.class_id}.{self.lesson.name}.{self.step_index}.{language()}"

@@ -69,6 +69,19 @@ def draw() -> None:
                 teacher.draw_menu(place)
 
 
+def hides_page() -> bool:
+    """Hide the page of the step if it would give the answer away; a line says so. Return whether it is hidden."""
+    with frame.show_errors():
+        place = current.find_place()
+        if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
+            st.title(t(f"{place.step.page}-title"), anchor=False)
+            frame.note(t("class-page-hidden"))
+            for name, value in place.step.values.items():
+                url.store(name, value)  # so that a reload finds them in the address
+            return True
+    return False
+
+
 @contextmanager
 def take_turn() -> Iterator[None]:
     """Wait until the page that the class has just opened may be drawn. Other runs of a page do not wait."""
@@ -93,8 +106,9 @@ def _draw_step() -> None:
         open_step(place)
     if place.class_id:
         components.draw_class_news(news, parts=2 if roles.is_teacher() else 1)
-    # this page shows the guesses, so it changes when they are revealed
-    if place.step.page == "guess" and place.phase != st.session_state.get("class.phase"):
+    # such pages change when the answer is shown
+    is_dependent = place.step.page == "guess" or place.step.hides_page
+    if is_dependent and place.phase != st.session_state.get("class.phase"):
         st.rerun(scope="app")
     if place.class_id and not roles.is_teacher():
         current.open_store().sign(roles.token())
@@ -153,7 +167,7 @@ def draw_reveal(question: Question, counts: dict[str, int], own: str | None) -> 
     st.html(distribution.draw_bars(question, counts, own=own, shows_answer=True))
     if question.kind != "choices" and question.answer is not None:
         answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-        st.html(f'<p dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+        st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
     st.markdown(question.reveal)
 
 

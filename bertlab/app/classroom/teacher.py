@@ -65,8 +65,9 @@ def draw_question(place: Place, question: Question) -> None:
     store = current.open_store()
     counts = store.count_guesses(place.step_index)
     if place.phase != "closed":
-        answered, present = sum(counts.values()), store.count_present()
-        line = t("class-answered", answered=answered, present=max(present, answered))
+        answered = sum(counts.values())
+        present = max(store.count_present(), answered)
+        line = t("class-answered", answered=answered, present=present, waiting=present - answered)
         st.html(f'<p class="say" role="status">{line}</p>')
     # on the projector, a distribution that grows would lead those who have not answered
     if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
@@ -74,7 +75,7 @@ def draw_question(place: Place, question: Question) -> None:
     if place.phase == "revealed":
         if question.kind != "choices" and question.answer is not None:
             answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-            st.html(f'<p dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+            st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
         st.markdown(question.reveal)
     following = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
     label = t({"closed": "class-open", "open": "class-reveal", "revealed": "class-open-again"}[place.phase])
@@ -87,6 +88,9 @@ def draw_question(place: Place, question: Question) -> None:
 def draw_controls(place: Place) -> None:
     """Draw the buttons to the other steps and, unless this is the projector, the list of steps and the notes."""
     index, last = place.step_index, len(place.lesson.steps) - 1
+    if not place.step.question or place.phase == "closed":
+        line = t("class-here", count=current.open_store().count_present())
+        st.html(f'<p class="small" role="status">{line}</p>')
     keys = ("Left", "Right") if is_presenting() else (None, None)
     with st.container(horizontal=True):
         st.button(

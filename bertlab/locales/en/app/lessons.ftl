@@ -25,6 +25,7 @@ class-guess-sent = Your guess: { $guess }. You can change it until the answer is
 class-own-guess = Your guess: { $guess }
 class-guess-first = Choose or type a guess first.
 class-question-closed = The question is closed: your guess came too late.
+class-page-hidden = This page appears with the answer. Make a guess first.
 class-not-open = Wait until the teacher opens the question.
 class-answer = Answer: { $answer }
 class-answers = Answers
@@ -46,7 +47,15 @@ class-page-link = Open the page of this step
 
 ## The panel of the teacher
 
-class-answered = { $answered } of { $present } have answered
+class-answered = { $answered } of { $present } have answered{ $waiting ->
+        [0] : everyone
+       *[other] , { $waiting } not yet
+    }
+class-here = { $count ->
+        [0] No student has joined yet.
+        [one] 1 student is here.
+       *[other] { $count } students are here.
+    }
 class-open = Open the question
 class-reveal = Show the answer
 class-open-again = Open the question again

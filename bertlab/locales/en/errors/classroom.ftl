@@ -11,6 +11,7 @@ lesson-place-top = top of the file
 lesson-place-step = step { $number }
 lesson-place-question = question of step { $number }
 lesson-expected-text = a text in quotation marks
+lesson-expected-flag = true or false
 lesson-expected-number = a number
 lesson-expected-minutes = a whole number of minutes, at most { $limit }
 lesson-expected-steps = one [[steps]] table or more

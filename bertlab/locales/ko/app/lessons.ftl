@@ -22,6 +22,7 @@ class-guess-sent = 내 예측: { $guess }. 정답이 나오기 전까지 바꿀 
 class-own-guess = 내 예측: { $guess }
 class-guess-first = 먼저 하나를 고르거나 입력해 주세요.
 class-question-closed = 질문이 끝나서 답을 받지 못했어요.
+class-page-hidden = 이 페이지는 정답과 함께 나와요. 먼저 예측해 보세요.
 class-not-open = 선생님이 질문을 열 때까지 기다려 주세요.
 class-answer = 정답: { $answer }
 class-answers = 정답
@@ -40,7 +41,14 @@ class-page-link = 이 단계의 페이지 열기
 
 ## 선생님 패널
 
-class-answered = { $present }명 중 { $answered }명이 답했어요
+class-answered = { $present }명 중 { $answered }명이 답했어요{ $waiting ->
+        [0] . 모두 답했어요.
+       *[other] . 아직 { $waiting }명이 남았어요.
+    }
+class-here = { $count ->
+        [0] 아직 들어온 학생이 없어요.
+       *[other] 학생 { $count }명이 들어와 있어요.
+    }
 class-open = 질문 열기
 class-reveal = 정답 보여 주기
 class-open-again = 질문 다시 열기

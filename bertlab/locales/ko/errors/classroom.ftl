@@ -11,6 +11,7 @@ lesson-place-top = 파일 첫머리
 lesson-place-step = { $number }번째 단계
 lesson-place-question = { $number }번째 단계의 질문
 lesson-expected-text = 따옴표로 묶은 텍스트
+lesson-expected-flag = true 또는 false
 lesson-expected-number = 수
 lesson-expected-minutes = { $limit } 이하의 정수(분)
 lesson-expected-steps = 하나 이상의 [[steps]] 표
