@@ -12,7 +12,16 @@ ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "-
 
 
 def launch_chromium(driver: Playwright) -> Browser:
-    """Start the Chromium that the environment variable BERTLAB_CHROMIUM names, or the first one on the PATH.
+    """Start the Chromium of `find_chromium`.
+
+    Raises:
+        BertlabError: no Chromium is on the PATH.
+    """
+    return driver.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+
+
+def find_chromium() -> str:
+    """Find the Chromium that the environment variable BERTLAB_CHROMIUM names, or the first one on the PATH.
 
     Raises:
         BertlabError: no Chromium is on the PATH.
@@ -20,4 +29,4 @@ def launch_chromium(driver: Playwright) -> Browser:
     path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, EXECUTABLES)), None)
     if path is None:
         raise BertlabError("bench-needs-chromium")
-    return driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+    return path

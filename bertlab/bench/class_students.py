@@ -1,6 +1,8 @@
-"""Simulated students of a class: sessions over Streamlit's websocket protocol that poll, follow and guess."""
+"""Simulated students of a class: sessions over Streamlit's websocket protocol that ask for news, follow and guess."""
 
 import asyncio
+import json
+import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +13,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
+
+NEWS_ADDRESS = "/class/news"  # as in bertlab/app/class_server.py
+NEWS_SECONDS = (0.28, 0.42)  # between two questions, as in bertlab/app/static/news.js
 
 
 class Student:
@@ -28,22 +33,22 @@ class Student:
         self.errors: list[str] = []
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
-        self._page_hash = self._query = self._fragment = self._field = self._button = ""
-        self._interval = 1.0
-        self._shown = ""
+        self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = self._seen = ""
+        self._shown, self._is_drawn = "", False
         self._news = asyncio.Condition()
 
     async def open(self, address: str) -> None:
         """Connect to the app and open the students' address."""
+        self._address = address
         self._connection = await connect(
             f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
             additional_headers={"Cookie": f"bertlab-participant={self.token}"},
         )  # fmt: skip
-        self._shown = ""
+        self._shown, self._is_drawn = "", False
         message = BackMsg()
         message.rerun_script.query_string = ""
         await self._connection.send(message.SerializeToString())
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._poll())]
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._ask_for_news())]
 
     async def close(self) -> None:
         """End the session. What it was doing is cancelled."""
@@ -59,6 +64,14 @@ class Student:
             TimeoutError: it does not show it in `TIMEOUT_SECONDS`.
         """
         return await self._wait(lambda: text in self._shown)
+
+    async def wait_until_drawn(self) -> float:
+        """Wait until the whole page is drawn; return the time of `time.perf_counter` at which it is.
+
+        Raises:
+            TimeoutError: it is not drawn in `TIMEOUT_SECONDS`.
+        """
+        return await self._wait(lambda: self._is_drawn)
 
     async def guess(self, value: float) -> float:
         """Type a number into the form and send it; return the milliseconds until the panel confirms it.
@@ -86,13 +99,32 @@ class Student:
         message.rerun_script.fragment_id = self._fragment
         return message
 
-    async def _poll(self) -> None:
-        while True:
-            await asyncio.sleep(self._interval)
-            if self._fragment:
-                message = self._make_rerun()
-                message.rerun_script.is_auto_rerun = True
-                await self._connection.send(message.SerializeToString())
+    async def _ask_for_news(self) -> None:
+        """Ask over one connection where the class is, and run the panel again if it has moved on."""
+        host, port = self._address.split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        request = f"GET {NEWS_ADDRESS} HTTP/1.1\r\nHost: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
+        reported = ""
+        try:
+            while True:
+                await asyncio.sleep(random.uniform(*NEWS_SECONDS))
+                if not self._news_id:
+                    continue
+                writer.write(request.encode())
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
+                news = body.decode().split(" ")[0]
+                if news not in (self._seen, reported):
+                    reported = news
+                    message = self._make_rerun()
+                    widget = message.rerun_script.widget_states.widgets.add()
+                    widget.id = f"$$STREAMLIT_INTERNAL_KEY_{self._news_id}__events"
+                    widget.json_trigger_value = json.dumps([{"event": "news", "value": news}])
+                    await self._connection.send(message.SerializeToString())
+        except (OSError, asyncio.IncompleteReadError, WebSocketException) as error:
+            self.errors.append(type(error).__name__)
+        finally:
+            writer.close()
 
     async def _read(self) -> None:
         try:
@@ -109,12 +141,12 @@ class Student:
             self._page_hash = message.new_session.page_script_hash
         elif kind == "navigation":  # the whole page runs, not only the panel
             self._page_hash = message.navigation.page_script_hash
-            self._shown = self._fragment = self._field = self._button = ""
+            self._shown = self._field = self._button = self._news_id = ""
+            self._is_drawn = False
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
-        elif kind == "auto_rerun":
-            self._fragment, self._interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
         elif kind == "script_finished":
+            self._is_drawn = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
             if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 self.errors.append("compile error")
         elif kind == "delta":
@@ -123,6 +155,10 @@ class Student:
                 self._shown += element.html.body
                 if 'role="alert"' in element.html.body:
                     self.errors.append(element.html.body)
+            if element.HasField("bidi_component") and element.bidi_component.component_name == "bertlab_news":
+                data = json.loads(element.bidi_component.json)
+                self._news_id, self._seen = element.bidi_component.id, data["seen"]
+                self._fragment = message.delta.fragment_id or self._fragment
             if element.HasField("number_input"):
                 self._field = element.number_input.id
             if element.button.is_form_submitter:

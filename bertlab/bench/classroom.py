@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bertlab.bench.app import compute_percentiles
+from bertlab.bench.class_browsers import BrowserStudent, open_browser
 from bertlab.bench.class_students import Student
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
@@ -24,19 +25,23 @@ LESSON, QUESTION_STEP, STEPS = "attention", 1, 8  # the question of this step is
 
 @dataclass(frozen=True)
 class ClassroomBenchConfig(BenchOptions):
-    """Measure a class in the app, with students that are simulated over Streamlit's protocol.
+    """Measure a class in the app, with simulated students or real browsers.
 
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
     server is killed and started again: the students come back, and the step and all guesses must still be there. A
-    step counts from the teacher's change until a student's panel shows it, including the wait for the next poll.
+    step counts from the teacher's change until a student's panel shows it, and until the page beside it is drawn.
 
     Examples:
       bertlab bench classroom
       bertlab bench classroom --students 10
+      bertlab bench classroom --browsers 30
     """
 
     students: int = 30
-    """Number of students."""
+    """Number of simulated students, who speak Streamlit's protocol without a browser."""
+    browsers: int = 0
+    """Number of students in real browsers: headless Chromium on this machine, with which the server then shares the
+    cores. If it is not 0, there are no simulated students."""
     rounds: int = 2
     """How often the class goes through all steps."""
 
@@ -69,27 +74,36 @@ class _Server:
         self.process.wait(20)
 
 
-async def _run_class(server: _Server, store: ClassStore, config: ClassroomBenchConfig) -> dict:
+async def _run_class(
+    server: _Server, store: ClassStore, config: ClassroomBenchConfig, students: list[Student] | list[BrowserStudent]
+) -> dict:
     address = f"localhost:{server.port}"
-    students = [Student(number) for number in range(config.students)]
-    step_ms, guess_ms, reveal_ms = [], [], []
+    step_ms, page_ms, guess_ms, reveal_ms = [], [], [], []
 
     async def show(step: int) -> None:
         """Go to a step and wait until every student has it."""
         start = time.perf_counter()
         store.go_to(step)
-        times = await asyncio.gather(*(student.wait_for(f"step {step + 1} of") for student in students))
-        step_ms.extend((moment - start) * 1000 for moment in times)
+
+        async def follow(student: Student | BrowserStudent) -> None:
+            step_ms.append((await student.wait_for(f"step {step + 1} of") - start) * 1000)
+            page_ms.append((await student.wait_until_drawn() - start) * 1000)
+
+        await asyncio.gather(*map(follow, students))
 
     async def open_all() -> None:
-        await asyncio.gather(*(student.open(address) for student in students))
-        await asyncio.gather(*(student.wait_for(" of ") for student in students))
+        """Open the app for one student, who waits for a new server, and then for all others."""
+        for group in (students[:1], students[1:]):
+            await asyncio.gather(*(student.open(address) for student in group))
+            await asyncio.gather(*(student.wait_for(" of ") for student in group))
+            await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
     await open_all()
     for step in range(STEPS):  # each page once, so that its checkpoint is loaded
         await show(step)
-        await asyncio.sleep(3)
+        await asyncio.sleep(1)
     step_ms.clear()
+    page_ms.clear()
     for round_number in range(config.rounds):
         for step in range(STEPS):
             await show(step)
@@ -123,11 +137,19 @@ async def _run_class(server: _Server, store: ClassStore, config: ClassroomBenchC
         "errors": len(errors),
         "first_error": errors[0] if errors else None,
         "guesses": sum(after.values()),
-        "lost_guesses": config.students - sum(after.values()) + sum((before - after).values()),
+        "lost_guesses": len(students) - sum(after.values()) + sum((before - after).values()),
         **compute_percentiles("step", step_ms),
+        **compute_percentiles("page", page_ms),
         **compute_percentiles("guess", guess_ms),
         **compute_percentiles("reveal", reveal_ms),
     }
+
+
+async def _measure(server: _Server, store: ClassStore, config: ClassroomBenchConfig) -> dict:
+    if not config.browsers:
+        return await _run_class(server, store, config, [Student(number) for number in range(config.students)])
+    async with open_browser() as browser:
+        return await _run_class(server, store, config, [BrowserStudent(browser) for _ in range(config.browsers)])
 
 
 def run(config: ClassroomBenchConfig) -> None:
@@ -138,18 +160,23 @@ def run(config: ClassroomBenchConfig) -> None:
         server.start()
         store = ClassStore(Path(directory, "runs", "classroom"), LESSON)
         try:
-            measurements = asyncio.run(_run_class(server, store, config))
+            measurements = asyncio.run(_measure(server, store, config))
+        except TimeoutError as error:
+            raise BertlabError("bench-app-page-failed", page="class", error="timeout") from error
         finally:
             store.close()
             server.kill()
     count, steps = measurements["students"], measurements["steps"]
+    count = f"{count} browsers on the same machine" if config.browsers else count
     results = [
         Result(f"App: a class of {count}, a new step on every screen, 95th percentile",
                measurements["step_p95_ms"], "ms", n=steps, target=1000),
+        Result(f"App: a class of {count}, the page of a new step drawn, 95th percentile",
+               measurements["page_p95_ms"], "ms", n=steps),
         Result(f"App: a class of {count}, everyone answers at once, 95th percentile",
-               measurements["guess_p95_ms"], "ms", n=count * config.rounds, target=1000),
+               measurements["guess_p95_ms"], "ms", n=measurements["students"] * config.rounds, target=1000),
         Result(f"App: a class of {count}, guesses lost when the server is killed", measurements["lost_guesses"],
-               n=count, target=0),
+               n=measurements["students"], target=0),
         Result(f"App: a class of {count}, errors", measurements["errors"], n=steps, target=0),
     ]  # fmt: skip
     hardware = f"{os.cpu_count()} cores, load {load:.1f} at the start"
