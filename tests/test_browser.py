@@ -50,7 +50,7 @@ def address(request) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "bertlab" / "app" / "streamlit_app.py")]
     server = subprocess.Popen(
         [*command, "--server.port", str(port), "--server.address", "localhost", "--server.headless", "true"],
-        cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         for _ in range(240):

@@ -314,10 +314,10 @@ def random_text(rng: random.Random, longest: int = 30) -> str:
     return "".join(chr(rng.randrange(top)) for _ in range(rng.randrange(longest)))
 
 
-def test_ten_thousand_random_strings_are_read_or_refused(session):
+def test_random_strings_are_read_or_refused(session):
     rng = random.Random(7)
     refused = 0
-    for number in range(10_000):
+    for number in range(2_000):
         text = random_text(rng)
         try:
             rows = session.encode(text)
@@ -329,7 +329,7 @@ def test_ten_thousand_random_strings_are_read_or_refused(session):
             refused += 1
         else:
             assert all(0 <= row.start <= row.end <= len(text) for row in rows)
-    assert refused < 3_000, "most random strings can be read"
+    assert refused < 600, "most random strings can be read"
 
 
 @pytest.mark.parametrize("text", ["\ud800\udfff tea \udc00", "</script><script>a()", "[SEP] [CLS] [PAD]"])

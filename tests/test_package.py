@@ -105,34 +105,50 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     assert {"bertlab/py.typed", "bertlab/locales/ko/language.toml", "bertlab/views/static/canvas.js"} <= stored
 
 
+# These run in one process, since importing torch costs more than all of them do.
+USE = """
+import contextlib, io, json, os, sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+import bertlab
+from bertlab.cli.dispatch import main
+
+for name in bertlab.__all__:
+    getattr(bertlab, name)
+results = {"module": bertlab.__file__, "shipped": len(bertlab.shipped()), "fill_mask": []}
+for assets in (None, sys.argv[1]):
+    if assets:
+        os.environ["BERTLAB_ASSETS"] = assets
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        code = main(["fill-mask", "Green [MASK]."])
+    results["fill_mask"].append((code, errors.getvalue()))
+app = AppTest.from_file(str(Path(bertlab.__file__).parent / "app" / "streamlit_app.py"), default_timeout=120).run()
+results["page"] = (len(app.exception), len(app.main))
+print(json.dumps(results))
+"""
+
+
 @pytest.mark.slow
 def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
-    names = "; ".join(f"bertlab.{name}" for name in bertlab.__all__)
-    code = f"import bertlab; {names}; print(bertlab.__file__); print(len(bertlab.shipped()))"
-    done = run(installed, "-c", code)
-    assert done.returncode == 0, done.stderr
-    assert str(installed.parents[1]) in done.stdout, "not the bertlab of the wheel"
-    assert done.stdout.split()[-1] == "0"
     assert run(installed, "-m", "bertlab", "--help").returncode == 0
-    done = run(installed, "-m", "bertlab", "fill-mask", "Green [MASK].")
-    assert done.returncode == 2
-    assert "BERTLAB_ASSETS" in done.stderr, "the error says how to name the shipped checkpoints"
-    assert len(done.stderr.splitlines()) == 1
     (tmp_path / "checkpoints").symlink_to(shipped)
-    done = run(installed, "-m", "bertlab", "fill-mask", "Green [MASK].", BERTLAB_ASSETS=str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
-    page = (
-        "from pathlib import Path; import bertlab; from streamlit.testing.v1 import AppTest;"
-        "script = Path(bertlab.__file__).parent / 'app' / 'streamlit_app.py';"
-        "app = AppTest.from_file(str(script), default_timeout=120).run(); print(len(app.exception), len(app.main))"
-    )
-    done = run(installed, "-c", page, BERTLAB_ASSETS=str(tmp_path))
-    exceptions, elements = map(int, done.stdout.split()[-2:])
+    done = run(installed, "-c", USE, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout.splitlines()[-1])
+    assert str(installed.parents[1]) in results["module"], "not the bertlab of the wheel"
+    assert results["shipped"] == 0
+    (code, error), second = results["fill_mask"]
+    assert code == 2
+    assert "BERTLAB_ASSETS" in error, "the error says how to name the shipped checkpoints"
+    assert len(error.splitlines()) == 1
+    assert second == [0, ""]
+    exceptions, elements = results["page"]
     assert exceptions == 0, done.stderr
     assert elements > 0
 
 
-# Whole training in one process, since importing torch costs more than the training does.
+# Whole training in one process, for the same reason.
 TRAIN = """
 import json
 import bertlab
