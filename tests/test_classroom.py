@@ -9,7 +9,8 @@ import streamlit as st
 from starlette.requests import Request
 from streamlit.util import calc_hash
 from support.errors import raises_error
-from support.pages import open_page
+from support.pages import bodies, errors, open_page
+from support.texts import text
 
 from bertlab.app import access, class_server, url
 from bertlab.app.classroom import compute, current, distribution, roles, teacher
@@ -143,6 +144,7 @@ def test_a_student_guesses_and_sees_the_class_only_after_the_reveal(store):
     next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
     app.run()
     assert store.count_guesses(0) == {"0": 3, "1": 1}
+    assert any(button.label == "Change my guess" for button in app.get("button"))
     assert 'class=\\"guess-row' not in everything(app)
     assert "SECRET-REVEAL" not in everything(app)
     store.set_phase("revealed")
@@ -159,7 +161,8 @@ def test_a_page_that_gives_the_answer_away_is_hidden_until_the_reveal(store):
         for key in ("", KEY):
             app = open_page("cost", key=key)
             assert not app.exception
-            assert bool(app.get("plotly_chart")) is not is_hidden
+            assert (text("class-page-hidden") in "".join(bodies(app))) is is_hidden
+            assert (text("cost-lead") in "".join(bodies(app))) is not is_hidden
     store.set_phase("open")
     assert open_page("wordpiece").session_state["url.page"] == "cost", "the class opens the page of its step"
 
@@ -169,8 +172,10 @@ def test_a_late_guess_does_not_count(store):
     app = open_page("lessons")
     app.radio[0].set_value(1)
     store.set_phase("revealed")
+    next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
     app.run()
     assert not store.count_guesses(0)
+    assert text("class-question-closed") in "".join(errors(app))
 
 
 def test_two_sessions_are_two_participants(store):

@@ -31,6 +31,7 @@ def test_probabilities_are_those_of_the_time_machine(shipped_runs):
     assert columns["people"][:2] == [0.75, 0.25]
     assert len(set(columns["word"])) == len(columns["word"])
     figure = guess_bars(compared, 0, lang="ko")
+    assert figure.layout.xaxis.range[1] > max(max(bar.x) for bar in figure.data), "all bars are drawn to their ends"
     assert [trace.name for trace in figure.data] == ["BERT", "사람들의 예측"]
 
 

@@ -21,14 +21,14 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
     words, people, model = guess_columns(timeline, index).values()
     figure = empty_figure(height=110 + 46 * len(words))
     names = render("figure-guesses-people", lang), render("figure-guesses-model", lang)
-    space = 0.2
+    space = 1.2  # for the text after the longest bar
     for values, name, colour in ((model[::-1], names[1], ORANGE), (people[::-1], names[0], BLUE)):
         figure.add_bar(
             x=values, y=list(range(len(words))), orientation="h", name=name,
-            marker={"color": colour, "cornerradius": 4}, text=[percent(value) for value in values],
+            marker={"color": colour, "cornerradius": 4}, text=[percent(value) if value else "" for value in values],
             textposition="outside", cliponaxis=False,
             customdata=[escape_markup(word) for word in words[::-1]],
-            hovertemplate="%{customdata}: %{text}<extra>" + escape_markup(name) + "</extra>",
+            hovertemplate="%{customdata}: %{x:.1%}<extra>" + escape_markup(name) + "</extra>",
         )  # fmt: skip
     labels = [escape_markup(word) for word in words[::-1]]
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(words))), ticktext=labels)

@@ -149,6 +149,8 @@ def _is_outdated() -> bool:
 def _draw_question(place: Place, question: Question) -> None:
     """Draw the question for a student: the form, the own guess, or what everyone guessed and the answer."""
     own = current.own_guess(place, roles.token() if place.class_id else "")
+    if problem := st.session_state.pop("class.problem", ""):
+        frame.note(t(problem), "error")
     if place.phase == "closed":
         st.html(f'<p class="small">{t("class-not-open")}</p>')
     elif place.phase == "open":
@@ -175,31 +177,33 @@ def _draw_form(place: Place, question: Question, own: str | None) -> None:
     key = f"class.form.{place.class_id}.{place.lesson.name}.{place.step_index}"
     with st.form(key, border=False):
         if question.kind == "choices":
-            value = st.radio(
+            st.radio(
                 t("class-guess"), range(len(question.choices)), key=f"{key}.value", index=None,
                 format_func=question.choices.__getitem__, label_visibility="collapsed",
             )  # fmt: skip
         elif question.kind == "number":
             limits = {"min_value": _to_float(question.low), "max_value": _to_float(question.high)}
             label = f"{t('class-guess')} {question.unit}"
-            value = st.number_input(label, key=f"{key}.value", value=None, step=1.0, format="%g", **limits)
+            st.number_input(label, key=f"{key}.value", value=None, step=1.0, format="%g", **limits)
         else:
-            value = st.text_input(t("class-guess"), key=f"{key}.value", max_chars=MAX_WORD_LENGTH)
+            st.text_input(t("class-guess"), key=f"{key}.value", max_chars=MAX_WORD_LENGTH)
         label = t("class-send" if own is None else "class-change")
-        if st.form_submit_button(label, type="primary", width="stretch"):
-            guess = None if value is None else question.parse_guess(value)
-            if guess is None:
-                frame.note(t("class-guess-first"), "error")
-            elif not place.class_id:
-                st.session_state[f"lesson.guess.{place.lesson.name}.{place.step_index}"] = guess
-                st.rerun()  # the page may show what depends on the guess
-            elif current.open_store().guess(roles.token(), place.step_index, guess):
-                own = guess
-            else:
-                frame.note(t("class-question-closed"))
+        st.form_submit_button(label, type="primary", width="stretch", on_click=_send, args=(place, question, key))
     if own is not None:
         line = t("class-guess-sent", guess=distribution.describe_guess(question, own))
         st.html(f'<p class="small" role="status" dir="auto">{escape_html(line)}</p>')
+
+
+def _send(place: Place, question: Question, key: str) -> None:
+    """Record the guess in the form; if it cannot be recorded, the form says why."""
+    value = st.session_state.get(f"{key}.value")
+    guess = None if value is None else question.parse_guess(value)
+    if guess is None:
+        st.session_state["class.problem"] = "class-guess-first"
+    elif not place.class_id:
+        st.session_state[f"lesson.guess.{place.lesson.name}.{place.step_index}"] = guess
+    elif not current.open_store().guess(roles.token(), place.step_index, guess):
+        st.session_state["class.problem"] = "class-question-closed"
 
 
 def _to_float(number: float | None) -> float | None:

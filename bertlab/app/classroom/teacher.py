@@ -125,7 +125,9 @@ def draw_menu(place: Place) -> None:
             st.html(
                 f'<img class="qr-code" alt="{escape_html(t("class-qr-code"))}" src="{escape_html(qr_code(address))}">'
             )
-        st.link_button(t("class-present"), "/?present=1", icon=":material/present_to_all:", width="stretch")
+        st.link_button(
+            t("class-present"), f"/?present=1&lang={language()}", icon=":material/present_to_all:", width="stretch"
+        )
         st.download_button(
             t("class-handout"), partial(make_handout, compute.fill_in_lesson(place.lesson), language(), address),
             f"{place.lesson.name}.html", "text/html", on_click="ignore", icon=":material/description:", width="stretch",
