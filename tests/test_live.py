@@ -159,9 +159,8 @@ def largest_differences(page, session, inputs):
 @needs_shipped
 @pytest.mark.browser
 @pytest.mark.parametrize(("name", "inputs"), [("scratch", english_inputs()), ("korean", korean_inputs())])
-def test_the_numbers_are_those_of_python(visit, name, inputs):
+def test_a_hundred_inputs_give_the_numbers_of_python(visit, name, inputs):
     session = bertlab.load(name)
-    inputs = inputs[::4]
     # every fifth input is computed with some heads switched off
     inputs = [(a, b, [(0, 1), (2, 3), (3, 0)] if i % 5 == 0 else []) for i, (a, b) in enumerate(inputs)]
     page = visit(session)
