@@ -418,6 +418,7 @@ def test_a_lesson_goes_with_the_views_and_asks_before_it_answers(visit, tiny):
     assert off == tiny.config.num_heads
     page.locator(".heads th button").first.click()
     assert page.locator(".heads .head[aria-pressed=true]").count() == 0
+    until(page, "!location.hash.includes('off=')")
     assert text("live-lesson-language", "ko").split(":")[0] not in page.locator(".lesson").inner_text()
     # a step that the app alone can show, and one whose view would give the answer away
     page.evaluate("location.hash = '#lesson=masked-tokens.4'")

@@ -17,7 +17,8 @@ class ExportLive:
     neither a server nor a network nor Python. It shows attention, fills masks, predicts next sentences, switches heads
     off and draws the logit lens, in English and Korean. The lessons of `bertlab app --class` are in it too, in the
     language that the checkpoint reads. The size is about 1.1 bytes per parameter: 7 MB for the shipped checkpoint
-    *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
+    *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core. Any browser of
+    2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
     Views whose output layer the checkpoint lacks are left out; a fine-tuned checkpoint shows its attention only.
 

@@ -12,6 +12,7 @@ const MAX_TABLE_ROWS = 1000; // in the table of an HTML file; the CSV inside it 
  * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
  */
 export function saveMenu(text, picture) {
+  if (!("popover" in HTMLElement.prototype)) return element("span"); // Firefox before 125 and Safari before 17: no menu
   const menu = element("div", { class: "bl-menu", popover: "auto", role: "menu", "aria-label": text.save });
   const addItem = (kind, label, make) => menu.append(element("button", { type: "button", role: "menuitem", "data-save": kind, onclick: async () => {
     menu.hidePopover();

@@ -67,6 +67,7 @@ live-lesson-similar = In the bertlab app, the page of this step shows more. Here
 live-lesson-waits = After your guess, you see what this model predicts.
 live-lesson-language = The lessons are in { "{}" }, since that is the language this model reads.
 live-lesson-checkpoint = The lessons were written for the checkpoint { "{}" }. This file runs { "{}" }, so numbers and some answers differ.
+live-lesson-rounded = Probabilities may differ from those in the lesson by a percentage point or two, since this file has the weights in 8 bits.
 live-error-empty = The text is empty: type a sentence.
 live-error-second-empty = Sentence B is empty: type a sentence.
 live-error-too-long = The text has { "{}" } tokens, but this page reads at most { "{}" }: shorten it.

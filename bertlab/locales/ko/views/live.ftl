@@ -67,6 +67,7 @@ live-lesson-similar = bertlab 앱에서는 이 단계의 페이지가 더 많은
 live-lesson-waits = 예측을 보내면 이 모델의 예측을 볼 수 있어요.
 live-lesson-language = 이 모델이 읽는 언어로 쓴 수업이에요: { "{}" }.
 live-lesson-checkpoint = 수업은 체크포인트 { "{}" }에 맞춰 썼어요. 이 파일의 체크포인트는 { "{}" }라서 숫자와 일부 정답이 달라요.
+live-lesson-rounded = 이 파일에는 가중치가 8비트로 들어 있어서, 확률이 수업에 나오는 값과 1~2%포인트쯤 다를 수 있어요.
 live-error-empty = 텍스트가 비어 있어요. 문장을 입력하세요.
 live-error-second-empty = 문장 B가 비어 있어요. 문장을 입력하세요.
 live-error-too-long = 텍스트에 토큰이 { "{}" }개 있는데, 이 페이지는 { "{}" }개까지 읽어요. 텍스트를 줄이세요.

@@ -10,14 +10,14 @@ const MAX_WORD_LENGTH = 40;
 class Guesses {
   constructor() {
     try {
-      this.guesses = JSON.parse(localStorage.getItem(STORE)) ?? {};
+      this.guesses = { ...JSON.parse(localStorage.getItem(STORE)) };
     } catch {
       this.guesses = {};
     }
   }
 
   get(key) {
-    return this.guesses[key] ?? null;
+    return typeof this.guesses[key] === "string" ? this.guesses[key] : null;
   }
 
   set(key, guess) {
@@ -155,6 +155,7 @@ export class Lessons {
     else if (!step.isComplete) notes.push(text.lessonSimilar);
     const isFirst = state.lesson.step === 1;
     if (isFirst && content.language !== state.lang) notes.push(format(text.lessonLanguage, settings.languages[content.language]));
+    if (isFirst && content.checkpoint === settings.name) notes.push(text.lessonRounded);
     const isOther = content.checkpoint && content.checkpoint !== settings.name;
     if (isOther && (isFirst || (isAnswered && step.view))) notes.push(format(text.lessonCheckpoint, content.checkpoint, settings.name));
     return notes;

@@ -20,6 +20,7 @@ class Page {
 
   /** Show what the address says. A link to a step alone shows the view of the step. */
   open() {
+    clearTimeout(this.timer);
     this.state = this.readAddress();
     if (this.state.lesson && !new URLSearchParams(location.hash.slice(1)).has("tab")) Object.assign(this.state, this.lessons.view);
     this.build();
@@ -59,8 +60,12 @@ class Page {
     if (look && tab === "attention") fields.look = JSON.stringify(look);
     if (lesson) fields.lesson = `${lesson.name}.${lesson.step}`;
     const address = `#${new URLSearchParams(fields)}`;
-    if (isStep && address !== location.hash) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    try {
+      if (isStep && address !== location.hash) history.pushState(null, "", address);
+      else history.replaceState(null, "", address);
+    } catch {
+      // a preview inside another program may forbid it, and Safari does after a hundred changes in half a minute
+    }
   }
 
   /** Change the state, write it into the address, and compute again. */
@@ -89,7 +94,8 @@ class Page {
     this.error = element("p", { class: "error", role: "alert" });
     this.result = element("div", { class: "result" });
     this.fields = labels.map((_, i) => element("textarea", {
-      id: `field-${i}`, rows: 1, spellcheck: "false", oninput: () => this.setTexts(this.fields.map((field) => field.value), COMPUTE_AFTER),
+      id: `field-${i}`, rows: 1, spellcheck: "false",
+      oninput: () => { this.fitFields(); this.setTexts(this.fields.map((field) => field.value), COMPUTE_AFTER); },
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); }, // a sentence is one line
     }));
     this.showTexts();
@@ -124,6 +130,7 @@ class Page {
       element("details", { class: "source" }, element("summary", {}, text.source), element("p", { class: "small" }, text.sourceLead),
         element("pre", { tabindex: 0, lang: "en" }, WORKER.trim())),
     ].filter((part) => part !== null));
+    this.fitFields();
     document.getElementById(focused)?.focus();
     this.view = panel.build(this);
     this.compute();
@@ -150,6 +157,16 @@ class Page {
 
   showTexts() {
     this.fields.forEach((field, i) => { field.value = this.state.texts[this.state.tab][i] ?? ""; });
+    this.fitFields();
+  }
+
+  /** Make the fields as high as their texts, in browsers that do not do it themselves (page.css: field-sizing). */
+  fitFields() {
+    if (CSS.supports("field-sizing", "content")) return;
+    for (const field of this.fields) {
+      field.style.height = "auto";
+      if (field.scrollHeight) field.style.height = `${field.scrollHeight + 2}px`; // with its border; 0 before it is on the page
+    }
   }
 
   /** Ask the model what the open tab shows. */
@@ -212,6 +229,7 @@ function parseObject(text) {
 
 // The file goes on with the weights, in many parts, and calls `addWeights` after each, so that they are read while the page
 // is already there. Nothing works without the weights: what is wrong with the file or the browser is said at once.
+// Chrome and Edge have all that the page needs since version 111, Firefox since 113, Safari since 16.4 (CompressionStream).
 const CAN_DECOMPRESS = "DecompressionStream" in globalThis && "CompressionStream" in globalThis;
 const model = new Model(WORKER);
 const page = new Page(document.getElementById("page"), model);
