@@ -119,6 +119,14 @@ def test_the_key_opens_the_teacher_s_controls_and_leaves_the_address(store):
     assert app.session_state["url.page"] == "cost", "the teacher's page follows too"
 
 
+def test_the_teacher_comes_back_from_another_page(store):
+    app = open_page("wordpiece", {"class.followed": "1.tea.0.en"}, key=KEY)
+    assert app.session_state["url.page"] == "wordpiece"
+    app.button(key="class-page-again").click().run()
+    assert app.session_state["url.page"] == "lessons"
+    assert "class-page-again" not in buttons(open_page("lessons", key=KEY))
+
+
 def test_a_view_for_the_projector_shows_no_notes(store):
     app = open_page("lessons", key=KEY, present="1")
     assert {"class-phase", "class-next"} <= buttons(app)

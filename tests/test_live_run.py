@@ -6,7 +6,8 @@ import time
 
 import pytest
 from support.errors import raises_error
-from support.pages import open_page
+from support.pages import bodies, open_page
+from support.texts import text as interface_text
 
 from bertlab.app.classroom import current, roles
 from bertlab.app.data import live_run, live_worker
@@ -79,6 +80,11 @@ def test_a_run_leaves_a_log_and_snapshots(runs, language, is_own_text, monkeypat
     assert history.read_watched_predictions(history.read_log(run))
     assert history.find_snapshots(run)
     assert live_run.find_latest().resolve() == run.resolve()
+    shown = "".join(bodies(open_page("train_live", lang=language)))
+    last = [row["step"] for row in history.read_log(run) if history.is_step(row)][-1]
+    values = {"step": f"{last:,}", "accuracy": "|"}
+    line = interface_text("train-live-accuracy", language, **values).split("|")[0]
+    assert line in shown, "the class reads the accuracy as a number"
 
 
 def test_a_student_can_only_watch(runs, monkeypatch, tmp_path):

@@ -101,6 +101,11 @@ def draw_controls(place: Place) -> None:
             t("class-next"), icon=":material/arrow_forward:", key="class-next", disabled=index == last, on_click=go_to,
             args=(index + 1,), shortcut=keys[1],
         )  # fmt: skip
+    if (st.session_state["url.page"] or "start") != place.step.page and st.button(
+        t("class-page-again"), key="class-page-again", type="tertiary"
+    ):
+        st.session_state["class.followed"] = ""
+        st.rerun(scope="app")
     if is_presenting():
         draw_address(with_code=index == 0)
         return

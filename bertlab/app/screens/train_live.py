@@ -14,6 +14,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 REFRESH_SECONDS = 2
+RECENT_STEPS = 20  # of a run of a minute, whose accuracy still rises
 
 frame.heading("train-live")
 can_start = roles.is_teacher() or not access.is_restricted()
@@ -54,6 +55,10 @@ def show_run() -> None:
         if not is_running:
             frame.note(t("train-live-none" if can_start else "train-live-wait"))
         return
+    accuracy = history.compute_recent_mean(steps, "mlm_accuracy", RECENT_STEPS)
+    if accuracy is not None:
+        line = t("train-live-accuracy", step=f"{steps[-1]['step']:,}", accuracy=percent(accuracy))
+        st.html(f'<p class="say" role="status">{escape_html(line)}</p>')
     logs = calls.assign("runs", {run.name: read_live_log(run)})
     columns = st.columns(2)
     for place, metric in zip(columns, ("loss", "masked_accuracy"), strict=True):
@@ -63,7 +68,7 @@ def show_run() -> None:
             plots.draw(f"live-{metric}", curves.run_curves, logs, metric, data=points, **options)
     display.explain("loss", "masked_accuracy")
     if predictions := history.read_watched_predictions(rows):
-        st.subheader(t("training-watched-sentences"), anchor=False)
+        st.subheader(t("train-live-sentence"), anchor=False)
         st.html(f'<p dir="auto">{escape_html(predictions[0].text)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
