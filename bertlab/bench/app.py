@@ -40,7 +40,8 @@ Part = Literal[(*PARTS, *FORMER_PARTS)]
 
 @dataclass(frozen=True)
 class AppBenchConfig(BenchOptions):
-    """Measure the response times of the app in a headless Chromium. All times are in milliseconds.
+    """Measure the response times of the app, in a headless Chromium unless a part says otherwise. All times are
+    in milliseconds.
 
     The part `visit` opens every page once, without a browser, and measures the time until its script has run. The
     checkpoint of the page is loaded meanwhile.

@@ -28,8 +28,9 @@ class ClassroomBenchConfig(BenchOptions):
     """Measure a class in the app, with simulated students or real browsers.
 
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
-    server is killed and started again: the students come back, and the step and all guesses must still be there. A
-    step counts from the teacher's change until a student's panel shows it, and until the page beside it is drawn.
+    server is killed and started again: the students come back, and the step and all guesses must still be there. Two
+    times are measured for a step, both from the moment when the teacher changes it: until a student's panel shows the
+    new step, and until the page beside the panel is drawn.
 
     Examples:
       bertlab bench classroom

@@ -44,7 +44,7 @@ class LiveBenchConfig(BenchOptions):
     checkpoints: tuple[str, ...] = ("scratch", "strongest")
     """The checkpoints to export."""
     rounds: int = 9
-    """How many times a page is opened, and how many answers are timed."""
+    """How many times a page is opened, and how many responses to an input are timed."""
 
 
 def make_text(session: Session) -> str:

@@ -31,8 +31,8 @@ class FileOptions(CheckpointOptions):
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the ids. Default: `id`, or the number of the row or line."""
     cache: bool = True
-    """Read vectors from the cache, and store new ones in it. It is in the directory that the environment variable
-    BERTLAB_CACHE names, or in ~/.cache/bertlab."""
+    """Use the cache of vectors. It is in the directory that the environment variable BERTLAB_CACHE names, or in
+    ~/.cache/bertlab."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,8 @@ class Cluster(FileOptions, QueryOptions):
     min_size: int = 0
     """The smallest number of texts in a cluster; 0 chooses it by the number of texts."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write a CSV file with the columns id, text, cluster and words; the cluster of a text in none is empty."""
+    """Write a CSV file with the columns id, text, cluster and words; the
+    column cluster is empty for a text that belongs to no cluster."""
 
 
 def cluster(config: Cluster) -> None:

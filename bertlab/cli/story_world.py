@@ -14,7 +14,8 @@ from bertlab.text.story_world.rows import ROW_TASKS, RowTaskName, make_rows
 
 @dataclass(frozen=True)
 class StoryWorldOptions:
-    """Write labelled rows about the stories of `bertlab prepare story-world`, whose answers are known exactly.
+    """Write labelled rows about the stories of `bertlab prepare story-world`. The labels are exact, because
+    the events of a story are known.
 
     The command writes training rows to --out, rows of held-out stories beside it, and prints the command that
     fine-tunes on them.

@@ -1,4 +1,4 @@
-"""Labelled rows from stories, whose answers are known because the events are.
+"""Labelled rows from stories. The labels are exact, because the events of a story are known.
 
 Each task is a function from a story to a row, or to None if the story has no such row. `ROW_TASKS` states the
 columns and the task of `bertlab finetune` that reads them.

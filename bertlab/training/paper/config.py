@@ -27,8 +27,8 @@ class ReproduceConfig:
     every task whose rows are at hand, name the missing ones, and show the published results beside ours.
     table5: pre-training without next-sentence prediction, and left to right; the left-to-right model is also
     fine-tuned with a BiLSTM on top. table6: model sizes.
-    table7: features of a frozen encoder. table8: percentages of the masked tokens that become [MASK] (m), stay the same
-    (s) or become a random token (r).
+    table7: features of a frozen encoder. table8: of the tokens to predict, the percentages that become
+    [MASK] (m), stay the same (s) or become a random token (r).
 
     Examples:
       bertlab reproduce table1 --data tasks --out runs/table1 --from strongest --quick

@@ -20,8 +20,8 @@ RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init",
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig(RunConfig):
-    """Pre-train a BERT on a corpus made by `bertlab prepare`, or without one on stories that bertlab makes up. The same
-    command continues an interrupted run.
+    """Pre-train a BERT on a corpus made by `bertlab prepare` or, if no corpus is given, on stories that bertlab
+    makes up. The same command continues an interrupted run.
 
     Examples:
       bertlab pretrain --out runs/first --recipe fast --preset tiny --minutes 5    # no text at hand

@@ -40,8 +40,8 @@ class PrepareConfig:
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
     more than a megabyte is split between words. The name story-world stands for short stories that bertlab makes up;
-    held-out stories, for `bertlab pretrain --validation`, are then prepared too, for `--out runs/world` in
-    runs/world-heldout."""
+    held-out stories for `bertlab pretrain --validation` are then prepared too, in a second directory: with
+    `--out runs/world` it is runs/world-heldout."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. In an existing corpus, only
     --weights can be changed."""
@@ -57,7 +57,8 @@ class PrepareConfig:
     sample: int = 60_000_000
     """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
-    """Seed for shuffling the documents. Of story-world also the seed of the stories: another seed gives others."""
+    """Seed for shuffling the documents. With story-world, it is also the seed of the
+    stories: another seed gives other stories."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
     twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
