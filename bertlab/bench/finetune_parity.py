@@ -158,7 +158,7 @@ def read_run_results(path: Path) -> list[dict]:
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without task heads, and return the directory that both implementations open.
+    """Save the encoder without task heads, from which the initial checkpoints are made, and return its directory.
 
     Raises:
         BertlabError: `config.encoder` is empty, and the default encoder is not installed.

@@ -108,7 +108,7 @@ def check_limits(config: object) -> None:
         # Checked first: an integer of 400 digits cannot become a float.
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag=flag)
-        # An infinite threshold is valid: it means "always" or "never".
+        # An infinite threshold is valid: the prediction is then always, or never, "no answer".
         if math.isnan(value) or (math.isinf(value) and not flag.endswith("threshold")):
             raise BertlabError("setting-not-finite", flag=flag, value=str(value))
     for flag, limit in LIMITS.items():

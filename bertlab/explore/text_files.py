@@ -1,4 +1,7 @@
-"""Read the texts of a file, one for each row or line, with their ids, and write their vectors."""
+"""Read the texts of a file, one for each row or line, with their ids, and write their vectors.
+
+Shape legend: S texts, P vector.
+"""
 
 import json
 from collections.abc import Sequence

@@ -38,7 +38,7 @@ class BertInput(Protocol):
 
 
 def _make_embedding(rows: int, size: int) -> nn.Embedding:
-    """Make an embedding table; on the meta device, where a checkpoint is loaded, one without initialisation.
+    """Make an embedding table. On the meta device, it is not initialised: a checkpoint is loaded into it afterwards.
 
     Drawing from a normal distribution on the meta device makes torch import its compiler, which takes seconds.
     """

@@ -195,7 +195,7 @@ class TaskHeads(nn.Module):
         return self.head("regress")(pooled_XH)[..., 0]
 
     def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Score a choice -> score_X, a logit among the choices of the same context. Raises MissingHead."""
+        """Score a choice -> score_X, its logit in the softmax over the choices of a context. Raises MissingHead."""
         return self.head("choose")(pooled_XH)[..., 0]
 
     def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:

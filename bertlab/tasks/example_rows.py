@@ -19,7 +19,7 @@ from bertlab.tasks.registry import TASK_TYPES
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
 # the similarity of two sentences by what they share, on the scale of STS-B
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
-# Draws per requested row, over all rows together. If they do not give enough different rows, there are fewer.
+# For n rows, at most n times this many are drawn. If these are not n different ones, there are fewer rows.
 MAX_ATTEMPTS_PER_ROW = 50
 
 

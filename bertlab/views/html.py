@@ -50,7 +50,7 @@ def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | 
 
 
 def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
-    """The time machine over one text as one offline page; `log` and `options` as for `payload.timeline_bytes`."""
+    """The view "Time machine" of one text as one offline page; `log` and `options` as for `payload.timeline_bytes`."""
     return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title, options)
 
 

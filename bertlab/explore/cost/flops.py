@@ -20,10 +20,10 @@ UNFUSED_BACKWARD = 2.0
 def count_forward_flop(workload: Workload) -> dict[str, float]:
     """Count the FLOP of the forward pass of a training step, by part.
 
-    The last layer projects its attention and computes its feed-forward only at the R positions that are predicted from,
-    and the MLM layer only at the P masked ones (`FastBert.encode_positions`).
+    The last layer projects its attention and computes its feed-forward only at the R positions whose hidden states an
+    output layer reads, and the MLM layer only at the P masked ones (`FastBert.encode_positions`).
 
-    Source: Kaplan et al. 2020, arXiv 2001.08361, table 1, per token; here with the sizes of BERT's output layers.
+    Source: Kaplan et al. 2020, arXiv 2001.08361, table 1 (FLOP per token); the output layers here are those of BERT.
 
     Returns:
         {part: FLOP}; "attention-scores" is the part that grows with the square of the sequence length.

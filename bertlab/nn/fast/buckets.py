@@ -1,4 +1,4 @@
-"""Layouts without padding: all tokens in one sequence, or grouped into buckets of rows of similar length for CPU.
+"""Layouts with little or no padding: all tokens in one sequence, and for CPU attention also buckets of similar rows.
 
 The number of attention scores grows with the square of a row's length, so each bucket is padded only to its own longest
 row.
@@ -102,8 +102,9 @@ class BucketLayout(PackedLayout):
             first_B[order_B[begin:end]] = slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
             slots += padded_length * (end - begin)
         row_X = position_X // self.shape[1]
-        in_row_X = torch.arange(len(position_X), device=position_X.device) - (lengths_B.cumsum(0) - lengths_B)[row_X]
-        self.slot_X = first_B[row_X] + in_row_X  # the slot of each token
+        start_X = (lengths_B.cumsum(0) - lengths_B)[row_X]
+        index_in_row_X = torch.arange(len(position_X), device=position_X.device) - start_X
+        self.slot_X = first_B[row_X] + index_in_row_X  # the slot of each token
         is_token_S = torch.zeros(slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])

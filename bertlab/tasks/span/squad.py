@@ -31,8 +31,8 @@ def read_squad(
         path: SQuAD's JSON, gzipped or not; or a table as Parquet, CSV, TSV, JSON lines or a JSON list.
         invalid_rows: receives the invalid questions: those without question or passage, with a repeated id, or with
             malformed answers. None stops at the first.
-        spec: the names of a table's columns. The column of the answer contains SQuAD's answers, a text or a list of
-            texts. A text starts at the character in the column answer_start (from 0) or, without it, where the text
+        spec: the names of a table's columns. The column of the answer contains SQuAD's answers, or one text, or a list
+            of texts. A text starts at the character in the column answer_start (from 0) or, without it, where the text
             first occurs. If it does not occur, its start is -1: the answer is used for evaluation, but
             `windows.select_trainable_rows` excludes it from training.
         training: whether at least one question must have an answer.

@@ -1,7 +1,7 @@
 question = Question answering
 question-title = Ask a question about a passage
 question-lead = BERT does not write an answer. It predicts where the answer starts and ends in the passage.
-question-about = For every token of the passage, BERT predicts how likely the answer starts or ends there. The best pair of start and end is highlighted. BERT can only copy from the passage: it cannot answer from memory.
+question-about = For every token of the passage, BERT predicts how likely the answer is to start or end there. The best pair of start and end is highlighted. BERT can only copy from the passage: it cannot answer from memory.
 question-try = Ask for something that the passage does not say.
 question-question = Question
 question-passage = Passage
@@ -22,7 +22,7 @@ question-no-answer-score = The score of “no answer” minus the score of this 
 question-answer-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, not above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is this span.
 question-best-span-prefix = Best span:
 tau = Threshold τ
-tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If its training included unanswerable questions, τ starts at the value saved with the checkpoint.
+tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with it.
 question-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
 question-allow-no-answer = Allow “no answer”
 question-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if its score exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.

@@ -27,9 +27,9 @@ class-needs-key = only the teacher of this class can do this: open the teacher's
 guesses-missing = there are no guesses: type at least one word
 guesses-no-mask = the text has no [MASK], or the run does not predict masked words: type [MASK] in place of a word
 live-run-busy = a run is in progress: wait until it has finished, or cancel it
-live-text-length = the text has { $count } characters: paste one of { $low } to { $high }
+live-text-length = the text has { $count } characters: paste a text of { $low } to { $high } characters
 lesson-expected-pages = a list of names of pages, such as ["attention"]; the pages are { $pages }
-lesson-expected-names = a text whose computed values exist for the page { $page }: { $names ->
+lesson-expected-names = a text that uses only values that the page { $page } computes: { $names ->
         [none] there are none
        *[other] { $names }
     }

@@ -29,7 +29,7 @@ guesses-no-mask = 텍스트에 [MASK]가 없거나, 가려진 단어를 예측�
 live-run-busy = 이미 학습하고 있어요. 끝날 때까지 기다리거나 취소해 주세요.
 live-text-length = 텍스트가 { $count }자예요. { $low }자에서 { $high }자까지 붙여 넣어 주세요.
 lesson-expected-pages = 페이지 이름의 목록. 예: ["attention"]. 페이지 이름: { $pages }
-lesson-expected-names = { $page } 페이지에서 계산할 수 있는 값만 있는 텍스트: { $names ->
+lesson-expected-names = { $page } 페이지에서 계산할 수 있는 값만 쓴 텍스트. 쓸 수 있는 값: { $names ->
         [none] 없음
        *[other] { $names }
     }
