@@ -95,7 +95,12 @@ def draw_arcs(picture: dict) -> None:
         _component("arcs")(key="arcs", data=picture | {"colours": [*figures.COLOURS, figures.GREY]})
 
 
-def draw_plot(key: str, figure: go.Figure, on_click: Callable[[list], None] | None = None) -> None:
+def draw_plot(
+    key: str,
+    figure: go.Figure,
+    on_click: Callable[[list], None] | None = None,
+    on_selection: Callable[[list], None] | None = None,
+) -> None:
     """Draw a Plotly figure.
 
     A changed figure is redrawn in place; `st.plotly_chart` would build a new chart and draw it twice.
@@ -104,6 +109,8 @@ def draw_plot(key: str, figure: go.Figure, on_click: Callable[[list], None] | No
         key: the key of the chart, unique on its page.
         figure: the figure.
         on_click: called with the `customdata` of the point that the user clicks.
+        on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
+            one that the user clicks.
     """
 
     def report_click() -> None:
@@ -111,8 +118,17 @@ def draw_plot(key: str, figure: go.Figure, on_click: Callable[[list], None] | No
         if isinstance(customdata, list):
             on_click(customdata)
 
-    data = {"figure": json.loads(figure.to_json()), "clickable": on_click is not None, "library": _plotly_file()}
+    def report_selection() -> None:
+        points = st.session_state[key].get("selected")
+        if isinstance(points, list) and points:
+            on_selection(points)
+
+    data = {
+        "figure": json.loads(figure.to_json()), "clickable": on_click is not None,
+        "selectable": on_selection is not None, "library": _plotly_file(),
+    }  # fmt: skip
     callbacks = {"on_clicked_change": report_click} if on_click else {}
+    callbacks |= {"on_selected_change": report_selection} if on_selection else {}
     _component("plot", isolate_styles=False)(key=key, data=data, **callbacks)
 
 

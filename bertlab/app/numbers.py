@@ -237,6 +237,39 @@ NUMBERS = {
         "Ethayarajh 2019, How Contextual are Contextualized Word Representations?, §3",
         _ARXIV + "1909.00512",
     ),
+    "sentence_cosine": Number(
+        r"\cos(u,v)=\frac{u\cdot v}{\lVert u\rVert\,\lVert v\rVert},\qquad u=\frac{1}{T}\sum_{t}h_t",
+        "Reimers & Gurevych 2019, Sentence-BERT, §3",
+        _ARXIV + "1908.10084",
+    ),
+    "cluster": Number(
+        r"d(a,b)=\max\left(\mathrm{core}_k(a),\;\mathrm{core}_k(b),\;\lVert a-b\rVert\right)",
+        "Campello et al. 2013, Density-Based Clustering Based on Hierarchical Density Estimates, §3",
+        "https://doi.org/10.1007/978-3-642-37456-2_14",
+    ),
+    "cluster_words": Number(
+        r"W_{w,c}=\mathrm{tf}_{w,c}\cdot\log\left(1+\frac{A}{f_w}\right)",
+        "Grootendorst 2022, BERTopic, §3.3",
+        _ARXIV + "2203.05794",
+    ),
+    "map_tsne": Number(
+        (
+            r"\min_{y}\sum_{i\ne j}p_{ij}\log\frac{p_{ij}}{q_{ij}},\quad q_{ij}\propto"
+            r"\left(1+\lVert y_i-y_j\rVert^2\right)^{-1}"
+        ),
+        "van der Maaten & Hinton 2008, Visualizing Data using t-SNE, §3",
+        "https://www.jmlr.org/papers/v9/vandermaaten08a.html",
+    ),
+    "map_pca": Number(
+        r"y_i=(x_i-\bar{x})\,[e_1,e_2],\qquad C\,e_k=\lambda_k e_k",
+        "Jolliffe & Cadima 2016, Principal component analysis: a review",
+        "https://doi.org/10.1098/rsta.2015.0202",
+    ),
+    "map_umap": Number(
+        r"\min_{y}\sum_{i\ne j}v_{ij}\log\frac{v_{ij}}{w_{ij}}+(1-v_{ij})\log\frac{1-v_{ij}}{1-w_{ij}}",
+        "McInnes et al. 2018, UMAP, §3",
+        _ARXIV + "1802.03426",
+    ),
     "masked_accuracy": Number(
         r"\frac{1}{|M|}\sum_{t\in M}\mathbf 1\left[\arg\max_w p(w\mid t)=w_t\right]",
         "Devlin et al. 2019, BERT, §3.1 and appendix A.1",

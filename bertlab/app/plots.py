@@ -19,6 +19,7 @@ def draw(
     data: export.Columns | None = None,
     extra_columns: dict[str, str] | None = None,
     on_click: Callable[[list], None] | None = None,
+    on_selection: Callable[[list], None] | None = None,
     layout: dict | None = None,
     **options,
 ) -> None:
@@ -36,6 +37,8 @@ def draw(
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
             checkpoint and the texts of the latest request.
         on_click: called with the `customdata` of the point that the user clicks.
+        on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
+            one that the user clicks.
         layout: changes to the layout of the figure.
         options: the keyword arguments of the function.
 
@@ -48,4 +51,4 @@ def draw(
     code = call.script(f"figure = {call.code}" + f".update_layout({changes})" * bool(layout))
     figure = call.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
     with components.save_menu(key, data=data, code=code, extra_columns=extra_columns):
-        components.draw_plot(key, figure, on_click)
+        components.draw_plot(key, figure, on_click, on_selection)

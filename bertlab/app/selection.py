@@ -107,7 +107,7 @@ def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: 
 def supports_command(session: Session, command: str) -> bool:
     """Whether a checkpoint has the task head that a command needs, or the command needs none."""
     task_types = types_of_command(command)
-    return not task_types or any(task_type.head in session.heads for task_type in task_types)
+    return not task_types or any(not task_type.head or task_type.head in session.heads for task_type in task_types)
 
 
 def predicts_value(session: Session) -> bool:

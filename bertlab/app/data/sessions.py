@@ -25,6 +25,7 @@ from bertlab.explore.attention_summary import AttentionSummary
 from bertlab.explore.compare import Comparison, compare
 from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
+from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.session import Session
 from bertlab.views import bertviz_view, html, live, payload
 
@@ -158,9 +159,10 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of three methods; the others ignore it. For `xray` and `pretraining_losses` it
-            wraps a sequence, as `frame.progress_bar` does: the windows, or the groups of missing draws. For
-            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
+        progress: reports the progress of four methods; the others ignore it. For `xray`, `pretraining_losses` and
+            `sentence_vectors` it wraps a sequence, as `frame.progress_bar` does: the windows, or the groups of missing
+            draws or texts. For `head_effects` it is called after each layer with the share of the layers that are
+            finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -181,6 +183,8 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         example = _compute_cached(checkpoint, method, *values, **options)
         _cached_draw_losses(checkpoint, values[0], tuple(sorted(options.items())))[example.draw] = example.losses
         return example
+    if method == "sentence_vectors":
+        return compute_vectors(checkpoint, *values, progress=progress, **options)
     if method == "pretraining_losses":
         return compute_pretraining_losses(checkpoint, *values, progress=progress, **options)
     return _compute_cached(checkpoint, method, *values, **options)
@@ -361,6 +365,31 @@ def compute_pretraining_losses(
 def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -> dict[int, DrawLosses]:
     """Return the dictionary in which `compute_pretraining_losses` stores the losses of each draw."""
     return {}
+
+
+def compute_vectors(
+    checkpoint: CheckpointKey, lines: tuple[str, ...], progress: Callable | None = None
+) -> SentenceVectors:
+    """Compute the vectors of some lines; the result is cached in memory, and each vector on the disk.
+
+    Args:
+        checkpoint: the checkpoint.
+        lines: the lines.
+        progress: wraps the sequence of groups of lines that have no vector yet, and reports the progress.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or a line has no tokens.
+    """
+    cached = _cached_vectors(checkpoint, lines)
+    if not cached:
+        cached.append(open_session(checkpoint).sentence_vectors(lines, progress=progress or iter))
+    return cached[0]
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _cached_vectors(checkpoint: CheckpointKey, lines: tuple[str, ...]) -> list:
+    """Return the list in which `compute_vectors` stores its result."""
+    return []
 
 
 def compute_xray(

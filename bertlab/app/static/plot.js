@@ -7,6 +7,8 @@ let library; // a promise of Plotly, which all charts share
 export default async function ({ data, parentElement, setTriggerValue }) {
   const chart = parentElement.querySelector(".plot");
   chart.report = data.clickable && ((point) => setTriggerValue("clicked", copyPlain(point.customdata)));
+  chart.reportSelection = data.selectable
+    && ((points) => points.length && setTriggerValue("selected", points.map((point) => copyPlain(point.customdata))));
   const description = JSON.stringify(data.figure);
   if (chart.description !== description) {
     chart.description = description;
@@ -28,7 +30,12 @@ async function draw(chart, file) {
   if (figure !== chart.figure || !chart.isConnected) return;
   Plotly.react(chart, figure.data, { ...figure.layout, width: fittingWidth(chart) }, CONFIG);
   if (observed.has(chart)) return;
-  chart.on("plotly_click", ({ points }) => chart.report?.(points[0]));
+  chart.on("plotly_click", ({ points }) => {
+    if (chart.report) chart.report(points[0]);
+    if (chart.reportSelection) chart.reportSelection(points.slice(0, 1));
+  });
+  // The event has no points when a selection ends.
+  chart.on("plotly_selected", (event) => chart.reportSelection && chart.reportSelection(event?.points ?? []));
   const observer = new ResizeObserver(() => {
     if (chart.layout.width !== fittingWidth(chart)) Plotly.relayout(chart, { width: fittingWidth(chart) });
   });

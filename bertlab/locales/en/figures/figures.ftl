@@ -85,3 +85,6 @@ figure-block-values = 1 · Values [{ $tokens } × { $size }], then multiplied by
 figure-feed-forward-output = feed-forward output
 figure-norm = norm (length of the vector), logarithmic
 figure-residual-stream = residual stream after the layer
+figure-no-cluster = in no cluster
+figure-other-clusters = other clusters
+figure-cluster-without-words = no words

@@ -85,3 +85,6 @@ figure-block-values = 1 · 밸류 [{ $tokens } × { $size }], 어텐션을 곱�
 figure-feed-forward-output = 피드포워드 출력
 figure-norm = 노름(벡터의 길이), 로그 눈금
 figure-residual-stream = 레이어를 지난 잔차 스트림
+figure-no-cluster = 군집 없음
+figure-other-clusters = 다른 군집
+figure-cluster-without-words = 단어 없음

@@ -1,0 +1,37 @@
+"""Clusters, maps and similar pairs of sentences, in caches that all users of the app share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from bertlab.app.data import sessions
+from bertlab.explore import clusters, sentence_vectors
+from bertlab.explore.clusters import Clusters, MapMethod
+from bertlab.explore.sentence_vectors import SimilarPairs
+
+# The vectors are not part of the cache key: the checkpoint and the lines determine them.
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def cluster_cached(
+    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP: np.ndarray, min_size: int
+) -> Clusters:
+    """Return the cached result of `explore.clusters.cluster_sentences`."""
+    return clusters.cluster_sentences(lines, _vectors_SP, min_size)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def map_cached(
+    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP: np.ndarray, method: MapMethod
+) -> np.ndarray:
+    """Return the cached result of `explore.clusters.map_sentences`."""
+    return clusters.map_sentences(_vectors_SP, method)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def find_pairs_cached(
+    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP: np.ndarray, threshold: float
+) -> SimilarPairs:
+    """Return the cached result of `explore.sentence_vectors.find_similar_pairs`."""
+    return sentence_vectors.find_similar_pairs(_vectors_SP, threshold)

@@ -1,0 +1,67 @@
+"""The lines of the page Sentences: paste or upload them."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from bertlab.app import fields, frame, url
+from bertlab.app.data import labelled_rows
+from bertlab.app.i18n import t
+from bertlab.explore.batch_predict import TEXT_NAMES, guess_column
+from bertlab.text.readers.data_file import UPLOAD_LIMITS
+from bertlab.text.readers.pasted_table import parse_pasted_table
+from bertlab.text.readers.plain_text import PlainText
+from bertlab.text.readers.registry import find_suffix, upload_suffixes
+from bertlab.text.readers.rows import Rows, read_file
+
+MAX_LINES = 5_000  # because all users share the CPU cores
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines to compare."""
+
+    texts: tuple[str, ...]
+    """The lines, without blank ones."""
+    file: str = ""
+    """The name of the uploaded file; "" for pasted lines."""
+
+
+def read_lines(example: tuple[str, ...]) -> Lines:
+    """Draw the fields, and return the lines; notes say which lines are left out.
+
+    Args:
+        example: the lines that the text field initially contains.
+
+    Raises:
+        DataError: the uploaded file or the pasted table cannot be read.
+    """
+    left, right = st.columns([3, 2])
+    pasted = url.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
+    fields.note_too_long_for_link(left, pasted)
+    upload = right.file_uploader(t("sentences-upload"), upload_suffixes(), key="upload-lines")
+    right.caption(t("sentences-upload-help", limit=MAX_LINES))
+    table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
+    texts = _choose_column(right, table) if table else pasted.splitlines()
+    lines = [" ".join(text.split()) for text in texts if text.strip()]
+    if len(lines) > MAX_LINES:
+        frame.note(t("sentences-too-many", limit=MAX_LINES, count=len(lines)))
+    return Lines(tuple(lines[:MAX_LINES]), upload.name if upload else "")
+
+
+def _read_upload(upload) -> Rows:
+    with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
+        rows = read_file(path, UPLOAD_LIMITS)
+    if any((find_suffix(upload.name) or "").startswith(suffix) for suffix in PlainText.suffixes):
+        lines = [{"text": line} for row in rows.rows for line in str(row["text"]).split("\n")]
+        return Rows(rows.name, ("text",), lines)
+    return rows
+
+
+def _choose_column(place, table: Rows) -> list[str]:
+    """Let the user choose the column of a table that has several, and return its cells as text."""
+    column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
+    if len(table.columns) > 1:
+        column = fields.column(place, t("batch-text-column"), column, table.columns, "lines-column")
+    cells = (row.get(column) for row in table.rows)
+    return ["" if cell is None or cell != cell else str(cell) for cell in cells]

@@ -1,0 +1,171 @@
+"""The views of the page Sentences: map and clusters, selected lines, neighbours, similar lines, matrix."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app.data import sentence_results, sessions
+from bertlab.app.i18n import language, t
+from bertlab.app.parts.batch import encode_csv
+from bertlab.explore.clusters import NO_CLUSTER, Clusters, cluster_sentences, list_map_methods, map_sentences
+from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
+from bertlab.views.sentence_map import MAX_CELLS, cluster_matrix, cosine_matrix, name_cluster, sentence_map
+
+NEIGHBOURS = 10  # neighbours of a line that are listed
+MAX_GROUPS = 200  # groups of similar lines that are listed
+MAX_LINKED = 300  # selected lines that are stored in the address
+SHOWN_LABEL = 80  # characters of a line in the list of lines
+
+
+def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vectors: calls.Expression) -> Clusters:
+    """Draw the map with its controls, and return the clusters. A lasso selects lines, a click one line."""
+    left, right = st.columns([1, 1])
+    names = {name: t(f"sentences-map-{name}") for name in list_map_methods()}
+    method = fields.choice(left.segmented_control, t("sentences-map-method"), names, "map", required=True)
+    sizes, automatic = range(0, 31), t("sentences-min-size-auto")
+    min_size = url.integer_choice(
+        right.select_slider, t("sentences-min-size"), sizes, 0, key="size", help=t("sentences-min-size-help"),
+        format_func=lambda size: f"{size}" if size else automatic,
+    )  # fmt: skip
+    min_size = 2 if min_size == 1 else min_size
+    vectors_SP = vectors.field("vectors_SP")
+    with st.spinner(t("sentences-map-progress"), show_time=True):
+        clusters = calls.assign("clusters", calls.call_function(
+            cluster_sentences, lines, vectors_SP, min_size,
+            implementation=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
+        ))  # fmt: skip
+        points = calls.assign("points", calls.call_function(
+            map_sentences, vectors_SP, method,
+            implementation=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
+        ))  # fmt: skip
+    found = clusters.result
+    words = [" ".join(found.clusters[label].words) if label != NO_CLUSTER else "" for label in found.labels]
+    data = {
+        "line": list(lines.result), "cluster": [label + 1 for label in found.labels], "words": words,
+        "x": points.result[:, 0].tolist(), "y": points.result[:, 1].tolist(),
+    }  # fmt: skip
+    plots.draw(
+        "sentence-map", sentence_map, lines, points, clusters, data=data, on_selection=_store_selection,
+        lang=language(),
+    )  # fmt: skip
+    url.store("chosen", url.recall("chosen", "[]"), "[]")  # every run stores all values of its page
+    outside = found.labels.count(NO_CLUSTER)
+    st.caption(t("sentences-map-help", clusters=len(found.clusters), outside=outside, total=len(found.labels)))
+    display.explain(f"map_{method}", "cluster", "cluster_words")
+    return found
+
+
+def _store_selection(indices: Sequence[int]) -> None:
+    """Store the lines that a lasso, a box or a click selects, and show them; for a single line, show its neighbours."""
+    url.store("chosen", url.write_value(list(indices)[:MAX_LINKED]), "[]")
+    st.session_state["sentences.chosen"] = tuple(indices)
+    if len(indices) == 1:
+        _change("line", str(indices[0]))
+        _change("view", "neighbours")
+    else:
+        _change("group", "lasso")
+        _change("view", "selection")
+
+
+def _change(name: str, value: str) -> None:
+    """Change the value of a field before the page is drawn."""
+    st.session_state.pop(name, None)
+    url.store(name, value)
+
+
+def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
+    """List the lines of the lasso or of a cluster, and offer them as a CSV file."""
+    names = {"lasso": t("sentences-group-lasso"), "all": t("sentences-group-all")}
+    names |= {str(index): name_cluster(each, language()) for index, each in enumerate(clusters.clusters)}
+    if NO_CLUSTER in clusters.labels and clusters.clusters:
+        names[str(NO_CLUSTER)] = t("sentences-group-none", count=clusters.labels.count(NO_CLUSTER))
+    group = fields.choice(st.selectbox, t("sentences-group"), names, "group")
+    if group == "lasso":
+        chosen = _read_selection(len(lines))
+    elif group == "all":
+        chosen = list(range(len(lines)))
+    else:
+        chosen = [index for index, label in enumerate(clusters.labels) if label == int(group)]
+    if not chosen:
+        st.caption(t("sentences-group-empty"))
+        return
+    rows = []
+    for index in chosen:
+        label = clusters.labels[index]
+        words = ", ".join(clusters.clusters[label].words) if label != NO_CLUSTER else ""
+        rows.append({"number": index + 1, "line": lines[index], "words": words})
+    _draw_rows(rows, "lines")
+
+
+def _read_selection(count: int) -> list[int]:
+    """Read the selected lines of this session or, if there are none, of the link; unknown ones are ignored."""
+    linked = url.parse_value(url.recall("chosen", "[]"), [])
+    linked = linked if isinstance(linked, list) else []
+    stored = st.session_state.get("sentences.chosen", ())
+    chosen = stored if len(linked) == MAX_LINKED and list(stored[:MAX_LINKED]) == linked else linked
+    return [index for index in chosen if type(index) is int and 0 <= index < count]
+
+
+def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
+    """Let the user choose a line, and list the lines with the largest cosine with it."""
+    numbers = range(len(lines))
+    line = url.integer_choice(
+        st.selectbox, t("sentences-line"), numbers, 0, key="line",
+        format_func=lambda number: f"{number + 1} · {lines[number][:SHOWN_LABEL]}",
+    )  # fmt: skip
+    found = calls.call_function(
+        find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NEIGHBOURS, line
+    )
+    rows = [
+        {"cosine": neighbour.cosine, "number": neighbour.index + 1, "line": lines[neighbour.index]}
+        for neighbour in found.result
+    ]
+    _draw_rows(rows, "neighbours")
+    display.explain("sentence_cosine")
+
+
+def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vectors: calls.Expression) -> None:
+    """Draw a threshold, and list the groups of lines that are at least as similar."""
+    threshold = url.number(
+        st.slider, t("sentences-threshold"), 0.5, 1.0, 0.9, key="threshold", step=0.01, format="%.2f",
+        help=t("sentences-threshold-help"),
+    )  # fmt: skip
+    found = calls.call_function(
+        find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,  # rounding may make equal vectors 0.9999999
+        implementation=lambda *values: sentence_results.find_pairs_cached(checkpoint, tuple(lines), *values),
+    ).result  # fmt: skip
+    st.caption(t("sentences-pairs", pairs=found.total, groups=len(found.groups)))
+    rows = [
+        {"group": number, "number": index + 1, "line": lines[index]}
+        for number, group in enumerate(found.groups[:MAX_GROUPS], 1)
+        for index in group
+    ]
+    if rows:
+        _draw_rows(rows, "similar")
+
+
+def draw_matrix(lines: calls.Expression, vectors: calls.Expression, clusters: Clusters) -> None:
+    """Draw the cosine of every two lines or, for many lines, the mean cosine of every two clusters."""
+    vectors_SP = vectors.field("vectors_SP")
+    if len(lines.result) <= MAX_CELLS:
+        plots.draw("cosines", cosine_matrix, lines, vectors_SP, lang=language())
+        st.caption(t("sentences-matrix-help"))
+    elif clusters.clusters:
+        frame.note(t("sentences-matrix-overview", limit=MAX_CELLS))
+        plots.draw("cosines", cluster_matrix, vectors_SP, clusters, lang=language())
+    else:
+        frame.note(t("sentences-matrix-none", limit=MAX_CELLS))
+    display.explain("sentence_cosine")
+
+
+def _draw_rows(rows: list[dict], name: str) -> None:
+    """Draw rows as a table with translated column names, and offer them as a CSV file."""
+    rows = [{t(f"sentences-column-{column}"): cell for column, cell in row.items()} for row in rows]
+    cosine = t("sentences-column-cosine")
+    config = {cosine: st.column_config.ProgressColumn(min_value=-1.0, max_value=1.0, format="%.2f")}
+    st.dataframe(rows, hide_index=True, column_config=config if cosine in rows[0] else None, key=f"table-{name}")
+    st.download_button(
+        t("batch-download"), encode_csv(rows), f"{name}.csv", "text/csv", on_click="ignore",
+        icon=":material/download:", key=f"download-{name}",
+    )  # fmt: skip

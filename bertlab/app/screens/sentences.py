@@ -1,0 +1,64 @@
+"""Sentences: a vector for each line; a map with clusters, neighbours, similar lines, and the matrix of cosines."""
+
+import os
+
+import streamlit as st
+
+from bertlab.app import calls, fields, frame, selection
+from bertlab.app.data import sessions
+from bertlab.app.i18n import t
+from bertlab.app.parts import sentences_input, sentences_views
+
+LANGUAGE_SAMPLE = 50  # lines from which the language is recognised
+MAX_WRITTEN = 200  # lines that the Python code contains; for more, it reads a file
+
+
+def write_lines(lines: sentences_input.Lines) -> calls.Expression:
+    """Make the expression of the lines."""
+    if not lines.file and len(lines.texts) <= MAX_WRITTEN:
+        return calls.assign("lines", lines.texts)
+    steps = (
+        "from bertlab.explore.text_files import read_text_file",
+        f"lines = read_text_file({lines.file or 'lines.txt'!r}).texts[:{sentences_input.MAX_LINES}]",
+    )
+    return calls.Expression(lines.texts, "lines", steps)
+
+
+def show_vectors(lines: sentences_input.Lines) -> None:
+    """Compute the vectors of at least two lines, and show them.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or a line has no tokens.
+    """
+    checkpoint = selection.open_checkpoint("embed", *lines.texts[:LANGUAGE_SAMPLE])
+    if len(set(lines.texts)) == 1:
+        frame.note(t("sentences-all-equal", count=len(lines.texts)))
+    texts, progress = write_lines(lines), frame.progress_bar(st.empty(), "sentences-progress")
+    vectors = calls.call_session(checkpoint, "sentence_vectors", texts, progress=progress)
+    if not vectors.result.is_trained:
+        name = os.path.basename(sessions.open_session(checkpoint).name)
+        frame.note(t("sentences-untrained-page", checkpoint=name))
+    if vectors.result.truncated:
+        frame.note(t("sentences-cut", count=len(vectors.result.truncated)))
+    clusters = sentences_views.draw_map(checkpoint, texts, vectors)
+    views = {name: t(f"sentences-view-{name}") for name in ("neighbours", "selection", "similar", "matrix")}
+    view = fields.choice(
+        st.segmented_control, t("sentences-view"), views, "view", required=True, label_visibility="collapsed"
+    )
+    if view == "selection":
+        sentences_views.draw_selection(lines.texts, clusters)
+    elif view == "neighbours":
+        sentences_views.draw_neighbours(lines.texts, vectors)
+    elif view == "similar":
+        sentences_views.draw_similar(checkpoint, lines.texts, vectors)
+    else:
+        sentences_views.draw_matrix(texts, vectors, clusters)
+
+
+frame.heading("sentences")
+with frame.show_errors():
+    lines = sentences_input.read_lines(selection.examples_for("embed").headlines)
+    if len(lines.texts) < 2:
+        frame.note(t("sentences-too-few", count=len(lines.texts)))
+    else:
+        show_vectors(lines)

@@ -1,0 +1,57 @@
+sentences = 문장 벡터
+sentences-title = 문장을 벡터로
+sentences-lead = 기사 제목 같은 줄을 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 묶음, 이웃, 중복을 볼 수 있어요.
+sentences-about = BERT는 토큰마다 벡터를 만들어요. 이 벡터들의 평균이 문장 전체를 나타내고, 문장 쌍으로 파인튜닝하면 두 벡터의 코사인이 뜻이 얼마나 비슷한지를 나타내게 돼요. 지도는 벡터를 2차원에 놓은 것이고, 군집은 여러 줄이 가까이 모인 곳이에요.
+sentences-try = 한 줄을 다른 말로 다시 써 보고, 이웃 가운데에서 찾아보세요.
+start-sentences = 여러 줄의 묶음, 이웃, 중복을 봐요.
+
+sentences-lines = 한 줄에 텍스트 하나씩
+sentences-upload = 또는 파일 올리기
+sentences-upload-help = 텍스트, CSV, TSV, JSON Lines, Parquet 파일에서 { FORMAT($limit, spec: ",") }줄까지 읽어요. 데이터는 이 컴퓨터 밖으로 나가지 않아요.
+sentences-too-many = { FORMAT($count, spec: ",") }줄은 한 번에 보기에 너무 많아서 앞의 { FORMAT($limit, spec: ",") }줄만 써요. 더 많으면 `bertlab cluster`를 쓰세요.
+sentences-too-few = { $count ->
+        [0] 두 줄 이상 붙여 넣거나 파일을 올려 주세요.
+        [1] 한 줄뿐이라 비교할 것이 없어요. 한 줄 더 넣어 주세요.
+       *[other] { $count }줄뿐이에요.
+    }
+sentences-all-equal = { FORMAT($count, spec: ",") }줄이 모두 같아서 벡터도 하나예요. 점 하나만 보이고 군집은 없어요.
+sentences-progress = 벡터 계산 중: { $done }/{ $of }
+sentences-untrained-page = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인끼리 견주어 보고, 임계값을 높게 잡으세요.
+sentences-cut = { FORMAT($count, spec: ",") }줄은 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
+sentences-map-method = 지도
+sentences-map-tsne = t-SNE
+sentences-map-pca = PCA
+sentences-map-umap = UMAP
+sentences-map-progress = 군집을 찾고 지도를 그리는 중 …
+sentences-map-help = { $clusters ->
+        [0] 군집이 없어요.
+       *[other] 군집 { FORMAT($clusters, spec: ",") }개. { FORMAT($total, spec: ",") }줄 가운데 { FORMAT($outside, spec: ",") }줄은 군집에 없어요.
+    } 점들을 선으로 둘러싸면 아래에 목록이 나와요. 점 하나를 눌러도 돼요.
+sentences-min-size = 군집의 최소 크기
+sentences-min-size-help = 몇 줄부터 군집으로 볼지 정해요. “자동”이면 줄 수에 따라 정해요.
+sentences-min-size-auto = 자동
+sentences-view = 보기
+sentences-view-selection = 줄 목록
+sentences-view-neighbours = 이웃
+sentences-view-similar = 중복
+sentences-view-matrix = 행렬
+sentences-group = 목록에 넣을 줄
+sentences-group-lasso = 지도에서 고른 줄
+sentences-group-all = 모든 줄
+sentences-group-none = 군집 없음 ({ $count })
+sentences-group-empty = 고른 줄이 없어요. 지도에서 점들을 선으로 둘러싸거나, 여기에서 군집을 고르세요.
+sentences-line = 줄
+sentences-threshold = 최소 코사인
+sentences-threshold-help = 코사인이 이 값 이상이면 중복으로 봐요. 다른 줄을 거쳐 이어지는 줄도 한 묶음이 돼요.
+sentences-pairs = { $pairs ->
+        [0] 그만큼 비슷한 줄이 없어요.
+       *[other] { FORMAT($groups, spec: ",") }묶음, { FORMAT($pairs, spec: ",") }쌍
+    }
+sentences-matrix-help = 행과 열은 줄 순서대로예요. 칸을 가리키면 두 줄을 볼 수 있어요.
+sentences-matrix-overview = { $limit }줄이 넘으면 다 그릴 수 없어서, 두 군집의 줄들 사이 코사인 평균을 보여 줘요.
+sentences-matrix-none = { $limit }줄이 넘어서 다 그릴 수 없고, 요약할 군집도 없어요.
+sentences-column-number = 번호
+sentences-column-line = 줄
+sentences-column-words = 군집
+sentences-column-group = 묶음
+sentences-column-cosine = 코사인
