@@ -7,11 +7,13 @@ from support.errors import raises_error
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.errors import BertlabError
+from bertlab.text.tokenizers.training import learn_vocabulary
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
+from scripts.morpheme_vocabulary import convert_marks, mark_morphemes
 
 OTHER = ["The potter drank green tea.", "할머니가 부엌에서 차를 끓였다.", "도자기와 녹차, 그리고 그릇."]
 
@@ -53,3 +55,15 @@ def test_pretraining_continues_with_another_vocabulary(tmp_path, tiny_checkpoint
     pretrained = checkpoint.load(tmp_path / "run" / "checkpoint")
     assert pretrained.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest
     assert "a new vocabulary" in pretrained.record["from"]
+
+
+def test_tokens_of_a_morpheme_vocabulary_do_not_cross_morphemes(tmp_path):
+    words = [("기차", "에서"), ("기차", "는"), ("바다", "에서"), ("바다", "는")]
+    lines = [mark_morphemes("".join(word), word) for word in words for _ in range(20)]
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("\n".join(convert_marks(learn_vocabulary(lines, 60, cased=True, strip_accents=False))))
+    tokenizer = Tokenizer.from_vocab(vocabulary, lowercase=False, strip_accents=False)
+    for word in words:
+        tokens = tokenizer.tokens(tokenizer.encode_ids(["".join(word)])[0])
+        assert tokens == [word[0], f"##{word[1]}"]
+    assert mark_morphemes("기차", ["배"]) == "기차", "an analysis that does not fit the text is ignored"

