@@ -1,4 +1,4 @@
-"""An encoder with another vocabulary: which weights it keeps, which are new, and pre-training from it."""
+"""An encoder with another vocabulary or more layers: which weights it keeps, and pre-training from it."""
 
 import pytest
 import torch
@@ -14,6 +14,7 @@ from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
 from scripts.morpheme_vocabulary import convert_marks, mark_morphemes
+from scripts.repeat_layers import repeat_layers
 
 OTHER = ["The potter drank green tea.", "할머니가 부엌에서 차를 끓였다.", "도자기와 녹차, 그리고 그릇."]
 
@@ -67,3 +68,13 @@ def test_tokens_of_a_morpheme_vocabulary_do_not_cross_morphemes(tmp_path):
         tokens = tokenizer.tokens(tokenizer.encode_ids(["".join(word)])[0])
         assert tokens == [word[0], f"##{word[1]}"]
     assert mark_morphemes("기차", ["배"]) == "기차", "an analysis that does not fit the text is ignored"
+
+
+def test_layers_are_repeated(tiny_model):
+    deeper = repeat_layers(tiny_model, [0, 1, 1])
+    assert deeper.config.num_layers == 3
+    old, new = tiny_model.state_dict(), deeper.state_dict()
+    assert all(torch.equal(new[name], weight) for name, weight in old.items())
+    copies = [name for name in new if name.startswith("encoder.layers.2.")]
+    assert copies
+    assert all(torch.equal(new[name], old[name.replace("layers.2.", "layers.1.")]) for name in copies)
