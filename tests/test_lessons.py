@@ -23,11 +23,11 @@ EACH = [(source, language) for source in SOURCES for language in lessons.LANGUAG
 each_lesson = pytest.mark.parametrize(("source", "language"), EACH, ids=[f"{s.stem[:2]}-{lang}" for s, lang in EACH])
 # not the copies that JupyterLab makes
 NOTEBOOKS = sorted(path for path in lessons.NOTEBOOKS.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-ALWAYS = {("en", ""): SOURCES[0].stem, ("ko", "solutions"): SOURCES[-1].stem}  # what `make test` runs
+ALWAYS = {("en", ""): "01", ("ko", "solutions"): "09"}  # what `make test` runs: two that train nothing
 RUNS = [
     pytest.param(
         source, language, kind, id=f"{source.stem[:2]}-{language}{kind and '-'}{kind}",
-        marks=[] if ALWAYS.get((language, kind)) == source.stem else [pytest.mark.lessons],
+        marks=[] if ALWAYS.get((language, kind)) == source.stem[:2] else [pytest.mark.lessons],
     )
     for source, language in EACH
     for kind in ("", "solutions")
