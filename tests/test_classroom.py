@@ -3,6 +3,7 @@
 import asyncio
 import html
 import re
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -13,7 +14,7 @@ from support.pages import bodies, errors, open_page
 from support.texts import text
 
 from bertlab.app import access, class_server, url
-from bertlab.app.classroom import compute, current, distribution, roles, teacher
+from bertlab.app.classroom import compute, current, distribution, panel, roles, teacher
 from bertlab.app.pages import PAGES
 from bertlab.classroom.computed import NAMES
 from bertlab.classroom.handout import make_handout
@@ -173,6 +174,18 @@ def test_a_page_that_gives_the_answer_away_is_hidden_until_the_reveal(store):
             assert (text("cost-lead") in "".join(bodies(app))) is not is_hidden
     store.set_phase("open")
     assert open_page("wordpiece").session_state["url.page"] == "cost", "the class opens the page of its step"
+
+
+def test_only_pages_that_the_class_opens_for_a_student_wait_for_their_turn(store, monkeypatch):
+    waits = []
+    turns = SimpleNamespace(acquire=lambda: waits.append(1), release=lambda: waits.append(-1))
+    monkeypatch.setattr(panel, "_turns", turns)
+    app = open_page("lessons")
+    assert waits == [1, -1]
+    app.run()
+    assert waits == [1, -1], "the same page again"
+    open_page("lessons", key=KEY)
+    assert waits == [1, -1], "the teacher"
 
 
 def test_a_late_guess_does_not_count(store):

@@ -100,19 +100,23 @@ class Student:
         return message
 
     async def _ask_for_news(self) -> None:
-        """Ask over one connection where the class is, and run the panel again if it has moved on."""
+        """Ask where the class is, and run the panel again if it has moved on."""
         host, port = self._address.split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
         request = f"GET {NEWS_ADDRESS} HTTP/1.1\r\nHost: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
-        reported = ""
+        reported, connection = "", None
         try:
             while True:
                 await asyncio.sleep(random.uniform(*NEWS_SECONDS))
                 if not self._news_id:
                     continue
-                writer.write(request.encode())
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
+                try:
+                    reader, writer = connection = connection or await asyncio.open_connection(host, int(port))
+                    writer.write(request.encode())
+                    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                    body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
+                except (OSError, asyncio.IncompleteReadError):  # the server closes connections that it has not used
+                    connection = None
+                    continue
                 news = body.decode().split(" ")[0]
                 if news not in (self._seen, reported):
                     reported = news
@@ -121,10 +125,11 @@ class Student:
                     widget.id = f"$$STREAMLIT_INTERNAL_KEY_{self._news_id}__events"
                     widget.json_trigger_value = json.dumps([{"event": "news", "value": news}])
                     await self._connection.send(message.SerializeToString())
-        except (OSError, asyncio.IncompleteReadError, WebSocketException) as error:
+        except WebSocketException as error:
             self.errors.append(type(error).__name__)
         finally:
-            writer.close()
+            if connection:
+                connection[1].close()
 
     async def _read(self) -> None:
         try:

@@ -50,7 +50,7 @@ def follow(page: str) -> None:
 
 def open_step(place: Place) -> None:
     """Open the page of a step with its values."""
-    st.session_state["class.followed"] = place.key
+    st.session_state["class.followed"], st.session_state["class.is_opening"] = place.key, True
     st.switch_page(PAGES[place.step.page].script, query_params=url.replace_values(place.step.values))
 
 
@@ -85,7 +85,8 @@ def hides_page() -> bool:
 @contextmanager
 def take_turn() -> Iterator[None]:
     """Wait until the page that the class has just opened may be drawn. Other runs of a page do not wait."""
-    waits = roles.is_class() and not roles.is_teacher() and url.is_new_page()
+    is_opening = st.session_state.pop("class.is_opening", False)
+    waits = is_opening and roles.is_class() and not roles.is_teacher()
     if waits:
         _turns.acquire()
     try:
