@@ -13,7 +13,7 @@ from bertlab.config.errors import TextError
 from bertlab.explore.embed import embed_texts, encode_sentences
 from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
 
-TEXTS_AT_ONCE = 512  # texts that are tokenised, computed and stored together, so that an interrupted run keeps them
+TEXTS_AT_ONCE = 128  # texts that are tokenised, computed and stored together, so that an interrupted run keeps them
 ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
 
 

@@ -82,7 +82,7 @@ def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
         names[str(NO_CLUSTER)] = t("sentences-group-none", count=clusters.labels.count(NO_CLUSTER))
     group = fields.choice(st.selectbox, t("sentences-group"), names, "group")
     if group == "lasso":
-        chosen = _read_selection(len(lines))
+        chosen = sorted(_read_selection(len(lines)))
     elif group == "all":
         chosen = list(range(len(lines)))
     else:
