@@ -67,7 +67,7 @@ LIMITS = {
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, excludes_minimum=True),
     "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
     "final-share": Limit(0, excludes_minimum=True, below=1), "teacher-share": Limit(0, excludes_minimum=True, below=1),
-    "share": Limit(0, excludes_minimum=True, below=1),
+    "share": Limit(0, excludes_minimum=True, below=1), "sentences": Limit(1), "diversity": Limit(0, 1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
     # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.

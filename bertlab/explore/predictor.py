@@ -19,6 +19,7 @@ from bertlab.explore.facts import JointFill, TokenRow
 from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
+from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, summarise_texts
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
 from bertlab.tasks.multiple_choice import Choice
@@ -227,6 +228,34 @@ class Predictor(CheckpointInfo):
         return compute_sentence_vectors(
             self.loaded, texts, use_cache=use_cache, batch_size=batch_size, progress=progress
         )
+
+    def summarise(
+        self,
+        text: str,
+        num_sentences: int = NUM_SENTENCES,
+        *,
+        diversity: float = DIVERSITY,
+        use_cache: bool = True,
+        progress: Callable = iter,
+    ) -> Summary:
+        """Choose the most central sentences of a text, without repetitions; see `explore.summary`.
+
+        Args:
+            text: the text, of any length.
+            num_sentences: the maximum number of sentences.
+            diversity: the weight of being different from the sentences chosen before, 0..1.
+            use_cache: whether vectors are read from the cache on the disk, and stored in it.
+            progress: wraps the sequence of groups of sentences to compute, as `tqdm` does.
+
+        Raises:
+            TextError: the text has no letters or digits.
+            CheckpointError: the vectors need a module that bertlab does not have.
+
+        Source: Erkan and Radev 2004 (LexRank, arXiv 1109.2128), section 3.3.
+        """
+        return summarise_texts(
+            self.loaded, [text], num_sentences, diversity=diversity, use_cache=use_cache, progress=progress
+        )[0]
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
         """Encode a context with each of its choices; the errors are those of `choose`."""

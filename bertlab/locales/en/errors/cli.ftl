@@ -29,3 +29,11 @@ sentences-truncated = { $count ->
        *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint reads; their ends have no effect
     }
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`
+summary-truncated = { $count ->
+        [one] 1 sentence is longer than the checkpoint reads; its end has no effect on the choice
+       *[other] { FORMAT($count, spec: ",") } sentences are longer than the checkpoint reads; their ends have no effect on the choice
+    }
+summary-blank = { $count ->
+        [one] 1 row has no letters or digits and is left out
+       *[other] { FORMAT($count, spec: ",") } rows have no letters or digits and are left out
+    }

@@ -23,3 +23,5 @@ export-checkpoint-exists = { $path }: 이미 체크포인트가 있어요. 다�
 sentences-blank = 빈 줄이나 행 { FORMAT($count, spec: ",") }개는 뺐어요.
 sentences-truncated = 텍스트 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
 sentences-untrained = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 텍스트끼리도 코사인이 커요. `bertlab finetune klue_sts_vectors`처럼 파인튜닝해 보세요.
+summary-truncated = 문장 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 빼고 골랐어요.
+summary-blank = 글자나 숫자가 없는 행 { FORMAT($count, spec: ",") }개는 뺐어요.

@@ -1,0 +1,94 @@
+"""The command `bertlab summarise`: the most central sentences of texts, compared with references if there are any."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import tyro
+
+from bertlab.cli.query import QueryOptions, open_session, print_result, read_texts
+from bertlab.config.languages import Message
+
+if TYPE_CHECKING:
+    from bertlab.explore.documents import Documents
+
+Item = TypeVar("Item")
+LANGUAGE_SAMPLE = 50  # documents from which the language of a file is recognised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summarise(QueryOptions):
+    """Choose the most central sentences of a text: those whose vectors are most similar to those of the others.
+
+    Nothing is trained for this. How good such a summary is depends on the texts; if the file has a column of reference
+    summaries, ROUGE compares both the chosen and the first sentences with them. Without references nothing is said
+    about quality.
+
+    Examples:
+      bertlab summarise report.txt --sentences 3
+      bertlab summarise articles.jsonl --column article --reference summary --json
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A text file, which is one document, or a CSV, TSV, JSON Lines or Parquet file with a document in each row,
+    compressed or not; - reads one document from standard input."""
+    sentences: int = 3
+    """The maximum number of sentences of a summary."""
+    diversity: float = 0.3
+    """How much a sentence has to differ from those chosen before, 0 to 1. With 0, only sentences that share three
+    consecutive words with a chosen one are left out."""
+    column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
+    one."""
+    id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """The column of the ids. Default: `id`, or the number of the row."""
+    reference: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """The column of the reference summaries. Default: `summary`, `highlights` or `요약`, if there is such a column."""
+    cache: bool = True
+    """Use the cache of vectors. It is in the directory that the environment variable BERTLAB_CACHE names, or in
+    ~/.cache/bertlab."""
+
+
+def summarise(config: Summarise) -> None:
+    from bertlab.explore.summary import compare_with_references, summarise_texts
+    from bertlab.views import terminal_summary
+
+    documents = _read(config)
+    session = open_session(config, "embed", *documents.texts[:LANGUAGE_SAMPLE])
+    summaries = summarise_texts(
+        session.loaded, documents.texts, config.sentences, diversity=config.diversity, use_cache=config.cache,
+        progress=_show_progress,
+    )  # fmt: skip
+    notes = {"summary-blank": documents.num_blank, "summary-truncated": sum(len(each.truncated) for each in summaries)}
+    for id, count in notes.items():
+        if count:
+            print(Message(id, count=count), file=sys.stderr)
+    if not summaries[0].is_trained:
+        print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
+    comparison = compare_with_references(summaries, documents.references) if documents.references else None
+    rows = [
+        {"id": id, "num_sentences": len(each.sentences), "summary": each.text,
+         "sentences": [{"index": index} | vars(each.sentences[index]) for index in each.chosen]}
+        for id, each in zip(documents.ids, summaries, strict=True)
+    ]  # fmt: skip
+    result = {"documents": rows} | ({"rouge": comparison} if comparison else {})
+    lines = terminal_summary.summary_lines
+    print_result(config, session, result, lambda: lines(documents.ids, summaries, comparison))
+
+
+def _read(config: Summarise) -> "Documents":
+    from bertlab.explore.documents import make_document, read_documents
+
+    if config.file == "-":
+        return make_document(*read_texts("-"), "-")
+    return read_documents(config.file, config.column, config.id_column, config.reference)
+
+
+def _show_progress(groups: Iterable[Item]) -> Iterable[Item]:
+    from tqdm import tqdm
+
+    return tqdm(
+        groups, desc="sentences", leave=False, disable=None,
+        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
+    )  # fmt: skip
