@@ -14,7 +14,7 @@ DEFAULTS = {
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
-TIME_MACHINE = {"at", "against"}  # settings of the time machine alone; other pages have fields of these names
+TIME_MACHINE = {"at", "against"}  # of the time machine; fields of other pages have the same names
 
 
 def read() -> dict:
@@ -37,8 +37,8 @@ def store(view_state: dict) -> None:
     """Store the settings of a canvas view.
 
     On a page with an opening, the address omits the settings while they are those of the opening. Once the user has
-    changed them, the address contains the layer even if it is the default, so that the link does not open with the
-    opening.
+    changed them, the address contains the layer even if it is the default, so that the opening does not
+    replace these settings when the link is opened.
 
     Args:
         view_state: {name of a setting: its value}; the default replaces a missing one.

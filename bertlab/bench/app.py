@@ -43,8 +43,8 @@ class AppBenchConfig(BenchOptions):
     """Measure the response times of the app, in a headless Chromium unless a part says otherwise. All times are
     in milliseconds.
 
-    The part `visit` opens every page once, without a browser, and measures the time until its script has run. The
-    checkpoint of the page is loaded meanwhile.
+    The part `visit` opens every page once, without a browser, and measures the time until its script has run,
+    which includes loading the checkpoint of the page.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
     the texts are sent by pressing Enter. The field itself sends the others when typing pauses; their times include this

@@ -34,8 +34,8 @@ HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed
 COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
-# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and reads pixels so that drawing which the
-# browser postponed is included. `timeAction` returns the milliseconds from an action to the end of its frame.
+# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and then reads pixels, which makes the
+# browser finish postponed drawing. `timeAction` returns the milliseconds from an action to the end of its frame.
 DEFINE_TIMERS = """window.nextFrame = async () => {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);

@@ -41,8 +41,8 @@ class ClassroomBenchConfig(BenchOptions):
     students: int = 30
     """Number of simulated students, who speak Streamlit's protocol without a browser."""
     browsers: int = 0
-    """Number of students in real browsers: headless Chromium on this machine, with which the server then shares the
-    cores. If it is not 0, there are no simulated students."""
+    """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If it
+    is not 0, there are no simulated students."""
     rounds: int = 2
     """How often the class goes through all steps."""
 

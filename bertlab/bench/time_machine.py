@@ -39,7 +39,7 @@ DRAG = """async (order) => {
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     await new Promise(requestAnimationFrame);
     await new Promise((resolve) => setTimeout(resolve));
-    // Read pixels, so that drawing which the browser postponed is included.
+    // Reading pixels makes the browser finish postponed drawing.
     for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
     times.push(performance.now() - start);
   }

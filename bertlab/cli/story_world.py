@@ -17,8 +17,8 @@ class StoryWorldOptions:
     """Write labelled rows about the stories of `bertlab prepare story-world`. The labels are exact, because
     the events of a story are known.
 
-    The command writes training rows to --out, rows of held-out stories beside it, and prints the command that
-    fine-tunes on them.
+    The command writes training rows to --out and rows of held-out stories beside it, and prints the command that
+    fine-tunes on the training rows.
 
     Examples:
       bertlab story-world questions --out runs/rows/questions.jsonl

@@ -90,7 +90,7 @@ def compute_pair_attention(attention: AttentionMap) -> PairAttention:
 
 
 def run_probes(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[ProbeResult]:
-    """Predict all probes of a language, which tell topic from coherence.
+    """Predict all probes of a language, which show whether the model recognises coherence or only the topic.
 
     Each group of probes has one sentence A and a sentence B of every kind: one that follows, one about the same topic
     that cannot follow, and one about another topic.

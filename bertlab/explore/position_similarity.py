@@ -31,7 +31,7 @@ def compute_position_similarity(model: Bert, size: int = 64) -> PositionSimilari
 
     Args:
         model: the model.
-        size: the number of positions in the matrices; with fewer than the model has, positions at equal distances.
+        size: the number of positions in the matrices; if the model has more, evenly spaced ones are taken.
 
     Source: Wang and Chen 2020 (arXiv 2010.04903); Vaswani et al. 2017, section 3.5.
     """

@@ -234,7 +234,7 @@ class Session(Predictor):
         return rank_candidates(self.next_sentence, first, candidates)
 
     def next_sentence_probes(self, progress: Callable = iter) -> list[ProbeResult]:
-        """Predict fixed sentence pairs in the checkpoint's language, which tell topic from coherence.
+        """Run next-sentence prediction on fixed pairs, which show whether the checkpoint recognises coherence or topic.
 
         Args:
             progress: wraps the iterable of groups of pairs, as `tqdm` does.
@@ -252,19 +252,19 @@ class Session(Predictor):
         return searches
 
     def merges(self, text: str) -> list[MergeHistory] | None:
-        """Reconstruct the merges that built the tokens of a text in training, each token once.
+        """Reconstruct, for each different token of a text, the merges that built it when the vocabulary was trained.
 
         Returns:
-            None if the numbers of the vocabulary do not tell the order of its merges.
+            None if the order of the merges cannot be derived from the token ids.
         """
         tokens = (token for search in self.search_tokens(text) for token in search.tokens)
         return self.tokenizer.merges(dict.fromkeys(tokens))
 
     def position_similarity(self, size: int = 64) -> PositionSimilarity:
-        """Compare the learned position vectors with each other, and beside them the sinusoidal ones of the Transformer.
+        """Compare the learned position vectors with each other, and likewise the sinusoidal ones of the Transformer.
 
         Args:
-            size: the number of positions in the matrices; with fewer than the model has, positions at equal distances.
+            size: the number of positions in the matrices; if the model has more, evenly spaced ones are taken.
         """
         return compute_position_similarity(self.model, size)
 

@@ -1,6 +1,6 @@
 """Convert examples to token ids, and to batches with targets, for every task type except question answering.
 
-Many texts are tokenised at once, because the `tokenizers` library then uses every core.
+Many texts are tokenised together, because the `tokenizers` library then uses every core.
 
 Shape legend: B batch, T tokens of an input, I inputs, U units of an example (words or characters with a tag).
 """

@@ -57,8 +57,8 @@ class EvaluateConfig(TaskFlags):
     hub id. Default: the task's data set on the hub."""
     split: str = "validation"
     """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. A
-    split of questions counts as unlabelled if no question has an answer or is marked as unanswerable (field
-    `is_impossible`)."""
+    split of questions counts as unlabelled if none of its questions has an answer and none is marked as unanswerable
+    (field `is_impossible`)."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, the name of a shipped checkpoint, or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None

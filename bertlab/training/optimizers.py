@@ -58,7 +58,7 @@ class OptimConfig:
     other weights with AdamW. Muon learns more from each token, but each step takes longer, especially with small
     batches."""
     bias_correction: bool = True
-    """Use AdamW's bias correction. Google's BERT code does not, so that its first updates are larger."""
+    """Use AdamW's bias correction. In Google's BERT code, which has none, the first updates are larger."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save an exponential moving average of the weights with this decay (such as 0.999); 0 saves the weights without
     averaging."""

@@ -1,4 +1,4 @@
-"""The computed values in what a step of a lesson says: see `bertlab.classroom.computed`.
+"""Compute the values that appear in the text of a lesson's step: see `bertlab.classroom.computed`.
 
 They are computed for the text in the address of the step, by the checkpoint that the page of the step uses.
 """
@@ -49,7 +49,7 @@ def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, values: Value
 
 
 def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
-    """Count the tokens, and find the word that is split into most of them."""
+    """Count the tokens, and find the word that is split into the most tokens."""
     text = values["a"]
     tokens = sessions.compute(checkpoint, "encode", text, values.get("b") or None)
     words = [
@@ -61,7 +61,7 @@ def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[s
 
 
 def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
-    """Find the largest attention weight of the chosen layer, heads and tokens, or else the one that stands out most."""
+    """Find the largest weight of the chosen layer, heads and tokens; if no layer is chosen, the most telling one."""
     texts = values["a"], values.get("b") or None
     attention = sessions.compute_attention(checkpoint, *texts)
     summary = sessions.find_telling_attention(checkpoint, *texts)
@@ -75,7 +75,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
 
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
-    """Find what the first layer predicts for the [MASK], and from which layer on the final prediction is first."""
+    """Find what the first layer predicts for the [MASK], and from which layer on the final prediction has rank 1."""
     lens = sessions.compute(checkpoint, "lens", values["masked"])
     position = next(row.position for row in lens.tokens if row.token == MASK)
     ranks = lens.rank_LT[:, position].tolist()
@@ -96,7 +96,7 @@ def _compute_fills(checkpoint: sessions.CheckpointKey, values: Values) -> dict[s
 
 
 def _mask(values: Values) -> str:
-    """Return the text of the page Fill mask with the words masked that its address names."""
+    """Return the text of the page *Fill mask*, with [MASK] in place of the words that its address selects."""
     text = values["text"]
     spans = find_words(text)
     return mask_spans(text, [spans[int(number)] for number in values.get("mask", "").split(".") if number])
@@ -106,7 +106,7 @@ def _read(values: Values, name: str, default: int | None = None):
     return url.parse_value(values.get(name, ""), default)
 
 
-# page -> (the command whose checkpoint the page uses, the function that computes the names of `computed.NAMES`)
+# page -> (the command whose checkpoint the page uses, the function that computes the values for `computed.NAMES`)
 COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Values], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),

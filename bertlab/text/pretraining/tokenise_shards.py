@@ -24,7 +24,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 MAX_BUFFERED_TOKENS = 1 << 20  # the number of tokens after which a process writes its documents to its file
-# the maximum number of texts that are tokenised at once, and the approximate maximum of their characters
+# the maximum number of texts that are tokenised together, and the approximate maximum of their characters
 BATCH_ROWS, BATCH_CHARACTERS = 64, 1 << 20
 
 
@@ -175,8 +175,8 @@ def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
     """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out.
 
-    The texts are tokenised at once, unless they are very long; then each is tokenised in parts, so that memory does not
-    depend on its length.
+    The texts are tokenised together, unless they are very long; then each is tokenised in parts, so that memory does
+    not depend on its length.
     """
     if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
         sentences = [split_sentences(text) for text in texts]

@@ -116,8 +116,9 @@ def _mask_shares(mask: float, random: float) -> dict:
 
 
 TABLES = {
-    # The table has the paper's SQuAD column, but its differences need more pre-training than two cores can do. NER also
-    # depends on context on both sides, and shows them sooner. The paper has no such column, so it is optional.
+    # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than two cores
+    # can do. NER also depends on context on both sides, and shows such differences sooner. The paper has no such
+    # column, so it is optional.
     "table5": Table(
         "Effect of the pre-training tasks",
         "table 5, section 5.1",

@@ -46,7 +46,7 @@ def summarise_directions(table: dict) -> str:
         for comparison in comparisons
         if comparison["agrees"] is False
     ]
-    text += f"; not those of {', '.join(opposite)}" if opposite else ""
+    text += f"; the direction is opposite for {', '.join(opposite)}" if opposite else ""
     equal = sum(comparison["agrees"] is None for comparison in comparisons)
     text += f"; {equal} of ours {'is' if equal == 1 else 'are'} zero." if equal else "."
     return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")

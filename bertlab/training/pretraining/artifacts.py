@@ -94,8 +94,8 @@ class RunArtifacts:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
-        # During the run, the fastest model is evaluated. At the end, it is the model as its checkpoint stores it, so
-        # that `bertlab evaluate` reproduces the metrics of the card.
+        # During the run, the weights are evaluated in the fastest number format; at the end, in the format in which
+        # the checkpoint stores them, so that `bertlab evaluate` reproduces the metrics of the card.
         model = _reopen_as_stored(trainer.optimizer.final_model) if is_final else trainer.optimizer.evaluation_model
         metrics = evaluate_pretraining(
             model,

@@ -80,7 +80,7 @@ cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
     [one] { $steps } step
    *[other] { $steps } steps
-}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by { $resident }, because some freed memory is not returned at once.
+}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by more, { $resident }, because some freed memory is not returned at once.
 cost-published = The published cost of BERT
 cost-chips-days = { $chips ->
     [one] { $chips } TPU chip

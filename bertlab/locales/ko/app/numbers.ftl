@@ -126,8 +126,8 @@ number-map_tsne = 지도의 위치(t-SNE)
 number-map_pca = 지도의 위치(PCA)
 number-map_umap = 지도의 위치(UMAP)
 number-sentence_cosine-explanation = 한 줄이 벡터 하나가 돼요. 토큰들의 은닉 상태 평균이거나, 체크포인트가 정한 방법으로 구해요. 두 벡터의 코사인은 방향이 같으면 1이고, 문장 벡터를 학습한 체크포인트라면 상관없는 문장끼리는 0에 가까워요.
-number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 두 벡터의 거리는 적어도 각각의 k번째 이웃까지의 거리(k = 3)라서, 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
+number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 두 벡터의 거리는 각 벡터에서 k번째 이웃까지의 거리(k = 3)보다 작아지지 않게 정해서, 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
 number-cluster_words-explanation = 군집에서 그 단어가 든 줄의 수에, 전체에서 드문 단어일수록 큰 값을 곱해요. A는 군집 하나의 평균 단어 수이고, f는 전체에서 그 단어가 든 줄의 수예요.
 number-map_tsne-explanation = 모든 차원에서 이웃인 줄이 지도에서도 이웃이 되게 놓아요. 묶음 사이의 거리와 묶음의 크기에는 뜻이 없어요.
-number-map_pca-explanation = 벡터들이 가장 많이 달라지는 두 방향이에요. 큰 거리는 믿을 수 있지만, 다른 방향으로 다른 줄은 겹쳐 보여요.
+number-map_pca-explanation = 벡터들이 가장 많이 달라지는 두 방향이에요. 큰 거리는 믿을 수 있지만, 이 두 방향이 아닌 방향에서만 차이 나는 줄은 겹쳐 보여요.
 number-map_umap-explanation = t-SNE처럼 이웃을 가까이 놓고, 묶음들의 배치도 조금 더 지켜요. 그래도 묶음 사이의 거리에는 큰 뜻이 없어요.
