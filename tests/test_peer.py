@@ -241,6 +241,7 @@ def test_the_benchmark_of_the_app_covers_every_page():
     # pages without a field for a text or a number, and pages that compute many checkpoints
     assert set(app_pages.PAGES) - changed == {
         "lessons",
+        "sentences",
         "paper",
         "training",
         "evaluation",

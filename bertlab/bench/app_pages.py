@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 PAGES = (
     "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
-    "question", "classify", "choose", "tag", "heads", "depth", "xray", "compare", "training", "time-machine",
-    "guess", "train-live", "evaluation",
+    "question", "classify", "choose", "tag", "sentences", "heads", "depth", "xray", "compare", "training",
+    "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error

@@ -35,8 +35,8 @@ def join_process_group(device: torch.device) -> None:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device.index or 0)
-    if is_main_process() and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _raise_stopped)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _raise_stopped if is_main_process() else _exit)
     with explain_peer_failures():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     # DistributedDataParallel imports this module when it is built. The import takes seconds, so it is done here, before
@@ -136,3 +136,8 @@ def _is_joined() -> bool:
 
 def _raise_stopped(_signal, _frame):
     raise BertlabError("run-stopped-by-torchrun")
+
+
+def _exit(signum, _frame):
+    """Exit without a message: the main process reports why the run ends."""
+    raise SystemExit(128 + signum)
