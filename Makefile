@@ -14,7 +14,7 @@ lab: $(VENV)/.ready
 	$(BIN)/jupyter lab notebooks/lessons.ipynb
 
 # Three test processes, because many tests wait for a browser, a server or another process, and would leave one of two
-# cores idle; each needs less than 2 GB. One thread a process, for results that do not depend on the number of cores. A
+# cores idle. One thread a process, for results that do not depend on the number of cores. A
 # process that has finished takes over half of what another still has. Tests start many processes, which need not all
 # compile bertlab, so bytecode is written even where the environment forbids it.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 3 --dist worksteal

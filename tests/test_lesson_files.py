@@ -9,7 +9,7 @@ from bertlab.app.pages import PAGES
 from bertlab.classroom.computed import find_names
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import DataError
-from bertlab.config.languages import languages
+from bertlab.config.languages import Message, languages
 
 LESSON = """
 title = "Tea"
@@ -89,7 +89,7 @@ def test_an_invalid_file_names_the_field(write, old, new, id, field):
 
 
 def test_an_error_names_the_line_or_the_step(write):
-    with raises_error(DataError, "lesson-not-toml", line="3") as error:
+    with raises_error(DataError, "lesson-not-toml", line=Message("lesson-line", number="3")) as error:
         read_lesson(write(LESSON.replace("minutes = 45", "minutes = ")), PAGES)
     with raises_error(DataError, "lesson-field-missing") as error:
         read_lesson(write(LESSON.replace('title = "A number"', "")), PAGES)

@@ -125,7 +125,7 @@ def draw_plot(
 
     data = {
         "figure": json.loads(figure.to_json()), "clickable": on_click is not None,
-        "selectable": on_selection is not None, "library": _plotly_file(),
+        "selectable": on_selection is not None, "script": _plotly_file(),
     }  # fmt: skip
     callbacks = {"on_clicked_change": report_click} if on_click else {}
     callbacks |= {"on_selected_change": report_selection} if on_selection else {}

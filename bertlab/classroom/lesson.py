@@ -191,7 +191,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+)", str(error))
-        line = place[1] if place else Message("lesson-last-line")
+        line = Message("lesson-line", number=place[1]) if place else Message("lesson-last-line")
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise DataError("lesson-not-toml", path=path, line=line, reason=reason) from None
     except UnicodeDecodeError:

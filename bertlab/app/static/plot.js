@@ -14,7 +14,7 @@ export default async function ({ data, parentElement, setTriggerValue }) {
     chart.description = description;
     chart.style.minHeight = `${data.figure.layout.height}px`;
     chart.figure = data.figure;
-    await draw(chart, data.library);
+    await draw(chart, data.script);
   }
   // Streamlit also calls this when newer data arrives, while the chart stays on the page.
   return () => {

@@ -1,8 +1,9 @@
 ## Lesson files
 
 lesson-not-found = there is no lesson or file { $name }: give the path of a lesson file, or one of { $known }
-lesson-not-toml = { $path }, line { $line }: this is not valid TOML ({ $reason })
-lesson-last-line = (the last one)
+lesson-not-toml = { $path }, { $line }: this is not valid TOML ({ $reason })
+lesson-line = line { $number }
+lesson-last-line = the last line
 lesson-not-a-table = { $path }, { $place }: expected a table with fields
 lesson-field-unknown = { $path }, { $place }: there is no field { $field }; the fields are { $known }
 lesson-field-missing = { $path }, { $place }: the field { $field } is missing; expected { $expected }

@@ -1,8 +1,9 @@
 ## 수업 파일
 
 lesson-not-found = { $name }: 그런 수업이나 파일이 없어요. 수업 파일의 경로나 다음 중 하나를 써 주세요: { $known }
-lesson-not-toml = { $path }, { $line }번째 줄: 올바른 TOML이 아니에요 ({ $reason })
-lesson-last-line = 마지막
+lesson-not-toml = { $path }, { $line }: 올바른 TOML이 아니에요 ({ $reason })
+lesson-line = { $number }번째 줄
+lesson-last-line = 마지막 줄
 lesson-not-a-table = { $path }, { $place }: 필드가 있는 표여야 해요.
 lesson-field-unknown = { $path }, { $place }: { $field } 필드는 없어요. 쓸 수 있는 필드: { $known }
 lesson-field-missing = { $path }, { $place }: { $field } 필드가 없어요. 필요한 값: { $expected }
