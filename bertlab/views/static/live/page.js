@@ -32,6 +32,7 @@ class Page {
 
   /** The state in the address, with defaults for what it lacks; a link may contain anything. */
   readAddress() {
+    this.address = location.hash;
     const address = new URLSearchParams(location.hash.slice(1));
     const preferred = navigator.languages.map((name) => name.split("-")[0]).find((code) => SETTINGS.languages[code]);
     const tab = SETTINGS.tabs.includes(address.get("tab")) ? address.get("tab") : SETTINGS.tabs[0];
@@ -66,6 +67,7 @@ class Page {
     } catch {
       // a preview inside another program may forbid it, and Safari does after a hundred changes in half a minute
     }
+    this.address = location.hash;
   }
 
   /** Change the state, write it into the address, and compute again. */
@@ -73,6 +75,7 @@ class Page {
     Object.assign(this.state, change);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      if (location.hash !== this.address) return; // a new address, which open() is about to show
       this.writeAddress(); // not with every letter, since Safari allows only a hundred changes in thirty seconds
       this.compute();
     }, delay);
