@@ -52,6 +52,8 @@ class Examples:
     "other" has a different topic; that of "near" has the same topic but does not follow."""
     headlines: tuple[str, ...]
     """Headlines on five topics, for the page Sentences."""
+    report: str
+    """A text of fifteen sentences, for the page Summary."""
 
 
 @cache

@@ -270,6 +270,24 @@ NUMBERS = {
         "McInnes et al. 2018, UMAP, §3",
         _ARXIV + "1802.03426",
     ),
+    "centrality": Number(
+        (
+            r"r_i=\frac{1-d}{S}+d\sum_{j\ne i}\frac{w_{ij}}{\sum_{k\ne j}w_{kj}}\,r_j,\qquad "
+            r"w_{ij}=\cos(v_i,v_j)-\min_{k,l}\cos(v_k,v_l)"
+        ),
+        "Erkan & Radev 2004, LexRank, §3.3",
+        _ARXIV + "1109.2128",
+    ),
+    "summary_choice": Number(
+        r"\arg\max_{i}\;(1-\lambda)\,c_i-\lambda\max_{j\in C}s_{ij}",
+        "Carbonell & Goldstein 1998, The Use of MMR, §2",
+        "https://doi.org/10.1145/290941.291025",
+    ),
+    "rouge": Number(
+        r"F_1=\frac{2\cdot\mathrm{common}(a,b)}{|a|+|b|}",
+        "Lin 2004, ROUGE, §2–3",
+        "https://aclanthology.org/W04-1013/",
+    ),
     "masked_accuracy": Number(
         r"\frac{1}{|M|}\sum_{t\in M}\mathbf 1\left[\arg\max_w p(w\mid t)=w_t\right]",
         "Devlin et al. 2019, BERT, §3.1 and appendix A.1",

@@ -27,6 +27,7 @@ from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.session import Session
+from bertlab.explore.summary import Summary
 from bertlab.views import bertviz_view, html, live, payload
 
 AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
@@ -159,10 +160,10 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of four methods; the others ignore it. For `xray`, `pretraining_losses` and
-            `sentence_vectors` it wraps a sequence, as `frame.progress_bar` does: the windows, or the groups of missing
-            draws or texts. For `head_effects` it is called after each layer with the share of the layers that are
-            finished, from 0 to 1.
+        progress: reports the progress of five methods; the others ignore it. For `xray`, `pretraining_losses`,
+            `sentence_vectors` and `summarise` it wraps a sequence, as `frame.progress_bar` does: the windows, or the
+            groups of missing draws, texts or sentences. For `head_effects` it is called after each layer with the share
+            of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -185,6 +186,8 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         return example
     if method == "sentence_vectors":
         return compute_vectors(checkpoint, *values, progress=progress, **options)
+    if method == "summarise":
+        return compute_summary(checkpoint, *values, progress=progress, **options)
     if method == "pretraining_losses":
         return compute_pretraining_losses(checkpoint, *values, progress=progress, **options)
     return _compute_cached(checkpoint, method, *values, **options)
@@ -389,6 +392,34 @@ def compute_vectors(
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _cached_vectors(checkpoint: CheckpointKey, lines: tuple[str, ...]) -> list:
     """Return the list in which `compute_vectors` stores its result."""
+    return []
+
+
+def compute_summary(
+    checkpoint: CheckpointKey, text: str, num_sentences: int, progress: Callable | None = None, **options
+) -> Summary:
+    """Choose the most central sentences of a text; the result is cached in memory, and the vectors on the disk.
+
+    Args:
+        checkpoint: the checkpoint.
+        text: the text.
+        num_sentences: the maximum number of sentences.
+        progress: wraps the sequence of groups of sentences that have no vector yet, and reports the progress.
+        options: further keyword arguments of `Session.summarise`.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or the text has no sentence.
+    """
+    cached = _cached_summary(checkpoint, text, num_sentences, tuple(sorted(options.items())))
+    if not cached:
+        session = open_session(checkpoint)
+        cached.append(session.summarise(text, num_sentences, progress=progress or iter, **options))
+    return cached[0]
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _cached_summary(checkpoint: CheckpointKey, text: str, num_sentences: int, options: tuple) -> list:
+    """Return the list in which `compute_summary` stores its result."""
     return []
 
 

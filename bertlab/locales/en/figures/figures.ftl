@@ -88,3 +88,5 @@ figure-residual-stream = residual stream after the layer
 figure-no-cluster = in no cluster
 figure-other-clusters = other clusters
 figure-cluster-without-words = no words
+figure-centrality = centrality (1 = average)
+figure-sentence-number = sentence

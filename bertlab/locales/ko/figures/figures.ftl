@@ -88,3 +88,5 @@ figure-residual-stream = 레이어를 지난 잔차 스트림
 figure-no-cluster = 군집 없음
 figure-other-clusters = 다른 군집
 figure-cluster-without-words = 단어 없음
+figure-centrality = 중심성(평균 = 1)
+figure-sentence-number = 문장

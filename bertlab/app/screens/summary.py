@@ -1,0 +1,123 @@
+"""Summary: the most central sentences of a text, marked in the text, beside the first ones."""
+
+import os
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.app.parts.batch import encode_csv
+from bertlab.config.languages import detect_language
+from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, compare_with_references, find_sentences
+from bertlab.tasks.rouge import METRICS
+from bertlab.views.numbers import percent
+from bertlab.views.summary import centrality_bars, sentence_list_html, summary_html
+from bertlab.views.terminal_summary import METRIC_NAMES
+
+MAX_SENTENCES = 2_000  # because all users share the CPU cores
+MAX_CHOSEN = 10
+LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
+SCROLLED_HEIGHT = 420  # pixels
+
+
+def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int) -> None:
+    """Say what limits the choice: the checkpoint, a second language, repetitions, and sentences that are too long."""
+    if not summary.is_trained:
+        name = os.path.basename(sessions.open_session(checkpoint).name)
+        frame.note(t("summary-untrained", checkpoint=name))
+    languages = [detect_language([sentence.text]) for sentence in summary.sentences]
+    if others := min(languages.count(code) for code in set(languages)) if len(set(languages)) > 1 else 0:
+        frame.note(t("summary-mixed", count=others))
+    if len(summary.truncated):
+        frame.note(t("summary-cut", count=len(summary.truncated)))
+    if len(summary.chosen) < min(count, len(summary.sentences)):
+        frame.note(t("summary-fewer", chosen=len(summary.chosen)))
+
+
+def draw_sentences(place, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
+    """List some sentences with their numbers and their centrality."""
+    with place:
+        st.subheader(t(heading), anchor=False)
+        st.html(sentence_list_html(summary, indices))
+
+
+def draw_reference(summary: Summary) -> None:
+    """Compare the chosen and the first sentences with a reference summary, if the user enters one."""
+    reference = url.text(
+        st.text_area, t("summary-reference"), "", key="reference", height=80,
+        placeholder=t("summary-reference-placeholder"),
+    )  # fmt: skip
+    fields.note_too_long_for_link(st, reference)
+    comparison = compare_with_references([summary], [reference])
+    if comparison:
+        columns = {t("summary-metric"): [t("summary-chosen"), t("summary-first")]}
+        for metric in METRICS:
+            columns[METRIC_NAMES[metric]] = [percent(row[metric]) for row in (comparison.summary, comparison.first)]
+        display.table(columns)
+        display.explain("rouge")
+
+
+def show_summary(document: str, count: int, diversity: float) -> None:
+    """Summarise a text of at least two sentences, and show the result.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened.
+    """
+    checkpoint = selection.open_checkpoint("embed", document)
+    text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
+    call = calls.assign("summary", calls.call_session(
+        checkpoint, "summarise", text, count, diversity=diversity, progress=progress
+    ))  # fmt: skip
+    summary = call.result
+    note_limits(checkpoint, summary, count)
+    with st.container(height=SCROLLED_HEIGHT) if len(document) > LONG_TEXT else st.container(key="highlights"):
+        st.html(summary_html(document, summary))
+    st.caption(t("summary-legend"))
+    left, right = st.columns(2, gap="large")
+    draw_sentences(left, "summary-chosen", summary, summary.chosen)
+    draw_sentences(right, "summary-first", summary, summary.first)
+    shared = len({*summary.chosen} & {*summary.first})
+    st.caption(t("summary-overlap", shared=shared, count=len(summary.first)))
+    rows = [
+        {"number": index + 1, "sentence": sentence.text, "centrality": sentence.centrality,
+         "is-chosen": index in summary.chosen}
+        for index, sentence in enumerate(summary.sentences)
+    ]  # fmt: skip
+    plots.draw(
+        "centrality",
+        centrality_bars,
+        call,
+        lang=language(),
+        data={name: [row[name] for row in rows] for name in rows[0]},
+    )
+    st.download_button(
+        t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
+        "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+    display.explain("centrality", "summary_choice", "sentence_cosine")
+    draw_reference(summary)
+
+
+frame.heading("summary")
+with frame.show_errors():
+    document = url.text(
+        st.text_area, t("summary-document"), selection.examples_for("embed").report, key="document", height=200
+    )
+    fields.note_too_long_for_link(st, document)
+    left, right = st.columns(2)
+    count = url.integer_choice(
+        left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
+    )
+    diversity = url.number(
+        right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
+        help=t("summary-diversity-help"),
+    )  # fmt: skip
+    spans = find_sentences(document)
+    if len(spans) > MAX_SENTENCES:
+        frame.note(t("summary-too-long", count=len(spans), limit=MAX_SENTENCES))
+        document = document[: spans[MAX_SENTENCES - 1][1]]
+    if len(spans) < 2:
+        frame.note(t("summary-single" if spans else "summary-empty"))
+    else:
+        show_summary(document, count, diversity)

@@ -1,0 +1,74 @@
+"""The sentences of a summary: marked in their text, and as bars of their centrality."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from bertlab.config.languages import DEFAULT, render
+from bertlab.explore.summary import Summary
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
+from bertlab.views.palette import transparent
+from bertlab.views.passage import FONT, escape_html
+from bertlab.views.shortening import shorten
+
+MAX_HOVER = 80  # characters of a sentence that are shown at its bar
+
+
+def summary_html(text: str, summary: Summary) -> str:
+    """The text with the chosen sentences in blue with their centrality, and a dotted line above the first ones.
+
+    Args:
+        text: the text that was summarised.
+        summary: its summary.
+    """
+    parts, cursor = [], 0
+    for index, sentence in enumerate(summary.sentences):
+        is_chosen = index in summary.chosen
+        style = "color: inherit; background: none; padding: 2px 0;"
+        if index in summary.first:
+            style += f" border-top: 2px dotted {ORANGE};"
+        if is_chosen:
+            style += f" background: {transparent(BLUE, 0.25)}; border-bottom: 3px solid {BLUE}; border-radius: 3px;"
+        tag, score = ("mark", f"<sup> {sentence.centrality:.2f}</sup>") if is_chosen else ("span", "")
+        parts.append(escape_html(text[cursor : sentence.start]))
+        parts.append(
+            f'<{tag} style="{style}" title="{index + 1}: {sentence.centrality:.2f}">'
+            f"{escape_html(sentence.text)}{score}</{tag}>"
+        )
+        cursor = sentence.end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+
+
+def sentence_list_html(summary: Summary, indices: Sequence[int]) -> str:
+    """A list of some sentences with their numbers in the text and their centrality."""
+    items = [
+        f'<li value="{index + 1}" dir="auto" style="margin-bottom: 6px;">{escape_html(summary.sentences[index].text)}'
+        f' <span style="opacity: 0.7;">({summary.sentences[index].centrality:.2f})</span></li>'
+        for index in indices
+    ]
+    return f'<ol style="{FONT} padding-left: 2.2em;">{"".join(items)}</ol>'
+
+
+def centrality_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
+    """The centrality of every sentence, in text order; the chosen ones are blue and have their number above the bar.
+
+    Args:
+        summary: the summary.
+        lang: the language of the axis titles.
+    """
+    chosen, numbers = set(summary.chosen), range(1, len(summary.sentences) + 1)
+    figure = empty_figure(height=240)
+    figure.add_bar(
+        x=list(numbers), y=[sentence.centrality for sentence in summary.sentences],
+        marker={"color": [BLUE if number - 1 in chosen else GREY for number in numbers], "cornerradius": 3},
+        text=[str(number) if number - 1 in chosen else "" for number in numbers], textposition="outside",
+        cliponaxis=False,
+        customdata=[escape_markup(shorten(sentence.text, MAX_HOVER)) for sentence in summary.sentences],
+        hovertemplate="%{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
+    )  # fmt: skip
+    figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
+    figure.update_xaxes(title=render("figure-sentence-number", lang), nticks=12, showgrid=False)
+    figure.update_yaxes(
+        title=render("figure-centrality", lang), rangemode="tozero", showgrid=True, gridcolor=GRID, nticks=5
+    )
+    return figure
