@@ -139,13 +139,14 @@ def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> fl
 
     Args:
         word: the word that makes the text different from earlier ones.
-        enter: press Enter; otherwise the field sends the text after a pause in typing.
+        enter: press Enter, or Ctrl+Enter in a field of several lines; otherwise the field sends the text after a
+            pause in typing.
     """
-    field = page.locator(f".st-key-{change.field_key} input")
+    field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
     field.fill(change.text.format(word=word, number=2 + WORDS.index(word)))
     if enter:
-        field.press("Enter")
+        field.press("Control+Enter" if change.is_multiline else "Enter")
     response_ms = page.evaluate("bench.responseTime")
     page.wait_for_timeout(700)
     return response_ms
@@ -209,13 +210,13 @@ def measure_layout_shifts(browser: Browser, address: str, options: AppBenchConfi
     for width in (1280, 390):
         for change in LAYOUT_SHIFT_CHANGES:
             page = open_page(browser, address, change, options, width=width)
-            field = page.locator(f".st-key-{change.field_key} input")
+            field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
             field.wait_for()
             wait_until_idle(page)
             page.wait_for_timeout(5000)  # figures are drawn after the script has ended
             page.evaluate(OBSERVE_LAYOUT_SHIFTS)
             field.fill(change.text)
-            field.press("Enter")
+            field.press("Control+Enter" if change.is_multiline else "Enter")
             page.wait_for_timeout(2000)
             wait_until_idle(page)
             page.wait_for_timeout(3000)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 PAGES = (
     "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
-    "question", "classify", "choose", "tag", "sentences", "heads", "depth", "xray", "compare", "training",
+    "question", "classify", "choose", "tag", "sentences", "summary", "heads", "depth", "xray", "compare", "training",
     "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
@@ -43,7 +43,9 @@ class TextChange:
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
     live: bool = True
-    """Whether the field sends its text when the user stops typing; otherwise only Enter sends it."""
+    """Whether the field sends its text when the user stops typing; otherwise only a key sends it."""
+    is_multiline: bool = False
+    """Whether the field has several lines; then Ctrl+Enter sends its text, otherwise Enter."""
 
 
 VISITOR_CHANGES = {
@@ -79,6 +81,10 @@ TIMED_CHANGES = VISITOR_CHANGES | {
     "classify": TextChange("classify", "judged", "A {word} that I would see again.", ".st-key-words-effects .main-svg"),
     "choose": TextChange("choose", "ending1", "The {word} is hot and would melt.", ".st-key-choice-products .main-svg"),
     "tag": TextChange("tag", "named", "The {word} in Lyon was opened by Anna Keller.", ".st-key-tags .main-svg"),
+    "summary": TextChange(
+        "summary", "document", f"{LONG_TEXT} A new {{word}} stands there now.", ".st-key-centrality .main-svg",
+        live=False, is_multiline=True,
+    ),
     "heads": TextChange("heads", "masked", MASKED, ".st-key-before-after .main-svg"),
     "depth": TextChange("depth", "masked", MASKED, ".st-key-depth .main-svg"),
     "xray": TextChange("xray", "question", "When did the {word} burn?", ".st-key-heads .main-svg"),
