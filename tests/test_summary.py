@@ -19,6 +19,7 @@ from bertlab.explore.summary import (
     summarise_texts,
 )
 from bertlab.tasks.rouge import compute_lcs_length, compute_rouge
+from bertlab.text.pretraining.sentences import split_sentences
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,28 @@ def test_sentences_have_their_places():
         "It rained.", '"Yes!"', "Tea.", "비가 왔다.", "차를 마셨다.",
     ]  # fmt: skip
     assert [text.index("Tea."), text.index("Tea.") + 4] == list(find_sentences(text)[2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dr. Kim met Mr. and Mrs. Lee in St. Ives. | It rained.",
+        "J. K. Moon, J.K. Moon and the U.S. Army came. | He lives in the U.S. | The end.",
+        "It was No. 5 on Nov. 3, see p. 4 (fig. 2). | He said no. | 5 minutes later it rained. | You may. | 3 came.",
+        "Rain vs. snow, e.g. here at 5 p.m. on Monday, etc. and so on. | At 5 p.m. | Police came, etc. | The rest.",
+        "1. Rain fell. | 2. Tea. | She is 5. | Then 100 came. | It ended in 1999. | 50 stayed.",
+        "2024. 5. 3. 서울에서 열렸다. | 2024.5.3. 서울이다. | 2023. 12. 발표했다. | 그는 1999. | 비가 왔다.",
+        "가. 서론이다. | 나. 본론이다. | 비가 왔다. | 해. | 달.",
+        "물리학자 J. 로버트가 말했다. | Dr. 김은 웃었다. | ABC Inc. 대표다. | 왜? | Mr. 이가 왔다! | 끝.",
+        'Is it "Mr. X."? | (He is Dr. No.) | Mr.',
+    ],
+)
+def test_a_period_of_an_abbreviation_ends_no_sentence(text):
+    assert split_sentences(text.replace("| ", "")) == text.split(" | ")
+
+
+def test_long_lines_are_split_in_linear_time():
+    assert len(split_sentences("Dr. " * 50_000 + "tea. " * 50_000)) == 50_000
 
 
 def test_centrality_is_the_pagerank_of_the_written_out_matrix():

@@ -1,9 +1,42 @@
-"""Split texts into sentences, from which sentence pairs are made."""
+"""Split texts into sentences, for sentence pairs and for summaries.
+
+A period ends no sentence if it belongs to an abbreviation, an initial, a date or the number of a list item. The lists
+are short: they contain frequent abbreviations only, and one that may also end a sentence is decided by the next word.
+"""
 
 import re
 
 # A sentence ends with . ! ? or their full-width forms, then optional closing quotes and brackets, then white space.
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
+
+# Abbreviations are written without their last period.
+_BEFORE_ANY_WORD = {
+    "Mr", "Mrs", "Ms", "Mx", "Dr", "Prof", "St", "Mt", "Ft", "Gen", "Adm", "Col", "Maj", "Capt", "Lt", "Sgt", "Rev",
+    "Fr", "Hon", "Pres", "Gov", "Sen", "Rep", "vs", "e.g", "i.e", "cf",
+}  # fmt: skip
+_BEFORE_NUMBER = {
+    "No", "Nos", "Vol", "vol", "Fig", "Figs", "fig", "figs", "Eq", "Ch", "Sec", "Art", "p", "pp", "c", "ca",
+    "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec",
+}  # fmt: skip
+# The next word shows whether the sentence goes on: in lower case it does, and in Hangul too, because Korean sentences
+# seldom end with such a word.
+_BEFORE_LOWER_CASE = {
+    "etc", "Inc", "Ltd", "Co", "Corp", "Bros", "Jr", "Sr", "al", "Ph.D", "Dept", "approx", "est", "a.m", "p.m",
+}  # fmt: skip
+_INITIALS = re.compile("(?:[A-Z][.]-?)*[A-Z]")  # J, J.K, U.S
+# Words that often begin a sentence, and seldom a name: "the U.S. Army" goes on, "the U.S. The" does not.
+_FIRST_WORDS = {
+    "A", "An", "After", "All", "Also", "And", "As", "At", "Because", "Before", "But", "By", "Each", "For", "From", "He",
+    "Her", "His", "How", "However", "I", "If", "In", "It", "Its", "Many", "Most", "My", "No", "Not", "Now", "On", "One",
+    "Or", "Our", "She", "So", "Some", "That", "The", "Their", "Then", "There", "These", "They", "This", "Those", "To",
+    "Two", "We", "What", "When", "Where", "Which", "While", "Who", "Why", "With", "You", "Your",
+}  # fmt: skip
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[가나다라마바사아자차카타파하])")  # of a list
+_YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}$"), re.compile(r"\d{1,2}\.")
+_DATE_PART = re.compile(r"(?<!\d)\d{4}(?:\. ?\d{1,2}){1,2}$")  # 2024. 5 and 2024. 5. 3
+_DATE_LENGTH = 12  # characters that such a part has at most
+_NEXT_LENGTH = 12  # characters after a period that are looked at; longer than all words of `_FIRST_WORDS`
+_OPENING = "\"'“‘([{"
 
 
 def split_sentences(text: str) -> list[str]:
@@ -11,12 +44,44 @@ def split_sentences(text: str) -> list[str]:
 
     >>> split_sentences('It rains. "Come in!" she said.\\nThe door closed.')
     ['It rains.', '"Come in!"', 'she said.', 'The door closed.']
+    >>> split_sentences("Dr. J. Oh saw it on Nov. 3. He left. 2024. 5. 3. 비가 왔다. 차를 마셨다.")
+    ['Dr. J. Oh saw it on Nov. 3.', 'He left.', '2024. 5. 3. 비가 왔다.', '차를 마셨다.']
     """
     sentences = []
     for line in text.splitlines():
         start = 0
         for end in SENTENCE_END.finditer(line):
+            period = end.start() - 1
+            if line[period] == "." and line[end.start()].isspace() and _is_continued(line, start, period, end.end()):
+                continue
             sentences.append(line[start : end.end()].strip())
             start = end.end()
         sentences.append(line[start:].strip())
     return [sentence for sentence in sentences if sentence]
+
+
+def _is_continued(line: str, start: int, period: int, next_start: int) -> bool:
+    """Whether a sentence goes on after a period.
+
+    Args:
+        line: the line.
+        start: the first character of the sentence.
+        period: the index of the period.
+        next_start: the first character after the period and the space.
+    """
+    word = line[max(start, line.rfind(" ", start, period) + 1) : period].lstrip(_OPENING)
+    following = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING)
+    if not word or not following:
+        return False
+    first = following[0]
+    if word in _BEFORE_ANY_WORD or (first.isdigit() and word in _BEFORE_NUMBER):
+        return True
+    if word in _BEFORE_LOWER_CASE:
+        return first.isalpha() and not first.isupper()
+    if word[-1].isupper():
+        return bool(_INITIALS.fullmatch(word)) and first.isalpha() and following.split()[0] not in _FIRST_WORDS
+    if word[-1].isdigit():
+        tail = line[max(start, period - _DATE_LENGTH - 1) : period]
+        if _DATE_PART.search(tail) or (_YEAR.search(tail) and _MONTH.match(following)):
+            return True
+    return period - start <= len("(100") and bool(_ITEM_NUMBER.fullmatch(line, start, period))
