@@ -22,8 +22,8 @@ class Summarise(QueryOptions):
     """Choose the most central sentences of a text: those whose vectors are most similar to those of the others.
 
     Nothing is trained for this. How good such a summary is depends on the texts; if the file has a column of reference
-    summaries, ROUGE compares both the chosen and the first sentences with them. Without references nothing is said
-    about quality.
+    summaries, ROUGE compares with them the chosen sentences and, as a baseline, the first sentences of each text.
+    Without references nothing is said about quality.
 
     Examples:
       bertlab summarise report.txt --sentences 3

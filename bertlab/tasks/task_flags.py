@@ -25,7 +25,8 @@ class TaskFlags:
         ),
     ] = None
     """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
-    choices, tagging a tag for every word, and span an answer in a passage."""
+    choices, tagging a tag for every word, and span an answer in a passage. sentence_embedding trains vectors on
+    pairs of texts."""
     text_column: Annotated[str | None, _NAME] = None
     """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
     separated by spaces); with span, the passage (default `context`)."""
@@ -37,7 +38,8 @@ class TaskFlags:
     label_column: Annotated[str | None, _NAME] = None
     """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
     (default `answers` or `answer`). The column `answer_start`, if there is one, gives the index of the answer's first
-    character, from 0; otherwise the answer is where its text first occurs."""
+    character, from 0; otherwise the answer is where its text first occurs. For sentence_embedding, it is the
+    similarity of a pair, or a label of inference (NLI); without it, the texts of each row belong together."""
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row, which messages and prediction files use."""
 

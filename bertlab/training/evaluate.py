@@ -85,8 +85,8 @@ class EvaluateConfig(TaskFlags):
     with more."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
-    (tau) on these rows and store it. Metrics of a task other than the one it was fine-tuned on are stored beside its
-    own and do not replace them."""
+    (tau) on these rows and store it. Metrics of a task that the checkpoint was not fine-tuned on are stored
+    beside those of its own task and do not replace them."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

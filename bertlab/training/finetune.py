@@ -104,11 +104,11 @@ class FinetuneConfig(TaskFlags, RunConfig):
     """Try the paper's grid (appendix A.3): learning rates 5e-5, 3e-5, 2e-5, batch sizes 16 and 32, and 2, 3 and
     4 epochs."""
     grid_rates: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """Try these learning rates, with or without --grid."""
+    """Learning rates to try. With --grid, they replace the paper's."""
     grid_batches: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = ()
-    """Try these batch sizes, with or without --grid."""
+    """Batch sizes to try. With --grid, they replace the paper's."""
     grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """Try these numbers of epochs, with or without --grid."""
+    """Numbers of epochs to try. With --grid, they replace the paper's."""
 
     def __post_init__(self):
         if is_custom(self.task):  # always the new name, so that a run that was begun with the old name can be resumed

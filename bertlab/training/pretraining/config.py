@@ -46,8 +46,8 @@ class PretrainConfig(RunConfig):
 
     corpus: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[CORPUS]")] = None
     """The prepared corpus. Without one, English stories are generated and prepared once in runs/story-world, and
-    evaluated on held-out stories (for Korean stories or another number of stories, prepare them with `bertlab prepare
-    story-world`)."""
+    the model is evaluated on held-out stories (for Korean stories or another number of stories, prepare them with
+    `bertlab prepare story-world`)."""
     recipe: Literal["plain", "fast", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
     those with which the loss falls soonest on a small machine. Other flags change individual settings; `--recipe google

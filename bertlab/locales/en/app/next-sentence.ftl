@@ -1,7 +1,7 @@
 next-sentence = Next sentence
 next-sentence-title = Next-sentence prediction
 next-sentence-lead = BERT was trained to predict whether sentence B follows sentence A or was taken from another text. Change a sentence and watch the probabilities.
-next-sentence-about = In pre-training, BERT also learned to tell whether a sentence follows another one. The bar shows the probability that B follows A. Pairs on one topic are easy to accept for BERT, even when B makes no sense after A.
+next-sentence-about = In pre-training, BERT also learned to tell whether a sentence follows another one. The bar shows the probability that B follows A. BERT easily accepts pairs on one topic, even when B makes no sense after A.
 next-sentence-try = Shuffle the words of B: does the probability change as much as you expect?
 next-sentence-first = Sentence A
 next-sentence-second = Sentence B

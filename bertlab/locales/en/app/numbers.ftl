@@ -125,11 +125,11 @@ number-cluster_words = words of a cluster
 number-map_tsne = position on the map (t-SNE)
 number-map_pca = position on the map (PCA)
 number-map_umap = position on the map (UMAP)
-number-sentence_cosine-explanation = Each line becomes one vector, the mean of the hidden states of its tokens, or what the checkpoint names. The cosine of two vectors is 1 for the same direction and about 0 for unrelated sentences, if the checkpoint was trained on sentence vectors.
+number-sentence_cosine-explanation = Each line becomes one vector: the mean of the hidden states of its tokens, unless the checkpoint prescribes another pooling. The cosine of two vectors is 1 for the same direction and about 0 for unrelated sentences, if the checkpoint was trained on sentence vectors.
 number-cluster-explanation = HDBSCAN looks for regions in which vectors lie densely. The distance of two vectors is at least the distance of each to its k-th neighbour (k = 3), so that sparse regions move apart. The vectors are first reduced to ten dimensions by PCA. Lines in no dense region are in no cluster.
-number-cluster_words-explanation = The number of lines of the cluster that contain a word, times a factor that is larger for words that are rare in all lines: A is the mean number of words of a cluster, and f how many of all lines contain the word.
+number-cluster_words-explanation = The number of lines of the cluster that contain a word, times a factor that is larger for words that few lines contain: A is the mean number of words of a cluster, and f how many of all lines contain the word.
 number-map_tsne-explanation = Lines that are neighbours in all dimensions stay neighbours on the map. Distances between groups, and their sizes, mean nothing.
-number-map_pca-explanation = The two directions in which the vectors vary most. Large distances are true, but lines that differ in other directions lie on top of each other.
+number-map_pca-explanation = The two directions in which the vectors vary most. Lines that are far apart on the map have different vectors, but lines that differ in other directions lie on top of each other.
 number-map_umap-explanation = Like t-SNE, neighbours stay together, and more of the arrangement of the groups is preserved. Distances between groups still mean little.
 number-centrality = centrality
 number-summary_choice = choice of the sentences

@@ -110,5 +110,5 @@ worker-killed = a worker process was killed, perhaps for lack of memory: try few
 
 # the story world
 story-language-unknown = there are no stories in the language { $language }: choose one of { $languages }
-story-flags-unused = { $flags } can only be used with the text story-world
+story-flags-unused = { $flags } can only be used when the corpus is made from generated stories (story-world)
 story-task-unknown = there is no labelled story task { $task }: choose one of { $tasks }

@@ -12,5 +12,5 @@ guess-first = 먼저 패널에서 단어를 예측하세요. 선생님이 정답
 guess-first-alone = 먼저 패널에서 단어를 예측하세요.
 guess-none = 아직 예측이 없어요.
 guess-step = 학습 스텝
-guess-overlap = { $step }스텝에서 BERT와 이 예측들은 { $overlap } 겹쳐요.
+guess-overlap = { $step }스텝에서 BERT의 예측과 사람들의 예측은 { $overlap } 겹쳐요.
 guess-closest = 가장 많이 겹치는 때는 { $step }스텝({ $overlap })이에요.

@@ -77,6 +77,6 @@ live-error-damaged = 이 파일은 일부가 없거나 손상되어서 모델을
 live-incomplete = 이 줄이 계속 보이면 파일의 일부가 없거나 브라우저가 오래된 거예요. 파일을 다시 복사하거나 최신 버전의 Chrome, Edge, Firefox, Safari에서 여세요.
 live-error-browser = 이 브라우저에서는 모델을 실행할 수 없어요. 최신 버전의 Chrome, Edge, Firefox나 Safari에서 여세요.
 live-note-left-to-right = 이 모델은 왼쪽에서 오른쪽으로 읽어서 빈칸을 채우지 않아요. 이 페이지는 어텐션을 보여 줘요.
-live-note-no-next = 이 체크포인트는 다음 문장 예측을 학습하지 않아서 그 보기가 없어요.
+live-note-no-next = 이 체크포인트는 다음 문장 예측을 학습하지 않아서 ‘다음 문장’ 화면이 없어요.
 live-note-no-masks = 이 체크포인트에는 빈칸을 예측하는 출력층이 없어서 빈칸 채우기와 로짓 렌즈가 없어요.
 live-note-encoder = 이 체크포인트에는 빈칸이나 다음 문장을 예측하는 출력층이 없어서, 이 페이지는 어텐션만 보여 줘요.
