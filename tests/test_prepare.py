@@ -28,7 +28,7 @@ from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.readers import data_file, documents, plain_text, tables
 from bertlab.text.readers.documents import FileShard, StreamShard, find_shards, invalid_text, read_texts
 from bertlab.text.readers.encoding import encoding_of
-from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.registry import Section
 from bertlab.text.readers.rows import read_file
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -878,7 +878,7 @@ def test_the_command_reports_an_invalid_row_in_one_line(flag, config, tmp_path, 
 
 
 def test_an_invalid_row_is_reported_with_its_number():
-    assert str(invalid_row("a.jsonl", 1234, Message("row-without-text"))) == "a.jsonl row 1,234: has no text"
+    assert str(make_row_error("a.jsonl", 1234, Message("row-without-text"))) == "a.jsonl row 1,234: has no text"
 
 
 def test_prefetched_pairs_are_the_same(config, tmp_path, tiny_tokenizer):

@@ -57,7 +57,7 @@ def measure_peak_flops(
     Args:
         device: where to compute.
         dtype: the number format.
-        repetitions: the number of products, after a first one.
+        repetitions: the number of timed products. One more, which is not timed, comes first.
         clock: returns the time in seconds.
         size: the number of rows and columns of the matrices. Default: 8192 on a GPU, 2048 on a CPU.
     """

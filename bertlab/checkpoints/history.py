@@ -31,8 +31,8 @@ _LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "s
 # Keys of run.json that are not settings; `bertlab export-run` adds the last one.
 _NOT_SETTINGS = {"initial_precision", "data_fingerprint", "lengthened_after", "exported"}
 _FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
-# A stopped run has diverged if the mean loss of its last `_WINDOW_STEPS` steps exceeds the lowest mean over as many
-# consecutive steps by both this difference and this factor.
+# A stopped run has diverged if the mean loss of its last `_WINDOW_STEPS` steps is more than `_DIVERGED_NATS` above the
+# lowest mean of any `_WINDOW_STEPS` consecutive steps, and more than `_DIVERGED_FACTOR` times that mean.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW_STEPS = 20
 
@@ -167,7 +167,7 @@ def is_step(row: Mapping) -> bool:
 
 
 def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
-    """Reduce a log to about `max_rows` rows of training steps, denser at the start of the run, and all evaluations.
+    """Reduce the training steps of a log to about `max_rows` rows, denser at the start; keep all evaluations.
 
     Each row of training steps is the mean over consecutive steps, except for the values in `_LAST_VALUE_KEYS` (step,
     learning rate, ...), which are those of the last one.

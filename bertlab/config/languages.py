@@ -1,17 +1,17 @@
 """Interface languages: each is one directory in `bertlab/locales`.
 
 Everything specific to an interface language is in its directory; only English, the fallback, is named in code.
-`config.tasks` names the languages of data sets.
+The languages of data sets are another matter: see `config.tasks`.
 
 The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
 and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
 figures that Python makes, `views/` for views that the browser draws. It may also contain data:
 
 - `examples.toml`: the texts that each page opens with
-- `samples.toml`: sample rows of the evaluation page, to type over
+- `samples.toml`: sample rows of the evaluation page, which users replace with their own
 - `story_world/`: words, wordings and grammar of the story world (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
-- `documents.toml`: documents for pre-training by hand
+- `documents.toml`: documents for the page *Pre-training by hand*
 - `next_sentence_probes.toml`: sentence pairs for the pair laboratory
 - `clozes.toml`: sentences with a [MASK], and the words that fit
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`

@@ -68,7 +68,7 @@ class PublishedRow:
     """The published average over the tasks; None if there is none."""
 
 
-# GLUE: the columns of table 1, in its order. Each task also has the second metric that GLUE averages with the first.
+# GLUE: the columns of table 1, in its order. `GLUE_METRICS` has the second metrics, which GLUE averages with these.
 COLUMNS = {
     "table1": (
         Measure("mnli", "accuracy", "MNLI-m"),
@@ -152,12 +152,13 @@ def _glue_row(title: str, split: str, source: str, average: float, **values: flo
 
 PUBLISHED = {
     # In the paper, the average is the mean of the nine columns.
-    # The README gives Pearson before Spearman for STS-B; GLUE's score of these four models also includes WNLI (62.3).
     "table1": (
         _glue_row("BERT large", "test", PAPER, 82.1, mnli=(86.7, 85.9), qqp=72.1, qnli=92.7, sst2=94.9, cola=60.5,
                   stsb=86.5, mrpc=89.3, rte=70.1),
         _glue_row("BERT base", "test", PAPER, 79.6, mnli=(84.6, 83.4), qqp=71.2, qnli=90.5, sst2=93.5, cola=52.1,
                   stsb=85.8, mrpc=88.9, rte=66.4),
+        # The README gives Pearson before Spearman for STS-B; here Spearman comes first, as in `GLUE_METRICS`. The
+        # average of these four models is GLUE's score, which includes WNLI (62.3).
         _glue_row("BERT medium (8/512)", "test", SMALL_MODELS, 73.5, mnli=(80.0, 79.1), qqp=(69.6, 87.9), qnli=87.7,
                   sst2=89.6, cola=38.0, stsb=(78.4, 80.4), mrpc=(86.6, 81.6), rte=62.2),
         _glue_row("BERT small (4/512)", "test", SMALL_MODELS, 71.2, mnli=(77.6, 77.0), qqp=(68.1, 87.0), qnli=86.4,

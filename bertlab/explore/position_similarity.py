@@ -1,6 +1,6 @@
 """How similar the learned position vectors are, beside the sinusoidal ones of the Transformer.
 
-Shape legend: P positions of the model, S positions in the matrices, H hidden.
+Shape legend: P positions of the model (or distances between two of them), S positions in the matrices, H hidden.
 """
 
 from dataclasses import dataclass

@@ -130,7 +130,10 @@ def find_conflicting_heads(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 class TaskHeads(nn.Module):
-    """Base class of models with output layers: a subclass sets `config`, builds its encoder and calls `build_heads`."""
+    """Base class of models with output layers.
+
+    A subclass sets `config`, creates `embeddings` and its layers, defines `initialise_weights` and calls `build_heads`.
+    """
 
     config: ModelConfig
     heads: nn.ModuleDict

@@ -11,7 +11,7 @@ from bertlab.tasks.examples import Example, Examples, SkippedRow, read_text
 from bertlab.tasks.splits import choose_split
 from bertlab.tasks.task_type import FinetuneTaskType
 from bertlab.text.readers.data_file import Limits
-from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
+from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, is_blank, row_id, value_of
 from bertlab.text.readers.splits import read_split
 
@@ -156,7 +156,7 @@ class LabelledRowReader(FinetuneTaskType):
                     raise DataError("row-id-repeated", row=number_of_id[id])
                 rows.append(Example(id, texts, target))
             except DataError as error:
-                invalid_rows.report(invalid_row(data.name, number, error, id if spec.id in row else None))
+                invalid_rows.report(make_row_error(data.name, number, error, id if spec.id in row else None))
                 skipped.append(SkippedRow(number - 1, id))
         return rows, sorted(skipped, key=lambda row: row.index)
 

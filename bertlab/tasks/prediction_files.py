@@ -16,7 +16,7 @@ from bertlab.config.files import describe_system_error, write_atomically
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.examples import Examples
-from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.rows import is_blank, read_file
 
 
@@ -99,7 +99,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
                 ignorable[key] -= 1
                 continue
         if missing := [column for column in (id_column, prediction_column) if is_blank(row.get(column))]:
-            raise invalid_row(path, number, Message("cell-missing", column=repr(missing[0])))
+            raise make_row_error(path, number, Message("cell-missing", column=repr(missing[0])))
         if id in predictions:
             raise DataError("predictions-id-repeated", path=path, row=number, id=id)
         if id not in expected:

@@ -191,8 +191,10 @@ def run(config: EvaluateConfig) -> None:
 
 
 def _is_other_task(what: str, record: dict) -> bool:
-    """Whether a task of the catalogue is not the one that a checkpoint was fine-tuned on, such as SQuAD v1.1 and
-    v2.0."""
+    """Whether `what` is a known task other than the one that a checkpoint was fine-tuned on.
+
+    An example is SQuAD v1.1, for a checkpoint fine-tuned on SQuAD v2.0.
+    """
     tasks = [name for name in record.get("objectives", ()) if name in TASKS]
     return what in TASKS and bool(tasks) and what not in tasks
 
@@ -200,7 +202,7 @@ def _is_other_task(what: str, record: dict) -> bool:
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     """Write the metrics into the checkpoint's record and model card.
 
-    Those of another task than the checkpoint's own stand beside its metrics, and leave its threshold as it is.
+    Metrics of a task other than the checkpoint's are stored beside those of its own, and do not change its threshold.
     """
     loaded = checkpoint.load(config.checkpoint)
     if _is_other_task(config.what, loaded.record):

@@ -1,4 +1,7 @@
-"""Figures of position vectors: how similar two positions are, learned and sinusoidal."""
+"""Figures of position vectors: how similar two positions are, learned and sinusoidal.
+
+Shape legend: S positions in the matrices, P positions, here as distances between two of them.
+"""
 
 import numpy as np
 import plotly.graph_objects as go

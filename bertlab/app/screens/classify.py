@@ -13,6 +13,9 @@ from bertlab.views.passage import escape_html
 
 MAX_IMMEDIATE_WORDS = 40  # each word takes a forward pass, so for longer texts the user must click a button
 
+# Keys of the address: the second text of a pair, and "1" if its field is visible.
+SECOND_TEXT, SHOWS_SECOND_TEXT = "judged2", "two"
+
 
 def second_text_field(num_texts: int | None, example: str) -> str:
     """Draw the field of the second text and return its text.
@@ -28,30 +31,32 @@ def second_text_field(num_texts: int | None, example: str) -> str:
         The text; "" if the field is hidden.
     """
     if num_texts == 1:
-        visible = "1" if url.recall("judged2") else url.recall("two")
-        url.store("two", visible)
+        visible = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
+        url.store(SHOWS_SECOND_TEXT, visible)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(t("classify-trained-on-single-texts"), width="content")
             if not visible:
-                st.button(t("classify-add-second-text"), type="tertiary", on_click=url.store, args=("two", "1"))
+                st.button(
+                    t("classify-add-second-text"), type="tertiary", on_click=url.store, args=(SHOWS_SECOND_TEXT, "1")
+                )
         if not visible:
             return ""
     placeholder = None if num_texts == 2 else t("sentence-b-optional")
-    return fields.text_line(st, t("classify-pair"), example, key="judged2", placeholder=placeholder)
+    return fields.text_line(st, t("classify-pair"), example, key=SECOND_TEXT, placeholder=placeholder)
 
 
-def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) -> None:
+def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: str) -> None:
     """Show the prediction for a text or text pair, and the effect of every word on it.
 
     Args:
         checkpoint: the checkpoint.
         text: the text.
-        pair: the second text; "" for none.
+        second_text: the second text of a pair; "" for none.
 
     Raises:
         BertlabError: what `Session.classify` and `Session.word_effects` raise.
     """
-    texts = (text, pair or None)
+    texts = (text, second_text or None)
     classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result
     left, right = st.columns([2, 3], gap="large")
@@ -75,15 +80,15 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) ->
     with right.container(key="effects"):
         heading = "classify-words" if prediction.value is None else "classify-value-words"
         st.subheader(t(heading), anchor=False, help=t(f"{heading}-help"))
-        count = len(find_words(text)) + len(find_words(pair))
+        count = len(find_words(text)) + len(find_words(second_text))
         if count <= MAX_IMMEDIATE_WORDS or st.button(
             t("classify-measure-words", count=count), icon=":material/balance:", key="weigh"
         ):
             word_effects = calls.call_session(checkpoint, "word_effects", *texts)
             effects = word_effects.result
             st.html(labels.word_effects_html(text, effects))
-            if pair:
-                st.html(labels.word_effects_html(pair, effects, second=True))
+            if second_text:
+                st.html(labels.word_effects_html(second_text, effects, second=True))
             axis = t("classify-log-odds-axis" if prediction.value is None else "classify-value-axis")
             data = {
                 "word": [word.text for word in effects.words],
@@ -93,7 +98,7 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, pair: str) ->
             display.sentence(sentences.word_effects(effects))
             display.explain("word_effect" if prediction.value is None else "word_effect_value")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
-        selection.open_attention_page(checkpoint, text, pair)
+        selection.open_attention_page(checkpoint, text, second_text)
 
 
 session, examples = selection.find_session("classify"), selection.examples_for("classify")
@@ -101,11 +106,11 @@ num_texts = session.num_texts if session else None  # 1, 2 or None
 first_example, second_example = examples.similar_pair if num_texts == 2 else (examples.review, "")
 frame.heading("classify-value" if session and selection.predicts_value(session) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
-pair = second_text_field(num_texts, second_example)
+second_text = second_text_field(num_texts, second_example)
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("classify", text, pair)
-    if selection.needs_pair(checkpoint, "classify") and not pair.strip():
+    checkpoint = selection.open_checkpoint("classify", text, second_text)
+    if selection.needs_pair(checkpoint, "classify") and not second_text.strip():
         frame.note(t("classify-second-text-missing"))
     else:
-        show_prediction(checkpoint, text, pair)
+        show_prediction(checkpoint, text, second_text)
     batch.draw_panel(checkpoint, "classify")

@@ -46,7 +46,7 @@ def estimate_run(
         share: the share of the peak that training reaches.
         price: US dollars per hour and device.
         memory_bytes: its memory.
-        devices: devices that share each batch; each needs the memory of its own part, which is not computed here.
+        devices: devices that share each batch. The memory of the whole batch is still compared with that of one device.
     """
     step_seconds = estimate_seconds(cost.flop_per_step, peak_flops, share, devices)
     seconds = steps * step_seconds

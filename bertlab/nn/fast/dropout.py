@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014) with a faster random number generator on CPU.
+"""Dropout (Srivastava et al. 2014) that draws fewer random numbers on CPU.
 
 On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
 Here one 64-bit number decides on four elements: the rate is the same, but the random stream differs.

@@ -15,7 +15,7 @@ from bertlab.config.languages import Message
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.text.readers import hub
 from bertlab.text.readers.data_file import Limits
-from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
+from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
 from bertlab.text.readers.splits import find_split, split_name
 
@@ -110,7 +110,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
                 raise DataError("row-id-repeated", row=row_numbers[id])
             questions.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
         except DataError as error:
-            invalid_rows.report(invalid_row(table.name, number, error, id if id_column else None))
+            invalid_rows.report(make_row_error(table.name, number, error, id if id_column else None))
     if not questions:
         raise DataError("no-questions", name=table.name)
     if training and not any(row["answers"]["text"] for row in questions):
@@ -172,8 +172,8 @@ def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
     """
     if "where" in row:
         source, number, id = row["where"]
-        return invalid_row(source, number, reason, id)
-    return invalid_row("SQuAD", number, reason, row.get("id"))
+        return make_row_error(source, number, reason, id)
+    return make_row_error("SQuAD", number, reason, row.get("id"))
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:

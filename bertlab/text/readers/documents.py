@@ -19,7 +19,7 @@ from bertlab.config.languages import Message
 from bertlab.text.readers import hub
 from bertlab.text.readers.data_file import DataFile
 from bertlab.text.readers.encoding import make_printable
-from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.json_values import json_type
 from bertlab.text.readers.registry import FileFormat, Record, Section, find_suffix, format_of, shorten_names, suffixes
 
@@ -221,7 +221,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
 
 def invalid_text(shard: Shard, text: Text) -> DataError:
     """Make the error that names an invalid row of a shard."""
-    return invalid_row(shard.name, shard.row_number(text.number), text.reason or WITHOUT_TEXT)
+    return make_row_error(shard.name, shard.row_number(text.number), text.reason or WITHOUT_TEXT)
 
 
 def _data_file(path: str) -> DataFile:

@@ -9,7 +9,7 @@ from bertlab.config.errors import BertlabError, DataError
 InvalidRowAction = Literal["stop", "skip"]
 
 
-def invalid_row(source: object, row: int, reason: object, id: str | None = None) -> DataError:
+def make_row_error(source: object, row: int, reason: object, id: str | None = None) -> DataError:
     """Make the error for a row that cannot be used.
 
     Args:
@@ -19,7 +19,7 @@ def invalid_row(source: object, row: int, reason: object, id: str | None = None)
         id: the id that the row itself contains, if any.
 
     >>> from bertlab.config.languages import Message
-    >>> str(invalid_row("a.jsonl", 1234, Message("row-without-text")))
+    >>> str(make_row_error("a.jsonl", 1234, Message("row-without-text")))
     'a.jsonl row 1,234: has no text'
     """
     if id is None:
@@ -33,7 +33,7 @@ class InvalidRows:
 
     >>> invalid_rows = InvalidRows("skip", max_printed=0)
     >>> from bertlab.config.languages import Message
-    >>> invalid_rows.report(invalid_row("a.csv", 3, Message("row-without-text")))
+    >>> invalid_rows.report(make_row_error("a.csv", 3, Message("row-without-text")))
     >>> len(invalid_rows)
     1
     """

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.encoding import UTF_8
-from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.rows import Rows
 from bertlab.text.readers.tables import (
     check_repeated_columns,
@@ -81,7 +81,7 @@ def _read_table(text: str, delimiter: str, columns: Sequence[str], skip: int) ->
     values: list[dict] = []
     for record in make_records(rows, columns, None, UTF_8):
         if record.reason is not None:
-            raise invalid_row(PASTED, record.number, record.reason)
+            raise make_row_error(PASTED, record.number, record.reason)
         values.append(record.values)
     if not values:
         raise DataError("pasted-table-empty")

@@ -13,7 +13,7 @@ from bertlab.config.languages import Message
 from bertlab.text.readers import parquet
 from bertlab.text.readers.data_file import NO_LIMITS, SAMPLE_BYTES, DataFile, Limits
 from bertlab.text.readers.encoding import is_unicode
-from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
+from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.registry import Section, format_of, shorten_names
 
 COMPRESSED_LIMITS = Limits(bytes=2 << 30, lines=5_000_000)
@@ -119,7 +119,7 @@ def read_file(
         if record.reason is None:
             rows.append(record.values)
             continue
-        error = invalid_row(file.name, record.number, record.reason)
+        error = make_row_error(file.name, record.number, record.reason)
         if invalid_rows is None:
             raise error
         invalid_rows.report(error)

@@ -36,7 +36,7 @@ class PretrainingInputs:
     teacher: Bert | None
     """The teacher of distillation, with the same vocabulary; None without distillation."""
     sentences: tuple[str, ...]
-    """Sentences with [MASK] for the sample predictions; () if there are no sample predictions."""
+    """Sentences with [MASK] whose predictions are printed during the run; () to print none."""
     earlier_runs: dict
     """The totals of the earlier runs that trained the initial weights, see `_sum_earlier_runs`."""
 
@@ -49,7 +49,7 @@ class PretrainingInputs:
             "tokens": facts["tokens"],
             "vocabulary": self.tokenizer.digest,
             "order": facts["settings"]["seed"],
-            "weights": facts.get("weights"),
+            "weights": facts.get("weights"),  # of the text sources
         }
         return fingerprint | ({"teacher": _compute_weights_digest(self.teacher)} if self.teacher else {})
 
