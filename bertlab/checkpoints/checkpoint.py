@@ -20,10 +20,11 @@ from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
+from bertlab.config.families import BERT, Family
 from bertlab.config.files import describe_system_error, read_json_object, write_atomically
-from bertlab.nn.bert import Bert, Pooler
+from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.heads import HEADS, find_conflicting_heads
+from bertlab.nn.heads import HEADS, find_conflicting_heads, head_names
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -75,11 +76,13 @@ class Checkpoint:
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective of pre-training: "none" without an NSP head, else from the record."""
+        """The sentence-pair objective of pre-training: "none" without an NSP head, else from the record or family."""
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
-        return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
+        if not isinstance(objectives, list):
+            return self.config.family.pair_objective
+        return "order" if "sentence order" in objectives else "next"
 
     @property
     def sentence_settings(self) -> SentenceSettings:
@@ -136,11 +139,13 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     missing = [name for name in heads if name not in stored_heads]
     initialised_parts = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):
-        model.pooler = Pooler(config).apply(model.initialise_weights)
-        state |= {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
-        initialised_parts = ("pooler", *initialised_parts)
+        model.pooler = model.make_pooler().apply(model.initialise_weights)
+        pooler = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
+        state |= pooler
+        initialised_parts = (*(["pooler"] if pooler else []), *initialised_parts)
     # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten.
-    model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
+    copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}  # layers may share a tensor
+    model.load_state_dict({name: copies[id(tensor)] for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     return Checkpoint(
         model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path, initialised_parts
@@ -187,7 +192,7 @@ def save(
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
-    for conflicting_heads in find_conflicting_heads(model.head_names).values():
+    for conflicting_heads in find_conflicting_heads(model.head_names, model.config.family).values():
         raise CheckpointError("checkpoint-several-classifiers", heads=conflicting_heads)
     tensors = {name: _convert_for_storage(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
     texts = {
@@ -236,7 +241,7 @@ def _convert_for_storage(name: str, tensor: torch.Tensor, dtype: torch.dtype) ->
     return stored
 
 
-def _architecture(heads: Collection[str]) -> str:
+def _architecture(heads: Collection[str], family: Family = BERT) -> str:
     """Return the class of `transformers` that loads a checkpoint with these task heads.
 
     >>> _architecture(("mlm", "nsp")), _architecture(("span",)), _architecture(())
@@ -244,15 +249,15 @@ def _architecture(heads: Collection[str]) -> str:
     """
     classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
     if {"mlm", "nsp"} <= set(heads) and not classifiers:
-        return "BertForPreTraining"
+        return f"{family.class_prefix}ForPreTraining"
     # The class of a fine-tuned head has precedence; it ignores the heads of pre-training.
     order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
-    return HEADS[order[0]].hf_class if order else "BertModel"
+    return head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
 
 
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
     """Return the content of config.json."""
-    architecture = _architecture(model.head_names)
+    architecture = _architecture(model.head_names, model.config.family)
     # transformers infers regression from a single label; the problem type states it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
     return {
@@ -260,7 +265,7 @@ def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
         "model_type": model.config.model_type,
         **model.config.to_hf(),
         **regression,
-        "position_embedding_type": model.config.family.position_embeddings,
+        **({"position_embedding_type": positions} if (positions := model.config.family.position_embeddings) else {}),
         # The type of the computation: transformers converts weights that are stored in eight bits.
         "dtype": str(torch.float16 if dtype == FLOAT8 else dtype).removeprefix("torch."),
     }

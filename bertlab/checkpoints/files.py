@@ -31,7 +31,7 @@ def read_config(directory: Path) -> ModelConfig:
     except TypeError as error:
         raise CheckpointError("config-not-a-bert", path=path, reason=first_line(error)) from None
     for name, value in vars(config).items():
-        if not _is_valid_field(name, value):
+        if not _is_valid_field(config, name, value):
             # Long integers are not shown: Python refuses to convert those with thousands of digits to strings.
             shown = "10^19 or more" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
             raise CheckpointError("config-value-invalid", path=path, name=name, value=shown)
@@ -48,9 +48,15 @@ def read_record(directory: Path) -> dict:
     return read_json_object(path) if path.exists() else {}
 
 
-def _is_valid_field(name: str, value: object) -> bool:
+def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
     """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
+    if value == getattr(config.family, name, None) == 0:  # for example no token types, in families without them
+        return True
+    if name == "pad_token_id" and config.family.positions_after_padding:
+        return type(value) is int and 0 <= value < 10**8
     default = getattr(ModelConfig, name)
+    if default is None:  # an optional size
+        return value is None or (type(value) is int and 0 < value < 10**6)
     if isinstance(default, bool):
         return isinstance(value, bool)
     if isinstance(default, int) and name != "pad_token_id":

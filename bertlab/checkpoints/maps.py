@@ -1,107 +1,102 @@
-"""Convert tensor names between bertlab and the Hugging Face layout of BERT, with one table for both directions.
+"""Convert tensor names between bertlab and the Hugging Face layout, with one table per family for both directions.
 
 Shape legend: H hidden, V vocabulary.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import torch
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError
+from bertlab.config.families import BERT, Family
 from bertlab.nn.bert import Bert
-from bertlab.nn.heads import HEADS
-
-# Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the number of a layer.
-# Source: the parameter names of `transformers.BertForPreTraining`. `nn.heads.HEADS` has the modules of the task heads.
-MODULES = {
-    "embeddings.token": ("bert.embeddings.word_embeddings",),
-    "embeddings.position": ("bert.embeddings.position_embeddings",),
-    "embeddings.token_type": ("bert.embeddings.token_type_embeddings",),
-    "embeddings.norm": ("bert.embeddings.LayerNorm",),
-    "encoder.layers.{}.attention.qkv": (
-        "bert.encoder.layer.{}.attention.self.query",
-        "bert.encoder.layer.{}.attention.self.key",
-        "bert.encoder.layer.{}.attention.self.value",
-    ),
-    "encoder.layers.{}.attention.out": ("bert.encoder.layer.{}.attention.output.dense",),
-    "encoder.layers.{}.attention_norm": ("bert.encoder.layer.{}.attention.output.LayerNorm",),
-    "encoder.layers.{}.feed_forward.up": ("bert.encoder.layer.{}.intermediate.dense",),
-    "encoder.layers.{}.feed_forward.down": ("bert.encoder.layer.{}.output.dense",),
-    "encoder.layers.{}.feed_forward_norm": ("bert.encoder.layer.{}.output.LayerNorm",),
-    "pooler.dense": ("bert.pooler.dense",),
-}
+from bertlab.nn.heads import HEADS, head_names
+from bertlab.nn.variants.model import FamilyBert
 
 # Other names for the same tensors (pattern, replacement), which are applied in this order.
 ALIASES = (
     (r"LayerNorm\.gamma$", "LayerNorm.weight"),  # in checkpoints that were converted from TensorFlow before 2019
     (r"LayerNorm\.beta$", "LayerNorm.bias"),
-    (r"^(embeddings|encoder|pooler)\.", r"bert.\1."),  # in bare encoders, whose names have no prefix
 )
 
 # Buffers that some versions of transformers saved: 0, 1, 2, ... and zeros. They are not weights.
-IGNORED_BUFFERS = r"^bert\.embeddings\.(position_ids|token_type_ids)$"
+IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
-# Tensors with separate weights for each attention head, and the dimension of the heads: rows (0) or columns (1).
+# Our tensors with separate weights for each attention head, and the dimension of the heads: rows (0) or columns (1).
 HEAD_TENSORS = (
-    (r"\.(\d+)\.attention\.self\.(query|key|value)\.(weight|bias)$", 0),
-    (r"\.(\d+)\.attention\.output\.dense\.weight$", 1),
+    (r"\.(\d+)\.attention\.qkv\.(weight|bias)$", 0),
+    (r"\.(\d+)\.attention\.out\.weight$", 1),
 )
 
-# Some programs store a tied tensor twice: name of the copy -> name of the tensor that it must equal.
-TIED_COPIES = {
-    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-    "cls.predictions.decoder.bias": "cls.predictions.bias",
-}
+
+def _head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
+    """Return the modules of a task head, and those of the pooler if they belong to the head."""
+    stored = head_names(name, family)
+    own = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in stored.modules.items()}
+    return own | {f"pooler.{module}": (hf_module,) for module, hf_module in stored.pooler.items()}
 
 
-def _all_modules() -> dict[str, tuple[str, ...]]:
-    """Return `MODULES` together with the modules of the task heads (`nn.heads.HEADS`)."""
-    heads = {
-        f"heads.{name}{module and '.'}{module}": (hf_module,)
-        for name, head in HEADS.items()
-        for module, hf_module in head.hf_modules.items()
-    }
-    return MODULES | heads
+def _find_modules(family: Family, heads: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return our modules of a model with these task heads, with the modules of the checkpoint."""
+    modules = dict(family.tensors)
+    for name in heads:
+        modules |= _head_modules(name, family)
+    return modules
 
 
-def hf_names(name: str) -> tuple[str, ...]:
-    """Return the Hugging Face names of the tensors that are stacked in one tensor of bertlab.
+def hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return the Hugging Face names of the tensors that are stacked in one tensor of bertlab; () if none is stored.
+
+    Args:
+        name: the name of our tensor.
+        config: the configuration of the model; by default that of a BERT.
+        heads: the task heads of the model; by default all.
 
     >>> hf_names("encoder.layers.3.attention.qkv.bias")[1]
     'bert.encoder.layer.3.attention.self.key.bias'
     """
-    layer = re.search(r"\.(\d+)\.", name)
-    number = layer[1] if layer else ""
-    module, _, parameter = re.sub(r"\.\d+\.", ".{}.", name).rpartition(".")
-    return tuple(f"{hf_module.format(number)}.{parameter}" for hf_module in _all_modules()[module])
+    family = config.family if config else BERT
+    modules = _find_modules(family, HEADS if heads is None else heads)
+    numbers = [int(number) for number in re.findall(r"\.(\d+)(?=\.)", name)]
+    if config and numbers:
+        numbers[0] = config.weight_layer(numbers[0])
+    module, _, parameter = re.sub(r"\.\d+(?=\.)", ".{}", name).rpartition(".")
+    return tuple(f"{hf_module.format(*numbers)}.{parameter}" for hf_module in modules.get(module, ()))
 
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     """Return the weights of a model by their Hugging Face names, as views of the memory of the model if possible.
 
     For a model without task heads these are the names of `transformers.BertModel`, without the prefix "bert.". The
-    weights of pruned attention heads are not included.
+    weights of pruned attention heads are not included, nor is a pooler that the family has only in task heads.
     """
     tensors = {}
+    config, prefix = model.config, f"{model.config.family.prefix}."
     for own_name, tensor in model.state_dict().items():
-        names = hf_names(own_name)
-        tensors.update(zip(names, tensor.chunk(len(names)), strict=True))
-    for name, tensor in tensors.items():
-        dim, remaining = _remaining_indices(name, model.config)
-        if remaining is not None:
-            tensors[name] = tensor.index_select(dim, remaining.to(tensor.device))
-    return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+        names = hf_names(own_name, config, model.head_names)
+        for name, part in zip(names, tensor.chunk(max(1, len(names))), strict=False):
+            dim, remaining = _remaining_indices(own_name, config)
+            tensors[name] = part if remaining is None else part.index_select(dim, remaining.to(part.device))
+    return tensors if model.head_names else {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
 
 
-def _classifier_heads() -> list[str]:
-    """Return the task heads whose tensors are named "classifier"; `architectures` in config.json distinguishes them."""
-    return [name for name, head in HEADS.items() if head.hf_modules[""] == "classifier"]
+def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, list[str]]:
+    """Return modules of a checkpoint that several task heads share -> these task heads.
+
+    Args:
+        family: the family of the checkpoint.
+        modules: the modules that the checkpoint has.
+    """
+    by_module: dict[str, list[str]] = {}
+    for name in HEADS:
+        by_module.setdefault(head_names(name, family).modules[""], []).append(name)
+    return {module: heads for module, heads in by_module.items() if len(heads) > 1 and module in modules}
 
 
 def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the task head that the tensors named "classifier" belong to, and its labels.
+    """Return the task head that the tensors named "classifier" (or similarly) belong to, and its labels.
 
     Args:
         fields: the content of config.json. If it names no architecture, a checkpoint without a pooler is a tagger,
@@ -116,21 +111,34 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
         CheckpointError: the weight is not a matrix or is empty, or the model predicts several labels for one input,
             which bertlab does not support.
     """
-    weight = tensors.get("classifier.weight")
-    if weight is None:
+    family = ModelConfig.from_hf(dict(fields)).family
+    shared = _find_shared_modules(family, {name.removesuffix(".weight") for name in tensors})
+    if not shared:
         return None, ()
+    module, candidates = next(iter(shared.items()))
+    weight = tensors[f"{module}.weight"]
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
-    by_class = {HEADS[name].hf_class: name for name in reversed(_classifier_heads())}
+    by_class = {head_names(name, family).hf_class: name for name in reversed(candidates)}
     architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
+    stored_modules = {name.rpartition(".")[0] for name in tensors}
     has_pooler = any("pooler." in name for name in tensors)
-    head = architectures[0] if architectures else "classify" if has_pooler else "tag"
+    guess = next(
+        (
+            name
+            for name in candidates
+            if HEADS[name].pooled
+            and (has_pooler or stored_modules >= set(head_names(name, family).pooler.values()) > set())
+        ),
+        next((name for name in candidates if not HEADS[name].pooled), candidates[0]),
+    )
+    head = architectures[0] if architectures else guess
     problem_type = fields.get("problem_type")
     if head == "classify" and problem_type == "multi_label_classification":
         raise CheckpointError("checkpoint-multi-label")
     if head == "classify" and (problem_type == "regression" or len(weight) == 1):
         return "regress", ()
-    if head == "choose":
+    if head in ("choose", "span"):
         return head, ()
     # transformers does not write the labels if they have these default names.
     return head, ModelConfig.from_hf(dict(fields)).labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
@@ -158,43 +166,80 @@ def hf_to_state(
         CheckpointError: a tensor is missing or unused, has a wrong shape or type, or differs from the tensor that it
             must equal.
     """
-    unused = _rename_tensors(tensors)
-    layers = {match[1] for name in unused if (match := re.match(r"bert\.encoder\.layer\.(\d{1,9})\.", name))}
-    # Checked before the model is built, which would take minutes for a forged number of layers.
-    if len(layers) != config.num_layers:
-        raise CheckpointError("weights-layer-count", layers=config.num_layers, stored=len(layers))
+    family = config.family
+    unused = _rename_tensors(tensors, family)
+    stored_modules = {name.rpartition(".")[0] for name in unused}
+    _check_layers(stored_modules, config)
+    shared = _find_shared_modules(family, stored_modules)
     heads = tuple(
         name
         for name in HEADS
-        if (name not in _classifier_heads() or name == classifier) and _has_part(unused, f"heads.{name}")
+        if (name == classifier or not any(name in names for names in shared.values()))
+        and stored_modules & _own_modules(name, family)
     )
+    for name in heads:
+        if head_names(name, family).pooler:  # older versions of transformers store an unused pooler beside it
+            unused = {key: tensor for key, tensor in unused.items() if not key.startswith(f"{family.prefix}.pooler.")}
     with torch.device("meta"):
-        expected = Bert(config, heads).state_dict()
-    if not _has_part(unused, "pooler"):
-        if pooled_heads := [HEADS[name].title for name in heads if HEADS[name].pooled]:
+        model = FamilyBert(config, heads)
+        expected = model.state_dict()
+    pooler_tensors = {name for own in expected if own.startswith("pooler.") for name in hf_names(own, config, heads)}
+    if not pooler_tensors & unused.keys():
+        pooled_heads = [HEADS[name].title for name in heads if HEADS[name].pooled]
+        if pooled_heads and any(True for _ in model.pooler.parameters()):
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
         expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}
-    state = {}
+    state, used = {}, set()
     for own_name, meta in expected.items():
-        names = hf_names(own_name)
+        names = hf_names(own_name, config, heads)
+        dim, remaining = _remaining_indices(own_name, config)
+        parts = []
         for name, part in zip(names, meta.chunk(len(names)), strict=True):
-            dim, remaining = _remaining_indices(name, config)
             stored_part = part if remaining is None else part.index_select(dim, remaining.to("meta"))
-            _check_tensor(name, unused.get(name), stored_part)
+            tensor = unused.get(name)
+            _check_tensor(name, tensor, stored_part)
             if remaining is not None:
-                unused[name] = unused[name].new_zeros(part.shape).index_copy(dim, remaining, unused[name])
-        parts = [unused.pop(name) for name in names]
+                tensor = tensor.new_zeros(part.shape).index_copy(dim, remaining, tensor)
+            parts.append(tensor)
+        used |= set(names)
         state[own_name] = torch.cat(parts) if len(parts) > 1 else parts[0]
+    unused = {name: tensor for name, tensor in unused.items() if name not in used}
     if unused:
         names = sorted(unused)
         raise CheckpointError("weights-unused", tensors=names[:4], more=max(len(names) - 4, 0))
     return state, heads
 
 
-def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
-    """Return the dimension along which a tensor is divided into attention heads, and the indices that are not pruned.
+def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
+    """Raise an error if the number of layers differs from that of the configuration.
 
-    The indices are None if no head of the tensor is pruned.
+    It is checked before the model is built, which would take minutes for a forged number of layers.
+    """
+    layers = set()
+    for names in config.family.tensors.values():
+        for name in names if "{}" in names[0] else ():
+            pattern = re.escape(name).replace(re.escape("{}"), r"(\d{1,9})")
+            layers |= {match[1] for module in stored_modules if (match := re.fullmatch(pattern, module))}
+    expected = config.num_layer_groups or config.num_layers
+    if len(layers) != expected:
+        raise CheckpointError("weights-layer-count", layers=expected, stored=len(layers))
+
+
+def _own_modules(name: str, family: Family) -> set[str]:
+    """Return the modules of a checkpoint that belong to a task head only."""
+    own = set(head_names(name, family).modules.values())
+    return own - {
+        module
+        for other in HEADS
+        if other != name and head_names(other, family).modules[""] != head_names(name, family).modules[""]
+        for (module,) in _head_modules(other, family).values()
+    }
+
+
+def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
+    """Return the dimension along which our tensor is divided into attention heads, and the indices that are not pruned.
+
+    The indices, of each of the matrices that are stacked in the tensor, are None if no head of it is pruned.
     """
     for pattern, dim in HEAD_TENSORS if config.pruned_heads else ():
         match = re.search(pattern, name)
@@ -206,33 +251,32 @@ def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tenso
     return 0, None
 
 
-def _rename_tensors(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the tensors under the names in `MODULES`, without ignored buffers and copies of tied tensors."""
+def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict[str, torch.Tensor]:
+    """Return the tensors under the names of `Family.tensors`, without ignored buffers and copies of tied tensors."""
+    prefix = f"{family.prefix}."
+    # In checkpoints without task heads, the names have no prefix.
+    roots = {
+        name.removeprefix(prefix).partition(".")[0]
+        for names in family.tensors.values()
+        for name in names
+        if name.startswith(prefix)
+    }
     canonical = {}
     for stored_name, tensor in tensors.items():
         name = stored_name
         for pattern, replacement in ALIASES:
             name = re.sub(pattern, replacement, name)
+        if name.partition(".")[0] in roots:
+            name = prefix + name
         if name in canonical:
             raise CheckpointError("weights-tensor-twice", tensor=name, alias=stored_name)
         if not re.search(IGNORED_BUFFERS, name):
             canonical[name] = tensor
-    for copy, original in TIED_COPIES.items():
+    for copy, original in family.tied_copies.items():
         tied = canonical.pop(copy, None)
         if tied is not None and not torch.equal(canonical.setdefault(original, tied), tied):
             raise CheckpointError("weights-not-tied", tensor=copy, other=original)
     return canonical
-
-
-def _has_part(tensors: Mapping[str, torch.Tensor], part: str) -> bool:
-    """Return whether any of these tensors belongs to a part of the model, such as "pooler"."""
-    hf_modules = {
-        hf_module
-        for module, own_hf_modules in _all_modules().items()
-        if f"{module}.".startswith(f"{part}.")
-        for hf_module in own_hf_modules
-    }
-    return any(name.rpartition(".")[0] in hf_modules for name in tensors)
 
 
 def _check_tensor(name: str, tensor: torch.Tensor | None, expected: torch.Tensor) -> None:

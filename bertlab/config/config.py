@@ -3,13 +3,15 @@
 This module uses neither tensors nor files.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from bertlab.config import family_rows  # noqa: F401  (it registers the families)
 from bertlab.config.errors import CheckpointError
-from bertlab.config.families import BERT, FAMILIES, Family
+from bertlab.config.families import BERT, FAMILIES, OTHER_FAMILIES, Family
 
-# Field of `ModelConfig` -> field of a Hugging Face BertConfig.
+# Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has those of other families.
 HF_FIELDS = {
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
@@ -74,6 +76,10 @@ class ModelConfig:
     """The labels of a classification or tagging layer, in the order of its outputs."""
     pruned_heads: tuple[tuple[int, int], ...] = ()
     """(layer, head) pairs of pruned heads, whose weights are zero and are not stored in a weights file."""
+    embedding_size: int | None = None
+    """Width of the token embeddings, which are projected to the hidden size; None if they have the hidden size."""
+    num_layer_groups: int | None = None
+    """Number of groups of consecutive layers that share their weights (ALBERT); None if no weights are shared."""
     model_type: str = BERT.model_type
     """The family of the model, a key of `families.FAMILIES`."""
 
@@ -93,19 +99,61 @@ class ModelConfig:
         """Width of one attention head."""
         return self.hidden_size // self.num_heads
 
+    @property
+    def embedding_width(self) -> int:
+        """Width of the token embeddings."""
+        return self.embedding_size or self.hidden_size
+
+    @property
+    def first_position(self) -> int:
+        """The row of the position embeddings that the first token uses."""
+        return self.pad_token_id + 1 if self.family.positions_after_padding else self.family.first_position
+
+    @property
+    def max_tokens(self) -> int:
+        """The maximum number of tokens in an input."""
+        return self.max_positions - self.first_position
+
+    @property
+    def can_read_pairs(self) -> bool:
+        """Whether an input can consist of two texts."""
+        return self.type_vocab_size > 1 or not self.family.pairs_need_token_types
+
+    @property
+    def is_like_bert(self) -> bool:
+        """Whether embeddings, layers and output layers are those of BERT, except for the number of token types."""
+        own, bert = self.family, BERT
+        same = all(getattr(own, knob) == getattr(bert, knob) for knob in ("embeddings", "layers", "pooler_activation"))
+        return same and self.type_vocab_size > 0 and self.embedding_size is None and self.num_layer_groups is None
+
+    def weight_layer(self, layer: int) -> int:
+        """The number under which a checkpoint stores the weights of a layer: its group, if layers share weights.
+
+        Source: `AlbertTransformer` in `transformers`.
+
+        >>> [ModelConfig(num_layers=4, num_layer_groups=2).weight_layer(layer) for layer in range(4)]
+        [0, 0, 1, 1]
+        """
+        return layer * self.num_layer_groups // self.num_layers if self.num_layer_groups else layer
+
+    @property
+    def hf_fields(self) -> dict[str, str]:
+        """Field of this class -> field of the `config.json` of its family."""
+        return select_hf_fields(self.family)
+
     def replace(self, **changes) -> "ModelConfig":
         """Return a copy with some fields changed."""
         return replace(self, **changes)
 
     def to_hf(self) -> dict:
-        """Return the fields under the names of `transformers.BertConfig`.
+        """Return the fields under the names of `transformers.BertConfig`, or of the family's class.
 
         `pruned_heads` is included only if heads are pruned, in the format that `transformers` reads before version 5.
 
         >>> ModelConfig(pruned_heads=((0, 3), (2, 1), (2, 11))).to_hf()["pruned_heads"]
         {'0': [3], '2': [1, 11]}
         """
-        fields = {hf: getattr(self, name) for name, hf in HF_FIELDS.items()}
+        fields = {hf: getattr(self, name) for name, hf in self.hf_fields.items()} | dict(self.family.fixed_fields)
         if self.labels:
             fields["id2label"] = dict(enumerate(self.labels))
             fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
@@ -123,19 +171,31 @@ class ModelConfig:
         model_type = fields.get("model_type", BERT.model_type)
         family = FAMILIES.get(model_type) if isinstance(model_type, str) else None
         if family is None:
+            if error_id := OTHER_FAMILIES.get(str(model_type)):
+                raise CheckpointError(error_id, type=str(model_type))
             raise CheckpointError("model-type-unknown", type=str(model_type), types=list(FAMILIES))
         position = fields.get("position_embedding_type", family.position_embeddings)
-        if position != family.position_embeddings:
+        if family.position_embeddings and position != family.position_embeddings:
             raise CheckpointError(
                 "position-embeddings-unknown", type=str(position), expected=family.position_embeddings
             )
-        missing = [HF_FIELDS[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(HF_FIELDS[name]))]
+        for name, value in family.fixed_fields.items():
+            if fields.get(name, value) != value:
+                shown = json.dumps(fields[name])[:40]
+                raise CheckpointError("config-field-unsupported", name=name, value=shown, expected=json.dumps(value))
+        hf_fields = select_hf_fields(family)
+        missing = [hf_fields[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(hf_fields[name]))]
         if missing:
             raise CheckpointError("config-sizes-missing", fields=missing)
-        values = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
-        values |= {field: fields[hf] for field, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        config = cls(**values, labels=_read_labels(fields.get("id2label")), model_type=model_type)
+        values = {field: value for field, value in vars(family).items() if field in cls.__dataclass_fields__}
+        values |= {field: fields[hf] for field, hf in hf_fields.items() if fields.get(hf) is not None}
+        config = cls(**values, labels=_read_labels(fields.get("id2label")))
         return config.replace(pruned_heads=_read_pruned_heads(fields.get("pruned_heads") or {}, config))
+
+
+def select_hf_fields(family: Family) -> dict[str, str]:
+    """Return the fields of `ModelConfig` that a family's `config.json` has, with their names there."""
+    return {name: hf for name, hf in (HF_FIELDS | family.hf_fields).items() if hf}
 
 
 def _is_integer(value: object) -> bool:

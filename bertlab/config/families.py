@@ -1,10 +1,44 @@
-"""Families of encoders with BERT's architecture, one row of settings each.
+"""Families of encoders, one row each: the settings that their checkpoints share, and the names of their tensors.
 
 `ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
-family share, and the defaults of fields that a `config.json` of this family may omit.
+family share, and the defaults of fields that a `config.json` of this family may omit. The rows are in
+`family_rows.py`. `nn` builds a model from these settings and never reads the name of a family.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the number of a layer.
+# Source: the parameter names of `transformers.BertForPreTraining`. `nn.heads.HEADS` has the modules of the task heads.
+BERT_TENSORS = {
+    "embeddings.token": ("bert.embeddings.word_embeddings",),
+    "embeddings.position": ("bert.embeddings.position_embeddings",),
+    "embeddings.token_type": ("bert.embeddings.token_type_embeddings",),
+    "embeddings.norm": ("bert.embeddings.LayerNorm",),
+    "encoder.layers.{}.attention.qkv": (
+        "bert.encoder.layer.{}.attention.self.query",
+        "bert.encoder.layer.{}.attention.self.key",
+        "bert.encoder.layer.{}.attention.self.value",
+    ),
+    "encoder.layers.{}.attention.out": ("bert.encoder.layer.{}.attention.output.dense",),
+    "encoder.layers.{}.attention_norm": ("bert.encoder.layer.{}.attention.output.LayerNorm",),
+    "encoder.layers.{}.feed_forward.up": ("bert.encoder.layer.{}.intermediate.dense",),
+    "encoder.layers.{}.feed_forward.down": ("bert.encoder.layer.{}.output.dense",),
+    "encoder.layers.{}.feed_forward_norm": ("bert.encoder.layer.{}.output.LayerNorm",),
+    "pooler.dense": ("bert.pooler.dense",),
+}
+
+
+@dataclass(frozen=True)
+class HeadNames:
+    """How the checkpoints of a family store an output layer."""
+
+    hf_class: str
+    """The class of `transformers` that has only this output layer."""
+    modules: Mapping[str, str]
+    """Our submodule ("" for the output layer itself) -> the module of that class."""
+    pooler: Mapping[str, str] = field(default_factory=dict)
+    """Our submodule of the pooler -> the module of that class, if the pooler belongs to the output layer."""
 
 
 @dataclass(frozen=True)
@@ -13,10 +47,33 @@ class Family:
 
     model_type: str
     """The name of the family in the `config.json` of its checkpoints."""
-    first_position: int = 0
-    """The row of the position embeddings that the first token uses."""
-    position_embeddings: str = "absolute"
-    """The kind of position embeddings, as `position_embedding_type` in `config.json`."""
+    source: str = ""
+    """The link of the paper that introduced the family."""
+
+    # -- the names of its tensors and settings -----------------------------------------------------------------------
+
+    class_prefix: str = "Bert"
+    """What the names of its classes in `transformers` begin with."""
+    prefix: str = "bert"
+    """What the names of the encoder's tensors begin with; checkpoints without output layers leave it out."""
+    tensors: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BERT_TENSORS)
+    """Our module -> the modules of the checkpoint whose tensors are stacked; "{}" is the number of a layer."""
+    heads: Mapping[str, HeadNames] = field(default_factory=dict)
+    """Output layers, keys of `nn.heads.HEADS`, whose names differ from those of BERT with another class prefix."""
+    tied_copies: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+            "cls.predictions.decoder.bias": "cls.predictions.bias",
+        }
+    )
+    """Tied tensors that some programs store twice: name of the copy -> name of the tensor that it must equal."""
+    hf_fields: Mapping[str, str] = field(default_factory=dict)
+    """Field of `ModelConfig` -> field of its `config.json`, where it differs from BERT's; "" if there is none."""
+    fixed_fields: Mapping[str, object] = field(default_factory=dict)
+    """Further fields of `config.json`, with the only value that bertlab supports."""
+
+    # -- defaults of fields that its config.json may omit --------------------------------------------------------------
+
     max_positions: int = 512
     """Default number of position embeddings."""
     type_vocab_size: int = 2
@@ -27,9 +84,83 @@ class Family:
     """Default epsilon of every LayerNorm."""
     pad_token_id: int = 0
     """Default token id of [PAD]."""
+    embedding_size: int | None = None
+    """Default width of the token embeddings; None for the hidden size."""
+    num_layer_groups: int | None = None
+    """Default number of groups of layers that share their weights; None if no weights are shared."""
+    bottleneck_size: int | None = None
+    """Default width inside the layers; None for the hidden size."""
+    num_feed_forwards: int = 1
+    """Default number of feed-forward networks in a layer."""
+    local_attention: int | None = None
+    """Default width of the window of local attention, in tokens; None if all layers attend to all tokens."""
+
+    # -- architecture ------------------------------------------------------------------------------------------------
+
+    embeddings: str = "sum"
+    """How tokens are embedded, a key of `nn.variants.model.EMBEDDINGS`."""
+    layers: str = "post-norm"
+    """The kind of layers, a key of `nn.variants.model.ENCODERS`."""
+    position_embeddings: str = "absolute"
+    """The kind of position embeddings, as `position_embedding_type` in `config.json`; "" if there are none."""
+    first_position: int = 0
+    """The row of the position embeddings that the first token uses."""
+    positions_after_padding: bool = False
+    """Whether the first token uses the row after that of the padding token's id instead, as in fairseq."""
+    pairs_need_token_types: bool = True
+    """Whether a pair of texts can only be read with two token types."""
+    always_projects: bool = False
+    """Whether embeddings are projected to the hidden size even if they have it."""
+    has_biases: bool = True
+    """Whether linear layers and LayerNorms have biases (the classifiers always have)."""
+    pooler_activation: str = "tanh"
+    """The activation of the pooler: tanh, relu or gelu."""
+    pooler_norm: bool = False
+    """Whether the pooler ends with a LayerNorm."""
+    mlm_activation: str = ""
+    """The activation of the MLM output layer; "" for that of the feed-forward layers."""
+    extends_decoder: bool = False
+    """Whether the MLM output layer extends the token embeddings to the hidden size by weights of its own."""
+    transforms_tokens: bool = False
+    """Whether output layers for tokens (tagging, spans) begin with the layers of the pooler."""
+    pair_objective: str = "next"
+    """The sentence-pair objective of its checkpoints: "next" (NSP) or "order" (SOP)."""
+
+
+def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -> dict[str, tuple[str, ...]]:
+    """Return tensor names with another prefix.
+
+    >>> rename_tensors({"pooler.dense": ("bert.pooler.dense",)}, "bert", "roberta")
+    {'pooler.dense': ('roberta.pooler.dense',)}
+    """
+    return {
+        module: tuple(f"{new}.{name.removeprefix(f'{old}.')}" for name in names) for module, names in tensors.items()
+    }
+
+
+FAMILIES: dict[str, Family] = {}
+"""`model_type` -> family."""
+
+
+def register_family(family: Family) -> Family:
+    """Add a family, for example one that is defined outside this package."""
+    FAMILIES[family.model_type] = family
+    return family
 
 
 # The defaults of `transformers.BertConfig`, which are those of google-research/bert.
-BERT = Family("bert")
+BERT = register_family(Family("bert", "https://arxiv.org/abs/1810.04805"))
 
-FAMILIES = {family.model_type: family for family in (BERT,)}
+# model_type of a model that is not an encoder like BERT -> id of the error that says what it is.
+OTHER_FAMILIES = {
+    model_type: id
+    for id, model_types in {
+        "family-xlnet": ("xlnet",),
+        "family-bart": ("bart", "mbart"),
+        "family-t5": ("t5", "mt5", "umt5", "longt5"),
+        "family-gpt": (
+            "gpt2", "gpt_neo", "gpt_neox", "gptj", "openai-gpt", "opt", "llama", "mistral", "gemma", "qwen2", "qwen3",
+        ),
+    }.items()
+    for model_type in model_types
+}  # fmt: skip

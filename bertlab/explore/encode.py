@@ -25,9 +25,9 @@ def encode(tokenizer: Tokenizer, text: str, pair: str | None, config: ModelConfi
         TextError: a text has no tokens, the input has more tokens than the model has positions, or there is a pair and
             the model has only one token type.
     """
-    if pair is not None and config.type_vocab_size < 2:
+    if pair is not None and not config.can_read_pairs:
         raise TextError("pair-without-token-types")
-    encoding = tokenizer.encode(text, pair, max_tokens=config.max_positions)
+    encoding = tokenizer.encode(text, pair, max_tokens=config.max_tokens)
     segments = zip(encoding.token_type_ids, encoding.special, strict=True)
     segments_with_text = {segment for segment, is_special in segments if not is_special}
     if 0 not in segments_with_text:

@@ -106,7 +106,7 @@ class ExampleDrawer:
         documents: Sequence[str] | None = None,
     ):
         model.require_head("mlm")
-        if model.config.type_vocab_size < 2:
+        if not model.config.can_read_pairs:
             raise TextError("pair-without-token-types")
         if not isinstance(text, str):
             raise TextError("text-not-a-string")
@@ -141,7 +141,7 @@ class ExampleDrawer:
         if number > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag="draw")
         rng = np.random.default_rng(number)
-        max_tokens = min(self.settings.max_tokens, self.model.config.max_positions)
+        max_tokens = min(self.settings.max_tokens, self.model.config.max_tokens)
         lengths = np.array([len(ids) for ids in self.sentences[0]])
         rest = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
         num_starts = max(1, int((rest >= max_tokens - 3).sum()))

@@ -97,7 +97,7 @@ def compute_sentence_vectors(
     settings, texts = loaded.sentence_settings, tuple(texts)
     size = loaded.config.hidden_size * len(settings.pooling)
     distinct = list(dict.fromkeys(texts))
-    inputs, truncated = encode_sentences(loaded.tokenizer, distinct, settings, loaded.config.max_positions)
+    inputs, truncated = encode_sentences(loaded.tokenizer, distinct, settings, loaded.config.max_tokens)
     if empty := next((text for text, each in zip(distinct, inputs, strict=True) if len(each) < 3), None):
         raise TextError("text-without-tokens", row=texts.index(empty) + 1)
     cache = VectorCache(compute_fingerprint(loaded, settings), size) if use_cache else None

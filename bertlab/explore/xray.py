@@ -48,7 +48,7 @@ def compute_span_attention(
 
     The arguments and errors are those of `Session.span_attention`.
     """
-    all_windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    all_windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
     if not 0 <= window < len(all_windows):
         raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
     read_window = all_windows[window]

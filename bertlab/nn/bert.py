@@ -37,7 +37,7 @@ class BertInput(Protocol):
     """Number of tokens in each row; used only if there is a mask."""
 
 
-def _make_embedding(rows: int, size: int) -> nn.Embedding:
+def make_embedding(rows: int, size: int) -> nn.Embedding:
     """Make an embedding table. On the meta device, it is not initialised: a checkpoint is loaded into it afterwards.
 
     Drawing from a normal distribution on the meta device makes torch import its compiler, which takes seconds.
@@ -52,11 +52,11 @@ class Embeddings(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.token = _make_embedding(config.vocab_size, config.hidden_size)
-        self.position = _make_embedding(config.max_positions, config.hidden_size)
-        self.token_type = _make_embedding(config.type_vocab_size, config.hidden_size)
+        self.token = make_embedding(config.vocab_size, config.hidden_size)
+        self.position = make_embedding(config.max_positions, config.hidden_size)
+        self.token_type = make_embedding(config.type_vocab_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.first_position = config.family.first_position
+        self.first_position = config.first_position
 
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
@@ -230,12 +230,15 @@ class Bert(TaskHeads):
     def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
         super().__init__()
         self.config = config
-        self.embeddings = Embeddings(config)
         self.dropout = nn.Dropout(config.hidden_dropout)
-        self.encoder = Encoder(config)
-        self.pooler = Pooler(config)
+        self.build_encoder()
         self.build_heads(heads)
         self.apply(self.initialise_weights)
+
+    def build_encoder(self) -> None:
+        """Create the embeddings, the layers and the pooler; `nn/variants` has those of the other families."""
+        self.embeddings, self.encoder = Embeddings(self.config), Encoder(self.config)
+        self.pooler = Pooler(self.config)
 
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
@@ -277,7 +280,7 @@ class Bert(TaskHeads):
         if isinstance(module, nn.Linear | nn.Embedding):
             sd = self.config.initializer_range
             nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
-        if isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
 
 

@@ -1,6 +1,7 @@
 """The output layers on top of the encoder; each kind of output layer is one row of `HEADS`.
 
-Shape legend: B batch, T tokens, H hidden, V vocabulary, K labels; X any leading shape.
+Shape legend: B batch, T tokens, H hidden, E width of the token embeddings (H in BERT), V vocabulary, K labels; X any
+leading shape.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from torch import nn
 
 from bertlab.config.config import ACTIVATIONS, ModelConfig
 from bertlab.config.errors import CheckpointError, MissingHead
+from bertlab.config.families import BERT, Family, HeadNames
 from bertlab.config.languages import Message
 from bertlab.nn.fast.dropout import Dropout
 
@@ -22,18 +24,32 @@ class MaskedTokenHead(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
-        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dense = nn.Linear(config.hidden_size, config.embedding_width)
+        self.norm = nn.LayerNorm(config.embedding_width, config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.gelu_approximation = ACTIVATIONS[config.activation]
+        self.gelu_approximation = ACTIVATIONS[config.family.mlm_activation or config.activation]
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Apply everything that comes before the decoder -> [X, H]."""
+        """Apply everything that comes before the decoder -> [X, E]."""
         return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu_approximation))
 
-    def forward(self, hidden_XH: torch.Tensor, token_embedding_VH: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden_XH: torch.Tensor, token_embedding_VE: torch.Tensor) -> torch.Tensor:
         """Compute the logits of all tokens -> logits_XV."""
-        return F.linear(self.transform(hidden_XH), token_embedding_VH, self.bias)
+        return F.linear(self.transform(hidden_XH), token_embedding_VE, self.bias)
+
+
+class ReplacedTokenHead(nn.Linear):
+    """Dense, GELU, then one logit for each token: whether it was replaced (Clark et al. 2020, arXiv 2003.10555,
+    section 2; `ElectraDiscriminatorPredictions` in `transformers`)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config.hidden_size, 1)
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.gelu_approximation = ACTIVATIONS[config.activation]
+
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Compute logits_X1; positive for tokens that were probably replaced."""
+        return super().forward(F.gelu(self.dense(hidden_XH), approximate=self.gelu_approximation))
 
 
 class Classifier(nn.Linear):
@@ -106,6 +122,10 @@ HEADS = {
         lambda config: Classifier(config, len(config.labels)), Message("head-tag"),
         Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification", CLASSIFIER,
     ),
+    "rtd": HeadSpec(
+        ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",
+        {"": "discriminator_predictions.dense_prediction", "dense": "discriminator_predictions.dense"},
+    ),
 }  # fmt: skip
 
 
@@ -114,7 +134,15 @@ def register_head(name: str, head: HeadSpec) -> None:
     HEADS[name] = head
 
 
-def find_conflicting_heads(names: Iterable[str]) -> dict[str, list[str]]:
+def head_names(name: str, family: Family = BERT) -> HeadNames:
+    """Return how the checkpoints of a family store an output layer."""
+    if name in family.heads:
+        return family.heads[name]
+    head = HEADS[name]
+    return HeadNames(head.hf_class.replace("Bert", family.class_prefix, 1), head.hf_modules)
+
+
+def find_conflicting_heads(names: Iterable[str], family: Family = BERT) -> dict[str, list[str]]:
     """Find output layers that have the same module in Hugging Face checkpoints; a model can have only one of them.
 
     Returns:
@@ -125,7 +153,9 @@ def find_conflicting_heads(names: Iterable[str]) -> dict[str, list[str]]:
     """
     by_module: dict[str, list[str]] = {}
     for name in names:
-        by_module.setdefault(HEADS[name].hf_modules[""], []).append(name)
+        stored = head_names(name, family)
+        for module in dict.fromkeys([*stored.modules.values(), *stored.pooler.values()]):
+            by_module.setdefault(module, []).append(name)
     return {module: heads for module, heads in by_module.items() if len(heads) > 1}
 
 
@@ -204,3 +234,7 @@ class TaskHeads(nn.Module):
     def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Tag tokens with `config.labels` -> logits_XK. Raises MissingHead."""
         return self.head("tag")(hidden_XH)
+
+    def rtd(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Predict whether a token was replaced -> logit_X. Raises MissingHead."""
+        return self.head("rtd")(hidden_XH)[..., 0]

@@ -186,7 +186,7 @@ class LabelledTaskType(LabelledRowReader):
 
     def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
         max_tokens = options.max_tokens or loaded.max_tokens_for(self.max_tokens)
-        features = self.make_features(loaded.tokenizer, examples, min(max_tokens, loaded.model.config.max_positions))
+        features = self.make_features(loaded.tokenizer, examples, min(max_tokens, loaded.model.config.max_tokens))
         return self.choose_predictions(self.compute_outputs(loaded.model, features, progress=progress))
 
     def read_predictions(self, path: Path, examples: Examples, options: EvaluationOptions) -> list:
@@ -224,7 +224,7 @@ class LabelledTaskType(LabelledRowReader):
     # -- error analysis --------------------------------------------------------------------------------------------
 
     def analyse(self, loaded: Checkpoint, examples: Examples, progress: Callable) -> TaskAnalysis:
-        max_tokens = min(loaded.max_tokens_for(self.max_tokens), loaded.config.max_positions)
+        max_tokens = min(loaded.max_tokens_for(self.max_tokens), loaded.config.max_tokens)
         features = self.make_features(loaded.tokenizer, examples, max_tokens)
         predictions, scored_rows, confusion = self.score_examples(loaded, features, progress)
         return TaskAnalysis(self.compute_metrics(examples, predictions), scored_rows, confusion)

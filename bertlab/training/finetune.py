@@ -149,7 +149,7 @@ def read_data(config: FinetuneConfig) -> TrainingData:
         raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
     options = TrainingOptions(
         data=config.data, validation=config.validation, hold_out=config.hold_out, stride=config.stride,
-        max_tokens=min(config.max_tokens or task_type.max_tokens, loaded.config.max_positions),
+        max_tokens=min(config.max_tokens or task_type.max_tokens, loaded.config.max_tokens),
         make_unanswerable=config.make_unanswerable, pooling=None if config.pooling == "auto" else config.pooling,
         invalid=config.invalid, seed=config.seed,
     )  # fmt: skip

@@ -91,7 +91,10 @@ def plan_page(session: Session) -> LivePage:
 
 
 def can_export(session: Session) -> bool:
-    """Whether the app can offer the page of a checkpoint: it is not too large, and its tokenizer can be repeated."""
+    """Whether the app can offer the page of a checkpoint: the page can repeat its model and its tokenizer, and it is
+    not too large."""
+    if not session.config.is_like_bert:
+        return False
     try:
         describe_tokenizer(session.tokenizer)
     except CheckpointError:
@@ -107,12 +110,14 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
         progress: wraps the list of tensors that are quantised, as `tqdm` does.
 
     Raises:
-        CheckpointError: the page's tokenizer cannot split texts as the checkpoint's tokenizer does.
+        CheckpointError: the page's model or tokenizer cannot compute what those of the checkpoint do.
     """
+    if not session.config.is_like_bert:
+        raise CheckpointError("live-model-unsupported", name=session.name)
     tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
     config = session.config
-    max_tokens = min(config.max_positions - config.family.first_position, MAX_TOKENS)
-    table, block = pack_tensors(session.model, progress, max_tokens + config.family.first_position)
+    max_tokens = min(config.max_tokens, MAX_TOKENS)
+    table, block = pack_tensors(session.model, progress, max_tokens + config.first_position)
     tokens_start = len(block)
     block += "\n".join(session.tokenizer.tokens(range(session.tokenizer.vocab_size))).encode()
     compressed = _compress(block)
@@ -190,7 +195,7 @@ def describe_config(config: ModelConfig, tokenizer: Tokenizer, max_tokens: int) 
         "hiddenSize": config.hidden_size,
         "numLayers": config.num_layers,
         "numHeads": config.num_heads,
-        "firstPosition": config.family.first_position,
+        "firstPosition": config.first_position,
         "vocabSize": tokenizer.vocab_size,
         "layerNormEps": config.layer_norm_eps,
         "activation": config.activation,

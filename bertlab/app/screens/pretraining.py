@@ -29,7 +29,7 @@ settings = pretraining.choose_settings(session.loaded.pair_objective if session 
 with st.container(key="drawn"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
     example = calls.call_session(checkpoint, "pretraining_example", text, draw, **settings)
-    limit = min(DrawSettings.max_tokens, sessions.open_session(checkpoint).config.max_positions)
+    limit = min(DrawSettings.max_tokens, sessions.open_session(checkpoint).config.max_tokens)
     pretraining.show_pair(example.result, limit)
     pretraining.show_losses(example.result)
     pretraining.show_predictions(example)

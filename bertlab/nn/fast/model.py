@@ -11,15 +11,16 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Bert, BertInput, BertOutput, EncoderLayer, SelfAttention
+from bertlab.nn.bert import BertInput, BertOutput, EncoderLayer, SelfAttention
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.layouts import Layout, choose_layout
 from bertlab.nn.fast.linear import Linear
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
+from bertlab.nn.variants.model import FamilyBert
 
 
-class FastBert(Bert):
+class FastBert(FamilyBert):
     """A `Bert` with the same weights, arguments and results that takes less time.
 
     Args:

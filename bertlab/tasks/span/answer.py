@@ -113,7 +113,7 @@ def read_passage(
     model.require_head("span")
     require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
-    windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
     start_KT, end_KT = score_spans(
         windows, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
     )
@@ -180,7 +180,7 @@ def answer_questions(
         progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
     device = device_of(model)
-    max_tokens = min(max_tokens, model.config.max_positions)
+    max_tokens = min(max_tokens, model.config.max_tokens)
 
     def compute_logits(batch):
         return model.span(model(batch.to(device)).hidden_BTH)

@@ -68,7 +68,7 @@ def evaluate_pretraining(
     """
     parameter = next(model.parameters())
     rule = MaskRule.for_tokenizer(tokenizer).to(parameter.device)
-    max_tokens = max_tokens or min(128, model.config.max_positions)
+    max_tokens = max_tokens or min(128, model.config.max_tokens)
     sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, pair_objective=pair_objective)
     loss = PretrainingLoss(rule, pair_objective, model.config.left_to_right)
     was_training = model.training

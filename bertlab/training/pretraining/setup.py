@@ -63,7 +63,7 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     model = _set_attention_direction(_make_model(config, tokenizer), config)
-    longest, positions = config.final_max_tokens or config.max_tokens, model.config.max_positions
+    longest, positions = config.final_max_tokens or config.max_tokens, model.config.max_tokens
     if longest > positions:
         raise BertlabError("pairs-too-long", tokens=longest, positions=positions)
     validation = Corpus.open(config.validation) if config.validation else None
@@ -143,8 +143,8 @@ def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) ->
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
     loaded.model.require_head("mlm")
-    if longest > loaded.config.max_positions:
-        positions = loaded.config.max_positions
+    if longest > loaded.config.max_tokens:
+        positions = loaded.config.max_tokens
         raise BertlabError("pairs-too-long-for-teacher", tokens=longest, positions=positions)
     return loaded.model.eval().requires_grad_(False)
 

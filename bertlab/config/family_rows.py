@@ -1,0 +1,176 @@
+"""The families other than BERT, one row each; `families.Family` documents the columns.
+
+Sources of tensor names and defaults: the classes of `transformers` with the family's class prefix.
+"""
+
+from bertlab.config.families import BERT_TENSORS, Family, HeadNames, register_family, rename_tensors
+
+register_family(
+    Family(
+        "distilbert",
+        "https://arxiv.org/abs/1910.01108",
+        class_prefix="DistilBert",
+        prefix="distilbert",
+        tensors={
+            "embeddings.token": ("distilbert.embeddings.word_embeddings",),
+            "embeddings.position": ("distilbert.embeddings.position_embeddings",),
+            "embeddings.norm": ("distilbert.embeddings.LayerNorm",),
+            "encoder.layers.{}.attention.qkv": tuple(
+                f"distilbert.transformer.layer.{{}}.attention.{part}_lin" for part in "qkv"
+            ),
+            "encoder.layers.{}.attention.out": ("distilbert.transformer.layer.{}.attention.out_lin",),
+            "encoder.layers.{}.attention_norm": ("distilbert.transformer.layer.{}.sa_layer_norm",),
+            "encoder.layers.{}.feed_forward.up": ("distilbert.transformer.layer.{}.ffn.lin1",),
+            "encoder.layers.{}.feed_forward.down": ("distilbert.transformer.layer.{}.ffn.lin2",),
+            "encoder.layers.{}.feed_forward_norm": ("distilbert.transformer.layer.{}.output_layer_norm",),
+        },
+        heads={
+            "mlm": HeadNames(
+                "DistilBertForMaskedLM",
+                {"": "vocab_projector", "dense": "vocab_transform", "norm": "vocab_layer_norm"},
+            ),
+            **{
+                name: HeadNames(hf_class, {"": "classifier"}, {"dense": "pre_classifier"})
+                for name, hf_class in (
+                    ("classify", "DistilBertForSequenceClassification"),
+                    ("regress", "DistilBertForSequenceClassification"),
+                    ("choose", "DistilBertForMultipleChoice"),
+                )
+            },
+        },
+        tied_copies={"vocab_projector.weight": "distilbert.embeddings.word_embeddings.weight"},
+        hf_fields={
+            "hidden_size": "dim", "num_layers": "n_layers", "num_heads": "n_heads", "intermediate_size": "hidden_dim",
+            "activation": "activation", "hidden_dropout": "dropout", "attention_dropout": "attention_dropout",
+            "type_vocab_size": "", "layer_norm_eps": "", "left_to_right": "",
+        },
+        type_vocab_size=0,
+        pairs_need_token_types=False,
+        pooler_activation="relu",
+    )
+)  # fmt: skip
+
+ROBERTA_HEADS = {
+    "mlm": HeadNames(
+        "RobertaForMaskedLM", {"": "lm_head", "dense": "lm_head.dense", "norm": "lm_head.layer_norm"}
+    ),
+    **{
+        name: HeadNames(
+            "RobertaForSequenceClassification", {"": "classifier.out_proj"}, {"dense": "classifier.dense"}
+        )
+        for name in ("classify", "regress")
+    },
+}  # fmt: skip
+_ROBERTA = {
+    "prefix": "roberta",
+    "tensors": rename_tensors(BERT_TENSORS, "bert", "roberta"),
+    "tied_copies": {
+        "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
+        "lm_head.decoder.bias": "lm_head.bias",
+    },
+    "pad_token_id": 1,
+    "positions_after_padding": True,
+    "pairs_need_token_types": False,
+    "mlm_activation": "gelu",
+}
+register_family(
+    Family(
+        "roberta", "https://arxiv.org/abs/1907.11692", class_prefix="Roberta", heads=ROBERTA_HEADS, **_ROBERTA
+    )
+)  # fmt: skip
+register_family(
+    Family(
+        "xlm-roberta",
+        "https://arxiv.org/abs/1911.02116",
+        class_prefix="XLMRoberta",
+        heads={
+            name: HeadNames(f"XLM{names.hf_class.replace('Roberta', 'Roberta', 1)}", names.modules, names.pooler)
+            for name, names in ROBERTA_HEADS.items()
+        },
+        **_ROBERTA,
+    )
+)
+
+register_family(
+    Family(
+        "electra",
+        "https://arxiv.org/abs/2003.10555",
+        class_prefix="Electra",
+        prefix="electra",
+        tensors=rename_tensors(
+            {name: names for name, names in BERT_TENSORS.items() if name != "pooler.dense"}
+            | {"embeddings.projection": ("bert.embeddings_project",)},
+            "bert",
+            "electra",
+        ),
+        heads={
+            "mlm": HeadNames(
+                "ElectraForMaskedLM",
+                {"": "generator_lm_head", "dense": "generator_predictions.dense",
+                 "norm": "generator_predictions.LayerNorm"},
+            ),
+            **{
+                name: HeadNames(
+                    "ElectraForSequenceClassification", {"": "classifier.out_proj"}, {"dense": "classifier.dense"}
+                )
+                for name in ("classify", "regress")
+            },
+            "choose": HeadNames(
+                "ElectraForMultipleChoice", {"": "classifier"}, {"dense": "sequence_summary.summary"}
+            ),
+        },
+        tied_copies={"generator_lm_head.weight": "electra.embeddings.word_embeddings.weight"},
+        hf_fields={"embedding_size": "embedding_size"},
+        embedding_size=128,
+        pooler_activation="gelu",
+        mlm_activation="gelu",
+    )
+)  # fmt: skip
+
+register_family(
+    Family(
+        "albert",
+        "https://arxiv.org/abs/1909.11942",
+        class_prefix="Albert",
+        prefix="albert",
+        tensors={
+            "embeddings.token": ("albert.embeddings.word_embeddings",),
+            "embeddings.position": ("albert.embeddings.position_embeddings",),
+            "embeddings.token_type": ("albert.embeddings.token_type_embeddings",),
+            "embeddings.norm": ("albert.embeddings.LayerNorm",),
+            "embeddings.projection": ("albert.encoder.embedding_hidden_mapping_in",),
+            **{
+                f"encoder.layers.{{}}.{module}": tuple(
+                    f"albert.encoder.albert_layer_groups.{{}}.albert_layers.0.{name}" for name in names
+                )
+                for module, names in {
+                    "attention.qkv": ("attention.query", "attention.key", "attention.value"),
+                    "attention.out": ("attention.dense",),
+                    "attention_norm": ("attention.LayerNorm",),
+                    "feed_forward.up": ("ffn",),
+                    "feed_forward.down": ("ffn_output",),
+                    "feed_forward_norm": ("full_layer_layer_norm",),
+                }.items()
+            },
+            "pooler.dense": ("albert.pooler",),
+        },
+        heads={
+            "mlm": HeadNames(
+                "AlbertForMaskedLM",
+                {"": "predictions", "dense": "predictions.dense", "norm": "predictions.LayerNorm"},
+            ),
+            "nsp": HeadNames("AlbertForPreTraining", {"": "sop_classifier.classifier"}),
+        },
+        tied_copies={
+            "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
+            "predictions.decoder.bias": "predictions.bias",
+        },
+        hf_fields={"embedding_size": "embedding_size", "num_layer_groups": "num_hidden_groups"},
+        fixed_fields={"inner_group_num": 1},
+        activation="gelu_new",
+        embedding_size=128,
+        num_layer_groups=1,
+        always_projects=True,
+        pair_objective="order",
+    )
+)

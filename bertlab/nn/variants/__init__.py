@@ -1,0 +1,1 @@
+"""The parts of the families' models that differ from BERT's, and the choice between them."""
