@@ -10,7 +10,7 @@ from support.pages import bodies, open_page
 from support.texts import text as interface_text
 
 from bertlab.app.classroom import current, roles
-from bertlab.app.data import live_run, live_worker
+from bertlab.app.data import background, live_run, live_worker
 from bertlab.checkpoints import history
 from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
 from bertlab.config.errors import BertlabError
@@ -31,7 +31,7 @@ def sleeping(monkeypatch):
     """Replace the process of a run by one that sleeps."""
     start = subprocess.Popen
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(live_run.subprocess, "Popen", lambda _, **options: start(command, **options))
+    monkeypatch.setattr(background.subprocess, "Popen", lambda _, **options: start(command, **options))
 
 
 def test_one_run_at_a_time_and_cancel(runs, sleeping):
@@ -61,7 +61,7 @@ def test_a_text_has_a_length(runs, text):
 def test_the_reason_of_a_failure_is_shown(runs, monkeypatch):
     start = subprocess.Popen
     command = [sys.executable, "-c", "print('bertlab: no words'); raise SystemExit(2)"]
-    monkeypatch.setattr(live_run.subprocess, "Popen", lambda _, **options: start(command, **options))
+    monkeypatch.setattr(background.subprocess, "Popen", lambda _, **options: start(command, **options))
     live_run.start("ko")
     live_run._running().process.wait()
     assert live_run.find_error() == "bertlab: no words"

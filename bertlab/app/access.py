@@ -2,7 +2,8 @@
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
 visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
-With `--allow-hub` they can also open models of the Hugging Face Hub. The guesses of a class cannot be opened.
+With `--allow-hub` they can also open models of the Hugging Face Hub. The guesses of a class, and the uploads of jobs on
+whole files, cannot be opened.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """
@@ -21,6 +22,7 @@ from bertlab.config.errors import CheckpointError, DataError
 
 RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 CLASS_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of a class, which no page may open
+JOB_DIRECTORY = f"{RUN_DIRECTORY}/files"  # the uploads of jobs on whole files and their results
 
 
 def is_restricted() -> bool:
@@ -54,7 +56,7 @@ def is_allowed(path: str | Path) -> bool:
     except (OSError, RuntimeError, ValueError):
         # the path is too long, has a null byte, or begins with "~" and an unknown user
         return False
-    if resolved.is_relative_to(Path(CLASS_DIRECTORY).resolve()):
+    if any(resolved.is_relative_to(Path(private).resolve()) for private in (CLASS_DIRECTORY, JOB_DIRECTORY)):
         return False
     return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
 

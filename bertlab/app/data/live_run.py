@@ -1,16 +1,12 @@
 """Live runs: a tiny BERT that is trained for a minute in its own process, one at a time for the whole server."""
 
-import json
-import subprocess
-import sys
-import threading
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from bertlab.app import access
 from bertlab.app.data import live_worker
+from bertlab.app.data.background import BackgroundProcess
 from bertlab.checkpoints import history
 from bertlab.config.errors import BertlabError
 from bertlab.text.story_world.world import StoryWorld
@@ -21,26 +17,9 @@ MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # of a text to train on
 MAX_SECONDS = live_worker.SECONDS + 120  # a process that takes longer is stopped
 
 
-@dataclass
-class _Running:
-    """The process of the server's latest live run."""
-
-    process: subprocess.Popen | None = None
-    """The process; None before the first run."""
-    directory: Path | None = None
-    """Its run directory."""
-    started: float = 0.0
-    """When it was started, in seconds of `time.monotonic`."""
-    is_cancelled: bool = False
-    """Whether someone cancelled it."""
-
-
 @cache
-def _running() -> _Running:
-    return _Running()
-
-
-_lock = threading.Lock()
+def _running() -> BackgroundProcess:
+    return BackgroundProcess()
 
 
 def start(language: str, text: str = "") -> None:
@@ -56,35 +35,25 @@ def start(language: str, text: str = "") -> None:
     text = text.strip()
     if text and not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS:
         raise BertlabError("live-text-length", count=len(text), low=MIN_CHARACTERS, high=MAX_CHARACTERS)
-    with _lock:
+    with _running().lock:
         if is_running():
             raise BertlabError("live-run-busy")
         directory = Path(access.RUN_DIRECTORY) / time.strftime(f"{PREFIX}%Y%m%d-%H%M%S")
         directory.mkdir(parents=True)
         sentence = _mask_sentence(text or StoryWorld(language).make_story(0, True).text)
         arguments = {"directory": str(directory), "language": language, "text": text, "sentence": sentence}
-        running = _running()
-        running.directory, running.started, running.is_cancelled = directory, time.monotonic(), False
-        with (directory / "output.txt").open("w", encoding="utf-8") as output:
-            running.process = subprocess.Popen(
-                [sys.executable, "-m", "bertlab.app.data.live_worker", json.dumps(arguments)],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+        _running().start("bertlab.app.data.live_worker", directory, arguments)
 
 
 def cancel() -> None:
     """Stop the run in progress, if there is one."""
-    with _lock:
-        if is_running():
-            _running().is_cancelled = True
-            _running().process.kill()
-            _running().process.wait()
+    _running().cancel()
 
 
 def is_running() -> bool:
     """Whether a run is in progress. A process that takes much too long is stopped."""
     running = _running()
-    if running.process is None or running.process.poll() is not None:
+    if not running.is_running():
         return False
     if time.monotonic() - running.started > MAX_SECONDS:
         running.process.kill()
@@ -94,11 +63,7 @@ def is_running() -> bool:
 
 def find_error() -> str | None:
     """Return the last line that a failed run printed; None if the latest run did not fail."""
-    running = _running()
-    if running.process is None or running.is_cancelled or not running.process.poll():
-        return None
-    lines = (running.directory / "output.txt").read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+    return _running().find_error()
 
 
 def find_latest() -> Path | None:

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.parts import batch
+from bertlab.app.parts import batch, files
 from bertlab.text.word_spans import find_words
 from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
@@ -114,3 +114,4 @@ with frame.show_errors():
     else:
         show_prediction(checkpoint, text, second_text)
     batch.draw_panel(checkpoint, "classify")
+    files.draw_panel(checkpoint, "classify")

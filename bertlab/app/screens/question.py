@@ -7,6 +7,7 @@ import streamlit as st
 from bertlab.app import components, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.app.parts import files
 from bertlab.app.parts.reading import call_xray
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
@@ -93,3 +94,4 @@ if answers:
             "curves", figures.span_curves, answers_expression, passage_expression, zoom=zoom, data=data, lang=language()
         )
         display.sentence(sentences.span(answers, text))
+    files.draw_panel(checkpoint, "answer", question)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences
 from bertlab.app.i18n import t
-from bertlab.app.parts import batch
+from bertlab.app.parts import batch, files
 from bertlab.views import labels
 
 frame.heading("tag")
@@ -35,3 +35,4 @@ with frame.show_errors():
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
     batch.draw_panel(checkpoint, "tag")
+    files.draw_panel(checkpoint, "tag")

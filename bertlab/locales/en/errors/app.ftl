@@ -12,3 +12,14 @@ app-needs-streamlit = the app needs streamlit: pip install streamlit
 app-port-invalid = { $port } is not a valid port: choose one from 1 to 65535
 app-port-in-use = port { $port } is in use: choose another with --port
 app-directory-not-found = --allow { $path }: there is no such directory
+
+# jobs on whole files
+file-job-owner = a job on a whole file
+file-job-busy = { $title } is still being processed: wait until it ends, or cancel it
+file-job-too-many = { $limit } files are stored: delete one of them first
+file-job-not-found = there is no such file, or someone has deleted it: upload it again
+file-job-damaged = the settings of the job in { $path } are damaged: upload the file again
+file-job-too-large = { $path } contains more than { $megabytes } MB: split it into smaller files
+file-job-too-many-rows = { $path } has more than { FORMAT($limit, spec: ",") } rows: split it into smaller files
+file-job-too-many-columns = { $path } has more than { $limit } columns: remove those that are not needed
+file-job-text-too-long = the text has { FORMAT($count, spec: ",") } characters, but at most { FORMAT($limit, spec: ",") } are read: shorten it

@@ -12,3 +12,14 @@ app-needs-streamlit = 앱을 열려면 streamlit이 필요해요: pip install st
 app-port-invalid = { $port }번은 올바른 포트가 아니에요. 1부터 65535까지의 번호를 골라 주세요.
 app-port-in-use = { $port }번 포트는 이미 쓰이고 있어요. --port로 다른 포트를 골라 주세요.
 app-directory-not-found = --allow { $path }: 그런 폴더가 없어요.
+
+# 파일 전체를 예측하는 작업
+file-job-owner = 파일 전체를 예측하는 작업
+file-job-busy = { $title } 파일을 처리하고 있어요. 끝날 때까지 기다리거나 취소해 주세요.
+file-job-too-many = 파일이 { $limit }개나 남아 있어요. 먼저 하나를 지워 주세요.
+file-job-not-found = 그런 파일이 없거나 누군가 지웠어요. 다시 올려 주세요.
+file-job-damaged = { $path }에 있는 작업의 설정이 손상됐어요. 파일을 다시 올려 주세요.
+file-job-too-large = { $path } 파일의 내용이 { $megabytes }MB를 넘어요. 작은 파일로 나눠 주세요.
+file-job-too-many-rows = { $path } 파일이 { FORMAT($limit, spec: ",") }행을 넘어요. 작은 파일로 나눠 주세요.
+file-job-too-many-columns = { $path } 파일의 열이 { $limit }개를 넘어요. 필요 없는 열을 지워 주세요.
+file-job-text-too-long = 텍스트가 { FORMAT($count, spec: ",") }자예요. { FORMAT($limit, spec: ",") }자까지만 읽으니 줄여 주세요.

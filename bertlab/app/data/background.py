@@ -1,0 +1,69 @@
+"""A process in the background of the server, whose output goes to a file; at most one at a time."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OUTPUT = "output.txt"
+
+
+@dataclass
+class BackgroundProcess:
+    """The latest process of one kind."""
+
+    process: subprocess.Popen | None = None
+    """The process; None before the first one."""
+    directory: Path | None = None
+    """The directory it writes to."""
+    started: float = 0.0
+    """When it was started, in seconds of `time.monotonic`."""
+    is_cancelled: bool = False
+    """Whether someone cancelled it."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held while a process is started or cancelled."""
+
+    def start(self, module: str, directory: Path, arguments: dict) -> None:
+        """Start `python -m MODULE JSON`. Check with `is_running` first, and hold `lock` meanwhile.
+
+        Args:
+            module: the name of the module.
+            directory: an existing directory, which receives the output of the process.
+            arguments: the contents of the JSON argument.
+        """
+        self.directory, self.started, self.is_cancelled = directory, time.monotonic(), False
+        with (directory / OUTPUT).open("w", encoding="utf-8") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module, json.dumps(arguments)],
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def is_running(self) -> bool:
+        """Whether the process is running."""
+        return self.process is not None and self.process.poll() is None
+
+    def cancel(self) -> None:
+        """Stop the process, if it is running."""
+        with self.lock:
+            if self.is_running():
+                self.is_cancelled = True
+                self.process.kill()
+                self.process.wait()
+
+    def find_error(self) -> str | None:
+        """Return the last line that a failed process printed; None if it did not fail, or was cancelled."""
+        if self.process is None or self.is_cancelled or not self.process.poll():
+            return None
+        return read_last_line(self.directory)
+
+
+def read_last_line(directory: Path) -> str:
+    """Return the last line that a process printed, up to 300 characters; "" if there is none."""
+    try:
+        lines = (directory / OUTPUT).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

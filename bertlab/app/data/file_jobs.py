@@ -1,0 +1,193 @@
+"""Jobs on whole files: a process that predicts every row of an upload, one at a time for the whole server.
+
+A job is a directory of `runs/files`, so it outlives the browser and the server. The id of a job is random, and the
+address of its page contains it.
+"""
+
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from bertlab.app import access
+from bertlab.app.data.background import BackgroundProcess, read_last_line
+from bertlab.app.data.file_worker import LOCK, RUNNING
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.files import describe_system_error
+from bertlab.config.languages import Message
+from bertlab.config.lock import exclusive_lock
+from bertlab.explore import file_predictions
+from bertlab.explore.file_predictions import FileJob, JobState
+from bertlab.text.readers.registry import find_suffix
+
+MAX_JOBS = 50  # stored at once
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    """A job and how far it is."""
+
+    id: str
+    """Its id, which is the name of its directory."""
+    job: FileJob
+    """Its settings."""
+    state: JobState
+    """How far it is. The status "interrupted" means that its process ended too early."""
+    is_running: bool
+    """Whether its process is running."""
+
+    @property
+    def directory(self) -> Path:
+        """Its directory."""
+        return _root() / self.id
+
+
+@cache
+def _running() -> BackgroundProcess:
+    return BackgroundProcess()
+
+
+def _root() -> Path:
+    return Path(access.JOB_DIRECTORY)
+
+
+def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
+    """Store a file and start a job on it.
+
+    Args:
+        job: its settings; `file` and `created` are filled in here.
+        write_file: writes the contents of the file to a stream.
+
+    Returns:
+        The id of the job.
+
+    Raises:
+        BertlabError: another job is running, too many are stored, or a file cannot be written.
+    """
+    with _running().lock:
+        _check_free()
+        if len(_list_ids()) >= MAX_JOBS:
+            raise BertlabError("file-job-too-many", limit=MAX_JOBS)
+        id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(8)}"
+        directory = _root() / id
+        job = replace(job, file=f"input{find_suffix(job.title) or ''}", created=time.time())
+        try:
+            directory.mkdir(parents=True)
+            with (directory / job.file).open("wb") as stream:
+                write_file(stream)
+            file_predictions.write_job(directory, job)
+        except (OSError, BertlabError) as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            if isinstance(error, BertlabError):
+                raise
+            raise BertlabError("file-not-writable", path=job.title, reason=describe_system_error(error)) from None
+        _start_process(directory)
+    return id
+
+
+def resume(id: str) -> None:
+    """Continue a job after its last stored row.
+
+    Raises:
+        BertlabError: another job is running, or there is no such job.
+    """
+    with _running().lock:
+        stored = find(id)
+        _check_free()
+        (stored.directory / file_predictions.CANCEL).unlink(missing_ok=True)
+        file_predictions.write_state(stored.directory, replace(stored.state, status="waiting", reason=""))
+        _start_process(stored.directory)
+
+
+def cancel(id: str) -> None:
+    """Request that a job stops after the rows that it is computing; its results so far remain."""
+    directory = find(id).directory
+    with suppress(OSError):
+        (directory / file_predictions.CANCEL).touch()
+
+
+def delete(id: str) -> None:
+    """Delete a job that is not running, with its file and its results.
+
+    Raises:
+        BertlabError: it is running, or there is no such job.
+    """
+    with _running().lock:
+        stored = find(id)
+        if stored.is_running:
+            raise BertlabError("file-job-busy", title=stored.job.title)
+        shutil.rmtree(stored.directory, ignore_errors=True)
+
+
+def find(id: str) -> StoredJob:
+    """Find a job by its id.
+
+    Raises:
+        DataError: there is no such job.
+    """
+    if not _ID.fullmatch(id) or not (_root() / id / "job.json").is_file():
+        raise DataError("file-job-not-found")
+    directory = _root() / id
+    job, state = file_predictions.read_job(directory), file_predictions.read_state(directory)
+    is_running = _find_running() == id
+    if not is_running and state.status in ("waiting", "running"):
+        state = file_predictions.read_state(directory)  # it may have finished meanwhile
+        if state.status in ("waiting", "running"):
+            state = replace(state, status="interrupted", reason=read_last_line(directory))
+    return StoredJob(id, job, state, is_running)
+
+
+def list_jobs(command: str) -> list[StoredJob]:
+    """List the jobs of a command, the latest first."""
+    jobs = []
+    for id in _list_ids():
+        with suppress(BertlabError):  # damaged, or deleted meanwhile
+            jobs.append(find(id))
+    return [stored for stored in jobs if stored.job.command == command]
+
+
+def find_running() -> StoredJob | None:
+    """Find the job that is running, also one that another server started; None if there is none."""
+    id = _find_running()
+    with suppress(BertlabError):
+        return find(id) if id else None
+    return None
+
+
+def _find_running() -> str:
+    """Return the id of the running job; "" if there is none."""
+    process = _running()
+    if process.is_running():
+        return process.directory.name
+    try:
+        with exclusive_lock(_root() / LOCK, Message("file-job-owner")):
+            return ""
+    except BertlabError as error:
+        if error.id != "lock-held":
+            return ""
+    with suppress(OSError):
+        return (_root() / RUNNING).read_text(encoding="utf-8").strip()
+    return ""
+
+
+def _check_free() -> None:
+    if _find_running():
+        running = find_running()
+        raise BertlabError("file-job-busy", title=running.job.title if running else "–")
+
+
+def _start_process(directory: Path) -> None:
+    _running().start("bertlab.app.data.file_worker", directory, {"directory": str(directory)})
+
+
+def _list_ids() -> list[str]:
+    with suppress(OSError):
+        return sorted((path.name for path in _root().iterdir() if _ID.fullmatch(path.name)), reverse=True)
+    return []

@@ -1,0 +1,64 @@
+"""The process of a job on a whole file. `bertlab.app.data.file_jobs` starts it as `python -m ... JSON`."""
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+import bertlab
+from bertlab.config.errors import BertlabError
+from bertlab.config.files import write_atomically
+from bertlab.config.languages import Message
+from bertlab.config.lock import exclusive_lock
+from bertlab.explore.file_predictions import read_job, read_state, run_job, write_state
+from bertlab.text.readers.encoding import make_printable
+
+LOCK, RUNNING = ".lock", ".running"  # files beside the jobs: held by the running job, and its id
+NICENESS = 5  # the pages come first
+LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1  # a page that checks the lock holds it for a moment
+
+
+def work(directory: Path) -> int:
+    """Run a job to its end. Return the exit code: 0, or 2 if it failed; the reason is then in its state."""
+    with suppress(OSError, AttributeError):  # not on Windows
+        os.nice(NICENESS)
+    torch.set_num_threads(1)
+    for attempt in range(LOCK_ATTEMPTS):
+        try:
+            with exclusive_lock(directory.parent / LOCK, Message("file-job-owner")):
+                write_atomically(directory.parent / RUNNING, directory.name)
+                return _run(directory)
+        except BertlabError as error:
+            if error.id != "lock-held" or attempt == LOCK_ATTEMPTS - 1:
+                _fail(directory, error)
+                return 2
+            time.sleep(LOCK_SECONDS)
+    return 2
+
+
+def _run(directory: Path) -> int:
+    try:
+        run_job(bertlab.load(read_job(directory).checkpoint), directory)
+    except BertlabError as error:
+        _fail(directory, error)
+        return 2
+    except Exception as error:
+        write_state(
+            directory, replace(read_state(directory), status="failed", reason=make_printable(repr(error))[:300])
+        )
+        raise
+    return 0
+
+
+def _fail(directory: Path, error: BertlabError) -> None:
+    reason = error.render(read_job(directory).language)
+    write_state(directory, replace(read_state(directory), status="failed", reason=reason))
+
+
+if __name__ == "__main__":
+    sys.exit(work(Path(json.loads(sys.argv[1])["directory"])))

@@ -1,0 +1,260 @@
+"""The panel that predicts a whole file in a process of the server: upload, progress, cancel, resume, download.
+
+A page calls `draw_panel` at its bottom. The address contains the id of the job, so that a reload finds it again.
+"""
+
+import time
+
+import streamlit as st
+
+from bertlab.app import access, display, fields, frame, selection, url
+from bertlab.app.classroom import roles
+from bertlab.app.data import file_jobs, labelled_rows, sessions
+from bertlab.app.i18n import language, t
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.explore import file_results
+from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.explore.file_predictions import FileJob
+from bertlab.tasks.registry import types_of_command
+from bertlab.text.readers.encoding import make_printable
+from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
+from bertlab.text.readers.registry import upload_suffixes
+from bertlab.views.cost import format_duration
+
+JOB = "job"  # the name of a job's id in the address
+REFRESH_SECONDS = 2
+MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
+PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
+QUESTION_NAMES = ("question", "query", "질문")
+MIME = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+
+
+def may_use() -> bool:
+    """Whether this visitor may start jobs and see their files: anyone on this machine; in a class, the teacher."""
+    return roles.is_teacher() or not access.is_restricted()
+
+
+def draw_panel(checkpoint: sessions.CheckpointKey, command: str, question: str = "") -> None:
+    """Draw the panel. Visitors who may not start jobs see nothing.
+
+    Args:
+        checkpoint: the checkpoint that predicts.
+        command: "classify", "tag", "answer", "embed" or "next-sentence".
+        question: for "answer", the question of the page, which can be the question of every row.
+    """
+    if not may_use():
+        return
+    id = url.recall(JOB)
+    with st.expander(t("files"), icon=":material/upload_file:", expanded=bool(id)), frame.show_errors():
+        if error := st.session_state.pop("files.error", None):
+            frame.note(error.render(language()), "error")
+        if id and _is_of_command(id, command):
+            url.store(JOB, id)
+            is_running = file_jobs.find(id).is_running
+            st.fragment(_draw_job, run_every=REFRESH_SECONDS if is_running else None)(id)
+        else:
+            _draw_start(checkpoint, command, question)
+        _draw_list(command, id)
+
+
+def _is_of_command(id: str, command: str) -> bool:
+    """Whether a job belongs to a page; a job that does not exist is an error that every page shows."""
+    try:
+        return file_jobs.find(id).job.command == command
+    except DataError as error:
+        url.store(JOB, "")
+        frame.note(error.render(language()), "error")
+        return False
+
+
+# -- a new job -------------------------------------------------------------------------------------------------
+
+
+def _draw_start(checkpoint: sessions.CheckpointKey, command: str, question: str) -> None:
+    """Draw the upload field and, for an uploaded file, its columns and the button that starts the job."""
+    limits = {"rows": MAX_ROWS, "megabytes": MAX_BYTES >> 20, "directory": access.JOB_DIRECTORY}
+    upload = st.file_uploader(t("files-upload"), upload_suffixes(), key=f"files-upload-{command}")
+    st.caption(t("files-limits", **limits))
+    if not upload:
+        return
+    scan = _scan(upload)
+    st.caption(t("files-rows", rows=scan.num_rows, columns=len(scan.columns)))
+    column, pair_column = _draw_columns(checkpoint, command, scan, question)
+    if command == "classify" and selection.needs_pair(checkpoint, command) and not pair_column:
+        frame.note(t("batch-second-text-missing"))
+        return
+    if command == "answer" and not pair_column and not question.strip():
+        frame.note(t("files-question-missing"))
+        return
+    job = FileJob(
+        file="", title=make_printable(upload.name)[-100:], command=command, checkpoint=checkpoint.source, column=column,
+        pair_column=pair_column, question=question if command == "answer" and not pair_column else "",
+        num_rows=scan.num_rows, language=language(),
+    )  # fmt: skip
+    running = file_jobs.find_running()
+    if running:
+        frame.note(t("files-busy", title=running.job.title, page=t(_page_of(running.job.command))))
+    st.button(
+        t("files-start", count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
+        on_click=_start, args=(job, upload), disabled=running is not None,
+    )  # fmt: skip
+
+
+def _scan(upload) -> FileScan:
+    """Scan an uploaded file; the result is stored in the session.
+
+    Raises:
+        DataError: the file cannot be read, or exceeds a limit.
+    """
+    stored = st.session_state.get("files.scan")
+    if not stored or stored[0] != upload.file_id:
+        if upload.size > MAX_BYTES:
+            raise DataError("file-job-too-large", path=make_printable(upload.name), megabytes=MAX_BYTES >> 20)
+        with st.spinner(t("files-scanning")), labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
+            stored = (upload.file_id, scan_file(path))
+        st.session_state["files.scan"] = stored
+    return stored[1]
+
+
+def _draw_columns(checkpoint: sessions.CheckpointKey, command: str, scan: FileScan, question: str) -> tuple[str, str]:
+    """Let the user choose the columns -> (column of the texts or passages, column of second texts or questions)."""
+    left, right = st.columns(2)
+    names = PASSAGE_NAMES if command == "answer" else TEXT_NAMES
+    column = guess_column(scan.columns, names) or scan.columns[0]
+    label = "files-passage-column" if command == "answer" else "batch-text-column"
+    column = fields.column(left, t(label), column, scan.columns, f"files-text-{command}")
+    if command == "answer":
+        options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
+        guess = guess_column(scan.columns, QUESTION_NAMES) or ""
+        options = {guess: options[guess]} | options
+        return column, fields.choice(right.selectbox, t("files-question-column"), options, "files-question-column")
+    task_types = types_of_command(command)
+    if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
+        return column, ""
+    guess = guess_column(scan.columns, PAIR_NAMES) or ""
+    if not selection.needs_pair(checkpoint, command) and sessions.open_session(checkpoint).num_texts == 1:
+        guess = ""
+    return column, fields.column(right, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
+
+
+def _start(job: FileJob, upload) -> None:
+    """Start a job and put its id into the address."""
+    _act(lambda: url.store(JOB, file_jobs.start(job, lambda stream: stream.write(upload.getbuffer()))))
+
+
+def _act(action) -> None:
+    """Run an action of a button, unless this visitor may not; the panel shows its error."""
+    try:
+        if may_use():
+            action()
+    except BertlabError as error:
+        st.session_state["files.error"] = error
+
+
+# -- one job ---------------------------------------------------------------------------------------------------
+
+
+@frame.show_errors()
+def _draw_job(id: str) -> None:
+    """Draw a job as it is now. When its process ends, the whole page runs again."""
+    stored = file_jobs.find(id)
+    job, state = stored.job, stored.state
+    if stored.is_running != st.session_state.get("files.was_running", stored.is_running):
+        st.session_state["files.was_running"] = stored.is_running
+        st.rerun(scope="app")
+    st.session_state["files.was_running"] = stored.is_running
+    display.table({t("files-file"): [job.title], t("files-column"): [_describe_columns(job)]})
+    counts = {"done": state.done, "total": job.num_rows}
+    share = min(state.done / max(1, job.num_rows), 1.0)
+    if stored.is_running and not state.done:
+        st.progress(0.0, t("files-preparing"))
+    elif stored.is_running:
+        left = format_duration((job.num_rows - state.done) * state.seconds / state.done, language())
+        st.progress(share, t("files-progress", **counts, left=left))
+    elif state.status != "finished":
+        st.progress(share, t("files-progress-stopped", **counts))
+    if not stored.is_running and state.status in ("finished", "cancelled", "interrupted"):
+        frame.note(t(f"files-{state.status}", **counts))
+    if state.status == "failed":
+        frame.note(t("files-failed", reason=state.reason), "error")
+    if stored.is_running:
+        st.caption(t("files-close-tab"))
+    _draw_job_buttons(stored)
+    if state.done:
+        _draw_results(stored)
+
+
+def _describe_columns(job: FileJob) -> str:
+    return " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
+
+
+def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
+    """Draw the buttons that stop, continue, download, leave and delete a job."""
+    id, state = stored.id, stored.state
+    with st.container(horizontal=True):
+        if stored.is_running:
+            st.button(
+                t("files-cancel"), icon=":material/stop:", key="files-cancel", on_click=_act,
+                args=(lambda: file_jobs.cancel(id),),
+            )  # fmt: skip
+        elif state.status != "finished":
+            st.button(
+                t("files-resume"), type="primary", icon=":material/play_arrow:", key="files-resume", on_click=_act,
+                args=(lambda: file_jobs.resume(id),), disabled=file_jobs.find_running() is not None,
+            )  # fmt: skip
+        if state.done:
+            for suffix, mime in MIME.items():
+                st.download_button(
+                    t("files-download", format=suffix[1:].capitalize() if suffix == ".parquet" else "CSV"),
+                    lambda suffix=suffix: file_results.export_results(stored.directory, suffix).read_bytes(),
+                    f"{stored.job.command}-{id[:15]}{suffix}", mime, on_click="ignore", icon=":material/download:",
+                    key=f"files-download{suffix}",
+                )  # fmt: skip
+        if not stored.is_running:
+            with st.popover(t("files-delete"), icon=":material/delete:"):
+                st.button(
+                    t("files-delete-confirm"), key="files-delete", on_click=_act, args=(lambda: _delete(id),)
+                )  # fmt: skip
+        st.button(t("files-close"), type="tertiary", key="files-close", on_click=url.store, args=(JOB, ""))
+
+
+def _delete(id: str) -> None:
+    file_jobs.delete(id)
+    url.store(JOB, "")
+
+
+def _draw_results(stored: file_jobs.StoredJob) -> None:
+    """Show the rows that could not be used, and the first rows of the results."""
+    if stored.state.unusable:
+        frame.note(t("files-unusable", count=stored.state.unusable, shown=MAX_REASONS))
+        rows = file_results.read_unusable(stored.directory, MAX_REASONS)
+        display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
+    results = file_results.read_results(stored.directory, MAX_PREVIEW)
+    st.caption(t("files-preview", count=len(results)))
+    st.dataframe(results, hide_index=True)
+
+
+# -- all jobs --------------------------------------------------------------------------------------------------
+
+
+def _draw_list(command: str, open_id: str) -> None:
+    """List the stored jobs of a page; a click opens one."""
+    jobs = [stored for stored in file_jobs.list_jobs(command) if stored.id != open_id]
+    if not jobs:
+        return
+    st.caption(t("files-stored"))
+    for stored in jobs[:MAX_LISTED]:
+        status = "running" if stored.is_running else stored.state.status
+        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(stored.job.created))
+        line = f"{created} · {_escape_markdown(stored.job.title)} · {t(f'files-status-{status}')}"
+        st.button(line, type="tertiary", key=f"files-open-{stored.id}", on_click=url.store, args=(JOB, stored.id))
+
+
+def _escape_markdown(text: str) -> str:
+    """Escape a text for the label of a button, which is Markdown."""
+    return "".join(f"\\{character}" if character in r"\`*_{}[]()#+-.!|~<>$:" else character for character in text)
+
+
+def _page_of(command: str) -> str:
+    """Return the name of the page of a command."""
+    return {"answer": "question", "embed": "sentences"}.get(command, command)

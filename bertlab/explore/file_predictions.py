@@ -1,0 +1,226 @@
+"""Predict the rows of a whole file, and store the results in parts, so that an interrupted job can continue.
+
+A job is a directory: the file, `job.json` with its settings, `state.json` with its progress, and the parts of the
+results (`file_results`).
+"""
+
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from bertlab.config.errors import BertlabError, DataError, MissingHead, TextError
+from bertlab.config.files import read_json_object, write_atomically
+from bertlab.config.languages import DEFAULT, Message
+from bertlab.explore.batch_predict import predict_texts
+from bertlab.explore.file_results import INPUT, OUTPUT, count_results, count_unusable, write_part
+from bertlab.explore.session import Session
+from bertlab.text.readers.file_scan import format_cell, read_records
+from bertlab.text.readers.registry import Record
+
+COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
+PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first parts are shorter
+MAX_TEXT_CHARACTERS = 100_000  # of a text; a longer one is an error of its row
+ROWS_AT_ONCE = {"embed": 256, "answer": 1}  # rows between two looks at the clock and at the request to stop
+CANCEL = "cancel"  # a file of this name requests that the job stops
+Pair = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """The settings of a job."""
+
+    file: str
+    """The name of the file in the job's directory."""
+    title: str
+    """The name of the file as the user knows it."""
+    command: str
+    """One of `COMMANDS`."""
+    checkpoint: str
+    """What `bertlab.load` opens."""
+    column: str
+    """The column of the texts; of the passages for "answer"."""
+    pair_column: str = ""
+    """The column of the second texts; of the questions for "answer"; "" for none."""
+    question: str = ""
+    """The question for all rows of an "answer" job without a column of questions."""
+    num_rows: int = 0
+    """The number of rows of the file."""
+    language: str = DEFAULT
+    """The language of the reasons for rows that cannot be used."""
+    created: float = 0.0
+    """When the job was created, in seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """How far a job is."""
+
+    status: str = "waiting"
+    """"waiting", "running", "finished", "cancelled" or "failed"."""
+    done: int = 0
+    """The number of rows whose results are stored."""
+    unusable: int = 0
+    """How many of them have a reason instead of a prediction."""
+    seconds: float = 0.0
+    """The time spent on them."""
+    reason: str = ""
+    """Why the job failed; "" if it did not."""
+
+
+def write_job(directory: Path, job: FileJob) -> None:
+    """Write the settings of a job.
+
+    Raises:
+        BertlabError: the file cannot be written.
+    """
+    write_atomically(directory / "job.json", json.dumps(asdict(job), ensure_ascii=False))
+
+
+def read_job(directory: Path) -> FileJob:
+    """Read the settings of a job.
+
+    Raises:
+        BertlabError: there is no such job, or its settings are damaged.
+    """
+    try:
+        return FileJob(**read_json_object(directory / "job.json"))
+    except TypeError:
+        raise DataError("file-job-damaged", path=directory) from None
+
+
+def read_state(directory: Path) -> JobState:
+    """Read how far a job is. A state that is missing or damaged counts as "waiting"."""
+    try:
+        return JobState(**read_json_object(directory / "state.json"))
+    except (BertlabError, TypeError):
+        return JobState()
+
+
+def write_state(directory: Path, state: JobState) -> None:
+    """Store how far a job is.
+
+    Raises:
+        BertlabError: the file cannot be written.
+    """
+    write_atomically(directory / "state.json", json.dumps(asdict(state), ensure_ascii=False))
+
+
+def run_job(session: Session, directory: Path) -> JobState:
+    """Predict the rows that have no result yet, until the file ends or the job is cancelled.
+
+    Args:
+        session: the session of the job's checkpoint.
+        directory: the directory of the job.
+
+    Returns:
+        The last state, which is also stored.
+
+    Raises:
+        BertlabError: the file cannot be read, or the checkpoint lacks the task head.
+    """
+    job, state = read_job(directory), read_state(directory)
+    done, unusable = count_results(directory), count_unusable(directory)
+    state = replace(state, status="running", done=done, unusable=unusable, reason="")
+    write_state(directory, state)
+    predict = _Predictor(session, job)
+    remaining = islice(read_records(directory / job.file), state.done, None)
+    rows: list[dict] = []
+    started, seconds_before = time.monotonic(), state.seconds
+    part_end = started + 1.0
+
+    def store_rows() -> None:
+        nonlocal rows, state, part_end
+        if rows:
+            write_part(directory, state.done, rows)
+            unusable = state.unusable + sum(row["error"] is not None for row in rows)
+            seconds = seconds_before + time.monotonic() - started
+            state = replace(state, done=state.done + len(rows), unusable=unusable, seconds=seconds)
+            write_state(directory, state)
+        rows, part_end = [], time.monotonic() + PART_SECONDS
+
+    rows_at_once = ROWS_AT_ONCE.get(job.command, 16)
+    while records := tuple(islice(remaining, rows_at_once)):
+        if (directory / CANCEL).exists():
+            state = replace(state, status="cancelled")
+            break
+        rows += predict(records)
+        if time.monotonic() >= part_end or len(rows) >= PART_ROWS:
+            store_rows()
+    store_rows()
+    state = replace(state, status="cancelled" if state.status == "cancelled" else "finished")
+    write_state(directory, state)
+    return state
+
+
+class _Predictor:
+    """Predicts rows. Equal texts are predicted once."""
+
+    def __init__(self, session: Session, job: FileJob):
+        self.session, self.job = session, job
+        self.known: dict[Pair, dict] = {}
+
+    def __call__(self, records: tuple[Record, ...]) -> list[dict]:
+        """Predict some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""
+        pairs = [None if record.values is None else self._choose_texts(record.values) for record in records]
+        if len(self.known) > 10_000 or self.job.command == "embed":  # vectors are large, and have a cache of their own
+            self.known.clear()
+        usable = [pair for pair in pairs if pair is not None and self._find_problem(pair) is None]
+        missing = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
+        self.known.update(zip(missing, self._predict(missing), strict=True))
+        rows = []
+        for record, pair in zip(records, pairs, strict=True):
+            problem = record.reason if pair is None else self._find_problem(pair)
+            prediction = dict(self.known[pair]) if problem is None else {}
+            error = problem or prediction.pop("error", None)
+            prediction.pop("error", None)
+            rows.append(
+                {"row": record.number, "error": error.render(self.job.language) if error else None}
+                | {f"{INPUT}{name}": format_cell(value) for name, value in (record.values or {}).items()}
+                | {f"{OUTPUT}{name}": value for name, value in prediction.items()}
+            )
+        return rows
+
+    def _choose_texts(self, values: dict) -> Pair:
+        job, text = self.job, format_cell(values.get(self.job.column))
+        if job.command == "answer":
+            return text, format_cell(values.get(job.pair_column)) if job.pair_column else job.question
+        return text, format_cell(values.get(job.pair_column)) if job.pair_column else None
+
+    def _find_problem(self, pair: Pair) -> Message | None:
+        if not all(text.strip() for text in pair if text is not None):
+            return Message("row-without-text")
+        longest = max(len(text or "") for text in pair)
+        if longest > MAX_TEXT_CHARACTERS:
+            return Message("file-job-text-too-long", count=longest, limit=MAX_TEXT_CHARACTERS)
+        return None
+
+    def _predict(self, pairs: list[Pair]) -> list[dict]:
+        if not pairs:
+            return []
+        if self.job.command == "embed":
+            return self._embed([text for text, _ in pairs])
+        if self.job.command == "answer":
+            return [self._answer(passage, question) for passage, question in pairs]
+        rows = predict_texts(self.session, self.job.command, pairs)
+        return [{name: value for name, value in row.items() if name not in ("text", "pair")} for row in rows]
+
+    def _answer(self, passage: str, question: str) -> dict:
+        try:
+            found = self.session.answer(question, passage, n_best=1)
+        except MissingHead:
+            raise
+        except BertlabError as error:
+            return {"error": error}
+        return {"answer": found.text, "probability": found.answers[0].probability if found.text else None}
+
+    def _embed(self, texts: list[str]) -> list[dict]:
+        try:
+            vectors = self.session.sentence_vectors(texts, use_cache=False).vectors_SP  # the parts are stored
+        except TextError as error:
+            if len(texts) == 1:
+                # the row of the error counts within `texts`, so it would mislead
+                return [{"error": Message("row-without-text") if error.id == "text-without-tokens" else error}]
+            return [row for text in texts for row in self._embed([text])]
+        return [{"vector": vector} for vector in vectors]

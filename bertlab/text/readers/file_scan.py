@@ -1,0 +1,98 @@
+"""Read the rows of a file one at a time: its lines if it is plain text, else its table rows; and count them first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import MAX_ROW_BYTES, SAMPLE_BYTES, DataFile, Limits
+from bertlab.text.readers.encoding import make_printable
+from bertlab.text.readers.json_values import decoding_message
+from bertlab.text.readers.registry import Record, Section, format_of
+
+MAX_ROWS = 100_000
+MAX_BYTES = 200 << 20  # of a file and of its content after decompression
+MAX_CHARACTERS = 200_000_000  # of all cells; a small Parquet file can repeat a long text in every row
+MAX_COLUMNS = 200
+LINE_COLUMN = "text"  # the only column of a file of lines
+
+
+@dataclass(frozen=True)
+class FileScan:
+    """What a file contains."""
+
+    columns: tuple[str, ...]
+    """The names of its columns; `LINE_COLUMN` alone for plain text."""
+    num_rows: int
+    """The number of its rows, with those that cannot be read."""
+
+
+def scan_file(path: Path) -> FileScan:
+    """Count the rows of a file and collect its columns, without holding its rows in memory.
+
+    Raises:
+        DataError: the file cannot be read, is empty, or exceeds a limit of this module.
+    """
+    file = _open(path)
+    if file.size > MAX_BYTES:
+        raise DataError("file-job-too-large", path=file.name, megabytes=MAX_BYTES >> 20)
+    if not file.sample.strip() and len(file.sample) < SAMPLE_BYTES:
+        raise DataError("file-empty", path=file.name)
+    format = format_of(file)
+    columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (LINE_COLUMN,))
+    num_rows = num_unusable = num_characters = 0
+    for record in read_records(path):
+        num_rows += 1
+        num_unusable += record.values is None
+        columns.update(dict.fromkeys(record.values or ()))
+        num_characters += sum(len(value) for value in (record.values or {}).values() if isinstance(value, str))
+        if num_rows > MAX_ROWS:
+            raise DataError("file-job-too-many-rows", path=file.name, limit=MAX_ROWS)
+        if num_characters > MAX_CHARACTERS:
+            raise DataError("file-job-too-large", path=file.name, megabytes=MAX_BYTES >> 20)
+        if len(columns) > MAX_COLUMNS:
+            raise DataError("file-job-too-many-columns", path=file.name, limit=MAX_COLUMNS)
+    if num_rows == 0:
+        raise DataError("file-without-rows", path=file.name)
+    if num_unusable == num_rows:
+        raise DataError("no-usable-row", name=file.name, count=num_unusable)
+    return FileScan(tuple(columns), num_rows)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the rows of a file in order. A row that cannot be read has a reason; a blank line of plain text is no row.
+
+    Raises:
+        DataError: the file as a whole cannot be read.
+    """
+    file = _open(path)
+    format = format_of(file)
+    yield from format.read(file, Section()) if format.has_columns else _read_lines(file)
+
+
+def _open(path: Path) -> DataFile:
+    return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))
+
+
+def _read_lines(file: DataFile) -> Iterator[Record]:
+    encoding = file.encoding
+    for number, line in enumerate(file.lines(), 1):
+        if not line.strip():
+            continue
+        if len(line) > MAX_ROW_BYTES:
+            yield Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
+            continue
+        try:
+            yield Record(number, {LINE_COLUMN: line.decode(encoding).rstrip("\r\n")})
+        except UnicodeDecodeError as error:
+            yield Record(number, None, decoding_message(error, encoding))
+
+
+def format_cell(value: object) -> str:
+    """Return a cell as text that every file can contain; "" for a missing cell, null and NaN.
+
+    >>> format_cell(3), format_cell(None), format_cell(float("nan")), format_cell("a\\ud800")
+    ('3', '', '', 'a?')
+    """
+    return "" if value is None or value != value else make_printable(value)
