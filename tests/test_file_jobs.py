@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import subprocess
 import sys
 
@@ -97,7 +98,7 @@ def test_a_cancelled_job_continues_after_its_last_stored_row(job, monkeypatch):
 
 
 @pytest.mark.parametrize(("command", "checkpoint", "column"), [
-    ("tag", "wikiann_en", "entities"), ("answer", "squad", "answer"), ("embed", "strongest", "vector"),
+    ("tag", "wikiann_en", "predicted_entities"), ("answer", "squad", "answer"), ("embed", "strongest", "vector"),
 ])  # fmt: skip
 def test_every_command_predicts_lines_and_equal_lines_once(job, command, checkpoint, column):
     content = b"Green tea.\n\n" + b"Rain fell on the harbour.\n" * 300
@@ -147,8 +148,14 @@ def test_one_job_at_a_time_which_an_ended_process_interrupts(server, monkeypatch
     for action in (start_job, lambda: file_jobs.resume(id), lambda: file_jobs.delete(id)):
         with raises_error(BertlabError, "file-job-busy"):
             action()
+    assert not file_jobs.find(id).is_cancelling
+    file_jobs.cancel(id)
+    assert file_jobs.find(id).is_cancelling
     file_jobs._running().cancel()
     assert file_jobs.find(id).state.status == "interrupted"
+    file_jobs.resume(id)
+    assert not file_jobs.find(id).is_cancelling
+    file_jobs._running().cancel()
     monkeypatch.setattr(background.subprocess, "Popen", start)
     assert file_worker.work(file_jobs.find(id).directory) == 0, "its file and its settings are complete"
     assert file_jobs.find(id).state.status == "finished"
@@ -168,11 +175,15 @@ def test_the_panel_starts_a_job_which_another_visit_finds(server, monkeypatch):
     app.button(key="files-start").click().run()
     assert not app.exception, app.exception[0].message
     (directory,) = started
+    chosen = file_predictions.read_job(directory).checkpoint
+    assert chosen == str(bertlab.shipped()["sst2"]), "the file is English, although the page is Korean"
     assert app.query_params["job"] in (directory.name, [directory.name])
     file_worker.work(directory)
     again = open_page("classify", job=directory.name)
     assert not again.exception, again.exception[0].message
     assert list(again.dataframe[-1].value["row"]) == list(range(2, 9))
+    assert json.loads(again.dataframe[-1].proto.columns)["predicted_2"]["label"] == interface_text("batch-predicted")
+    assert "upload-classify" not in [field.key for field in again.file_uploader], "one place takes files"
     assert interface_text("files-finished", total=7) in "".join(bodies(again))
     again.button(key="files-delete").click().run()
     assert "job" not in again.query_params

@@ -12,7 +12,7 @@ from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.parts import batch
+from bertlab.app.parts import batch, files
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
 from bertlab.explore.batch_predict import TEXT_NAMES, predict_texts
@@ -268,7 +268,13 @@ def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
     assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == ("text", "")
 
 
-def test_columns_of_uploaded_table_are_chosen(shipped):
+@pytest.fixture
+def student(monkeypatch):
+    """A visitor who may not start a job on a whole file, and uploads a table to the panel instead."""
+    monkeypatch.setattr(files, "may_use", lambda: False)
+
+
+def test_columns_of_uploaded_table_are_chosen(shipped, student):
     app = open_page("classify")
     content = 'id,Review,sentence2\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,The boats.\n'
     app.file_uploader(key="upload-classify").set_value(("rows.csv", content.encode(), "text/csv")).run()
@@ -284,7 +290,7 @@ def test_columns_of_uploaded_table_are_chosen(shipped):
 
 @pytest.mark.parametrize(("language", "why"), [("en", "the text is empty"), ("ko", "비어")])
 @pytest.mark.parametrize("screen", ["classify", "tag"])
-def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language, why):
+def test_row_without_text_stays_in_order_with_an_error(shipped, student, screen, language, why):
     app = open_page(screen, lang=language)
     rows = [
         '{"text": "Green tea."}',
@@ -304,7 +310,7 @@ def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language
     assert any(text("batch-failed-rows", language, count=3, total=6) in body for body in bodies(app))
 
 
-def test_row_without_second_text_has_an_error(shipped):
+def test_row_without_second_text_has_an_error(shipped, student):
     app = open_page("classify")
     rows = '{"premise": "Green tea.", "hypothesis": "A bowl."}\n{"premise": "Rain fell."}\n'
     app.file_uploader[0].set_value(("rows.jsonl", rows.encode(), "application/json")).run()
@@ -321,7 +327,7 @@ def test_row_without_second_text_has_an_error(shipped):
         ("차" * 300 + ".csv", b"", "차.csv is empty"),
     ],
 )
-def test_unreadable_upload_is_reported_by_name(shipped, name, content, message):
+def test_unreadable_upload_is_reported_by_name(shipped, student, name, content, message):
     app = open_page("tag")
     app.file_uploader[0].set_value((name, content, "text/plain")).run()
     assert not app.exception, app.exception[0].message

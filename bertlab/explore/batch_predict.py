@@ -13,6 +13,15 @@ TEXT_NAMES = (
 )  # fmt: skip
 PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 
+# The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
+# column `label` of its own.
+PREDICTION_COLUMNS = {
+    "label": "predicted",
+    "value": "predicted",
+    "entities": "predicted_entities",
+    "tags": "predicted_tags",
+}
+
 
 def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
     """Return the column whose name, ignoring case, comes first in `names`; None if no column has one of them.

@@ -5,8 +5,9 @@ The name of a part says which rows it contains. A part exists completely or not 
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,9 +15,10 @@ import pyarrow.parquet as pq
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import describe_system_error
+from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
 INPUT, OUTPUT = "in:", "out:"  # prefixes of the columns of a part
-RENAMED = {"label": "predicted", "value": "predicted"}  # the file may have a column `label` of its own
+FIELD = b"field"  # metadata of a column of the results: its name in the parts
 
 
 def count_results(directory: Path) -> int:
@@ -50,29 +52,44 @@ def read_results(directory: Path, limit: int | None = None) -> pa.Table:
         directory: the directory of the job.
         limit: the maximum number of rows; None for all.
     """
-    tables, count = [], 0
+    tables, num_rows = [], 0
     for part in _list_parts(directory):
         tables.append(pq.read_table(part))
-        count += len(tables[-1])
-        if limit is not None and count >= limit:
+        num_rows += len(tables[-1])
+        if limit is not None and num_rows >= limit:
             break
     if not tables:
         return pa.table({})
     table = pa.concat_tables(tables, promote_options="permissive").slice(0, limit)
-    inputs = [name for name in table.column_names if name.startswith(INPUT)]
-    outputs = [name for name in table.column_names if name.startswith(OUTPUT)]
-    used = {name.removeprefix(INPUT).lower() for name in inputs}
+    names = _name_columns(table.column_names)
+    fields = [table.schema.field(stored).with_name(name) for stored, name in names.items()]
+    fields = [field.with_metadata({FIELD: stored}) for field, stored in zip(fields, names, strict=True)]
+    return pa.table([table[stored] for stored in names], schema=pa.schema(fields))
+
+
+def list_predicted(results: pa.Table) -> dict[str, str]:
+    """List the columns of results that the file does not have -> {name: "row", field of the prediction, or "error"}."""
+    stored = {field.name: field.metadata[FIELD].decode() for field in results.schema}
+    return {name: field.removeprefix(OUTPUT) for name, field in stored.items() if not field.startswith(INPUT)}
+
+
+def _name_columns(stored: Sequence[str]) -> dict[str, str]:
+    """Name the columns of the results -> {stored name: name}, in the order of the results.
+
+    >>> _name_columns(["row", "error", "in:Predicted", "out:label"])
+    {'row': 'row', 'in:Predicted': 'Predicted', 'out:label': 'predicted_2', 'error': 'error'}
+    """
+    inputs = [name for name in stored if name.startswith(INPUT)]
+    outputs = [name for name in stored if name.startswith(OUTPUT)]
     names = {name: name.removeprefix(INPUT) for name in inputs}
+    used = {name.lower() for name in names.values()}
     for name in ("row", *outputs, "error"):
         base = name.removeprefix(OUTPUT)
-        base = RENAMED.get(base, base)
-        number, new = 2, base
-        while new.lower() in used:
-            number, new = number + 1, f"{base}_{number}"
-        names[name] = new
-        used.add(new.lower())
-    order = ["row", *inputs, *outputs, "error"]
-    return table.select(order).rename_columns([names[name] for name in order])
+        base = PREDICTION_COLUMNS.get(base, base)
+        numbered = (f"{base}_{number}" for number in count(2))
+        names[name] = next(candidate for candidate in chain([base], numbered) if candidate.lower() not in used)
+        used.add(names[name].lower())
+    return {name: names[name] for name in ("row", *inputs, *outputs, "error")}
 
 
 def export_results(directory: Path, suffix: str) -> Path:

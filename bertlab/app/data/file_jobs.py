@@ -48,6 +48,11 @@ class StoredJob:
         """Its directory."""
         return _root() / self.id
 
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether its process stops after the rows that it is computing."""
+        return self.is_running and (self.directory / file_predictions.CANCEL).exists()
+
 
 @cache
 def _running() -> BackgroundProcess:

@@ -1,4 +1,7 @@
-"""The panel that predicts many texts at once: paste or upload them, view the predictions, download them."""
+"""The panel that predicts many texts at once: paste them, view the predictions, download them.
+
+It takes uploads only from visitors who may not start a job on a whole file (`files`).
+"""
 
 import csv
 import io
@@ -10,7 +13,8 @@ import streamlit as st
 from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
-from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column, predict_texts
+from bertlab.app.parts import files
+from bertlab.explore.batch_predict import PAIR_NAMES, PREDICTION_COLUMNS, TEXT_NAMES, guess_column, predict_texts
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
@@ -19,14 +23,6 @@ from bertlab.text.readers.rows import Rows, read_file
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
-# The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
-# column `label` of its own.
-PREDICTION_COLUMNS = {
-    "label": "predicted",
-    "value": "predicted",
-    "entities": "predicted_entities",
-    "tags": "predicted_tags",
-}
 # columns whose name is translated on the page
 TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
 
@@ -40,11 +36,11 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         is_open: whether the panel is open at first.
     """
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
-        left, right = st.columns(2)
+        left, right = (st, None) if files.may_use() else st.columns(2)
         pasted_text = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
-        upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}")
+        upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}") if right else None
         table = _read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
         if table and not upload:
             id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
@@ -55,7 +51,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             else [(line, None) for line in pasted_text.splitlines() if line.strip()]
         )
         if not texts:
-            st.caption(t("batch-empty"))
+            st.caption(t("batch-empty" if right else "batch-empty-paste"))
             return
         if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, command):
             frame.note(t("batch-second-text-missing"))

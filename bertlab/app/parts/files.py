@@ -3,6 +3,7 @@
 A page calls `draw_panel` at its bottom. The address contains the id of the job, so that a reload finds it again.
 """
 
+import os
 import time
 
 import streamlit as st
@@ -13,7 +14,7 @@ from bertlab.app.data import file_jobs, labelled_rows, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.explore import file_results
-from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.explore.batch_predict import PAIR_NAMES, PREDICTION_COLUMNS, TEXT_NAMES, guess_column
 from bertlab.explore.file_predictions import FileJob
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.encoding import make_printable
@@ -26,6 +27,10 @@ REFRESH_SECONDS = 2
 MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
 QUESTION_NAMES = ("question", "query", "질문")
+TRANSLATED_COLUMNS = {  # of the results; columns of the file keep their names
+    "row": "files-row", "answer": "files-answer", "vector": "files-vector", "probability": "batch-probability",
+    "error": "batch-error",
+} | {field: f"batch-{column}" for field, column in PREDICTION_COLUMNS.items()}  # fmt: skip
 MIME = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
@@ -34,11 +39,12 @@ def may_use() -> bool:
     return roles.is_teacher() or not access.is_restricted()
 
 
-def draw_panel(checkpoint: sessions.CheckpointKey, command: str, question: str = "") -> None:
+def draw_panel(command: str, question: str = "") -> None:
     """Draw the panel. Visitors who may not start jobs see nothing.
 
+    The checkpoint of a job suits the language of its file, not of the text on the page.
+
     Args:
-        checkpoint: the checkpoint that predicts.
         command: "classify", "tag", "answer", "embed" or "next-sentence".
         question: for "answer", the question of the page, which can be the question of every row.
     """
@@ -53,7 +59,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, question: str =
             is_running = file_jobs.find(id).is_running
             st.fragment(_draw_job, run_every=REFRESH_SECONDS if is_running else None)(id)
         else:
-            _draw_start(checkpoint, command, question)
+            _draw_start(command, question)
         _draw_list(command, id)
 
 
@@ -70,7 +76,7 @@ def _is_of_command(id: str, command: str) -> bool:
 # -- a new job -------------------------------------------------------------------------------------------------
 
 
-def _draw_start(checkpoint: sessions.CheckpointKey, command: str, question: str) -> None:
+def _draw_start(command: str, question: str) -> None:
     """Draw the upload field and, for an uploaded file, its columns and the button that starts the job."""
     limits = {"rows": MAX_ROWS, "megabytes": MAX_BYTES >> 20, "directory": access.JOB_DIRECTORY}
     upload = st.file_uploader(t("files-upload"), upload_suffixes(), key=f"files-upload-{command}")
@@ -79,8 +85,19 @@ def _draw_start(checkpoint: sessions.CheckpointKey, command: str, question: str)
         return
     scan = _scan(upload)
     st.caption(t("files-rows", rows=scan.num_rows, columns=len(scan.columns)))
-    column, pair_column = _draw_columns(checkpoint, command, scan, question)
-    if command == "classify" and selection.needs_pair(checkpoint, command) and not pair_column:
+    left, right = st.columns(2)
+    names = PASSAGE_NAMES if command == "answer" else TEXT_NAMES
+    label = t("files-passage-column" if command == "answer" else "batch-text-column")
+    guess = guess_column(scan.columns, names) or scan.columns[0]
+    column = fields.column(left, label, guess, scan.columns, f"files-text-{command}")
+    texts = [row.get(column, "") for row in scan.sample]
+    checkpoint = selection.select_checkpoint(command, texts)
+    if command == "answer":
+        pair_column = _draw_question_column(right, scan, question)
+    else:
+        pair_column = _draw_pair_column(right, scan, checkpoint, command)
+    selection.note_other_language(checkpoint, command, texts)
+    if selection.needs_pair(checkpoint, command) and not pair_column:
         frame.note(t("batch-second-text-missing"))
         return
     if command == "answer" and not pair_column and not question.strip():
@@ -94,10 +111,12 @@ def _draw_start(checkpoint: sessions.CheckpointKey, command: str, question: str)
     running = file_jobs.find_running()
     if running:
         frame.note(t("files-busy", title=running.job.title, page=t(_page_of(running.job.command))))
-    st.button(
-        t("files-start", count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
-        on_click=_start, args=(job, upload), disabled=running is not None,
-    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            t("files-start", count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
+            on_click=_start, args=(job, upload), disabled=running is not None,
+        )  # fmt: skip
+        st.caption(t("files-checkpoint", checkpoint=_name_checkpoint(job)), width="content")
 
 
 def _scan(upload) -> FileScan:
@@ -116,25 +135,23 @@ def _scan(upload) -> FileScan:
     return stored[1]
 
 
-def _draw_columns(checkpoint: sessions.CheckpointKey, command: str, scan: FileScan, question: str) -> tuple[str, str]:
-    """Let the user choose the columns -> (column of the texts or passages, column of second texts or questions)."""
-    left, right = st.columns(2)
-    names = PASSAGE_NAMES if command == "answer" else TEXT_NAMES
-    column = guess_column(scan.columns, names) or scan.columns[0]
-    label = "files-passage-column" if command == "answer" else "batch-text-column"
-    column = fields.column(left, t(label), column, scan.columns, f"files-text-{command}")
-    if command == "answer":
-        options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
-        guess = guess_column(scan.columns, QUESTION_NAMES) or ""
-        options = {guess: options[guess]} | options
-        return column, fields.choice(right.selectbox, t("files-question-column"), options, "files-question-column")
+def _draw_question_column(place, scan: FileScan, question: str) -> str:
+    """Let the user choose the column of the questions -> its name; "" for the question of the page."""
+    options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
+    guess = guess_column(scan.columns, QUESTION_NAMES) or ""
+    options = {guess: options[guess]} | options
+    return fields.choice(place.selectbox, t("files-question-column"), options, "files-question-column")
+
+
+def _draw_pair_column(place, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
+    """Let the user choose the column of the second texts -> its name; "" for none."""
     task_types = types_of_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
-        return column, ""
+        return ""
     guess = guess_column(scan.columns, PAIR_NAMES) or ""
     if not selection.needs_pair(checkpoint, command) and sessions.open_session(checkpoint).num_texts == 1:
         guess = ""
-    return column, fields.column(right, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
+    return fields.column(place, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
 
 
 def _start(job: FileJob, upload) -> None:
@@ -163,7 +180,10 @@ def _draw_job(id: str) -> None:
         st.session_state["files.was_running"] = stored.is_running
         st.rerun(scope="app")
     st.session_state["files.was_running"] = stored.is_running
-    display.table({t("files-file"): [job.title], t("files-column"): [_describe_columns(job)]})
+    columns = " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
+    display.table(
+        {t("files-file"): [job.title], t("files-column"): [columns], t("checkpoint"): [_name_checkpoint(job)]}
+    )
     counts = {"done": state.done, "total": job.num_rows}
     share = min(state.done / max(1, job.num_rows), 1.0)
     if stored.is_running and not state.done:
@@ -184,18 +204,18 @@ def _draw_job(id: str) -> None:
         _draw_results(stored)
 
 
-def _describe_columns(job: FileJob) -> str:
-    return " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
+def _name_checkpoint(job: FileJob) -> str:
+    return make_printable(os.path.basename(job.checkpoint))
 
 
 def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
     """Draw the buttons that stop, continue, download, leave and delete a job."""
     id, state = stored.id, stored.state
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if stored.is_running:
             st.button(
-                t("files-cancel"), icon=":material/stop:", key="files-cancel", on_click=_act,
-                args=(lambda: file_jobs.cancel(id),),
+                t("files-cancelling" if stored.is_cancelling else "files-cancel"), icon=":material/stop:",
+                key="files-cancel", on_click=_act, args=(lambda: file_jobs.cancel(id),), disabled=stored.is_cancelling,
             )  # fmt: skip
         elif state.status != "finished":
             st.button(
@@ -231,7 +251,9 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
         display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
     results = file_results.read_results(stored.directory, MAX_PREVIEW)
     st.caption(t("files-preview", count=len(results)))
-    st.dataframe(results, hide_index=True)
+    predicted = file_results.list_predicted(results).items()
+    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in predicted if field in TRANSLATED_COLUMNS}
+    st.dataframe(results, hide_index=True, column_config=names)
 
 
 # -- all jobs --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.parts import batch, pair_laboratory
+from bertlab.app.parts import batch, files, pair_laboratory
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 
@@ -72,3 +72,4 @@ with st.container(key="verdict"), frame.show_errors():
     else:
         st.caption(t("next-sentence-list-lead"))
         batch.draw_panel(checkpoint, "next-sentence", is_open=True)
+        files.draw_panel("next-sentence")

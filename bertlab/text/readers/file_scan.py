@@ -15,6 +15,7 @@ MAX_ROWS = 100_000
 MAX_BYTES = 200 << 20  # of a file and of its content after decompression
 MAX_CHARACTERS = 200_000_000  # of all cells; a small Parquet file can repeat a long text in every row
 MAX_COLUMNS = 200
+SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
 LINE_COLUMN = "text"  # the only column of a file of lines
 
 
@@ -26,6 +27,8 @@ class FileScan:
     """The names of its columns; `LINE_COLUMN` alone for plain text."""
     num_rows: int
     """The number of its rows, with those that cannot be read."""
+    sample: tuple[dict, ...] = ()
+    """The first rows that can be read, {column: the beginning of its text}; at most `SAMPLE_ROWS`."""
 
 
 def scan_file(path: Path) -> FileScan:
@@ -42,10 +45,13 @@ def scan_file(path: Path) -> FileScan:
     format = format_of(file)
     columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (LINE_COLUMN,))
     num_rows = num_unusable = num_characters = 0
+    sample: list[dict] = []
     for record in read_records(path):
         num_rows += 1
         num_unusable += record.values is None
         columns.update(dict.fromkeys(record.values or ()))
+        if record.values and len(sample) < SAMPLE_ROWS:
+            sample.append({name: format_cell(value)[:SAMPLE_CHARACTERS] for name, value in record.values.items()})
         num_characters += sum(len(value) for value in (record.values or {}).values() if isinstance(value, str))
         if num_rows > MAX_ROWS:
             raise DataError("file-job-too-many-rows", path=file.name, limit=MAX_ROWS)
@@ -57,7 +63,7 @@ def scan_file(path: Path) -> FileScan:
         raise DataError("file-without-rows", path=file.name)
     if num_unusable == num_rows:
         raise DataError("no-usable-row", name=file.name, count=num_unusable)
-    return FileScan(tuple(columns), num_rows)
+    return FileScan(tuple(columns), num_rows, tuple(sample))
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -54,6 +54,7 @@ batch-table-without-header = Every line has tabs, so this is read as a table of 
     }. The first line is read as a row too, because none of its cells is the column name "text" or "sentence".
 batch-upload = Or upload a table
 batch-empty = Paste lines or a table, or upload a CSV, TSV, JSON Lines or Parquet file. Your data stays on this machine.
+batch-empty-paste = Paste lines or a table. Your data stays on this machine. For a file, use the panel below.
 batch-too-many-rows = { $count } rows are too many at once: only the first { $limit } are predicted.
 batch-empty-texts = { $count ->
         [one] Row { $first } has no text and is listed without a prediction.

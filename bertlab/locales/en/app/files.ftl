@@ -18,6 +18,7 @@ files-start = { $count ->
     [one] Predict 1 row
    *[other] Predict { FORMAT($count, spec: ",") } rows
   }
+files-checkpoint = Checkpoint: `{ $checkpoint }`
 files-busy = One file at a time: { $title } (page { $page }) is still being processed. Wait until it ends, or cancel it there.
 files-file = File
 files-column = Columns
@@ -33,6 +34,7 @@ files-cancelled = Cancelled. The results so far can be downloaded, and you can c
 files-interrupted = The process ended too early, for example because the server was stopped. The results so far are stored; continue to predict the rest.
 files-failed = The job failed: { $reason }
 files-cancel = Cancel
+files-cancelling = Stopping …
 files-resume = Continue
 files-download = Download { $format }
 files-delete = Delete
@@ -44,6 +46,8 @@ files-unusable = { $count ->
   }
 files-row = Row
 files-reason = Reason
+files-answer = answer
+files-vector = vector
 files-preview = { $count ->
     [one] The first row of the results
    *[other] The first { $count } rows of the results

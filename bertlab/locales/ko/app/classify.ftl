@@ -42,6 +42,7 @@ batch-table = { $rows }행 { $columns }열의 표로 읽었어요. 첫 줄은 �
 batch-table-without-header = 줄마다 탭이 있어서 { $rows }행 { $columns }열의 표로 읽었어요. "text"나 "sentence"라는 열 이름이 없어서 첫 줄도 데이터로 읽었어요.
 batch-upload = 또는 표 파일 올리기
 batch-empty = 텍스트나 표를 붙여 넣거나 CSV, TSV, JSON Lines, Parquet 파일을 올리세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요.
+batch-empty-paste = 텍스트나 표를 붙여 넣으세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요. 파일은 아래에서 올릴 수 있어요.
 batch-too-many-rows = { $count }행은 한 번에 예측하기에 너무 많아서 앞의 { $limit }행만 예측해요.
 batch-empty-texts = { $count ->
         [1] { $first }행에는 텍스트가 없어서 예측 없이 표에 남아요.
