@@ -185,6 +185,9 @@ def test_the_panel_starts_a_job_which_another_visit_finds(server, monkeypatch):
     assert json.loads(again.dataframe[-1].proto.columns)["predicted_2"]["label"] == interface_text("batch-predicted")
     assert "upload-classify" not in [field.key for field in again.file_uploader], "one place takes files"
     assert interface_text("files-finished", total=7) in "".join(bodies(again))
+    again.text_input(key="judged").set_value(" ").run()
+    assert errors(again)
+    assert again.query_params["job"] in (directory.name, [directory.name]), "an error of the page hides no job"
     again.button(key="files-delete").click().run()
     assert "job" not in again.query_params
     assert not directory.exists()

@@ -1,6 +1,7 @@
 """The panel that predicts a whole file in a process of the server: upload, progress, cancel, resume, download.
 
-A page calls `draw_panel` at its bottom. The address contains the id of the job, so that a reload finds it again.
+A page calls `draw_panel` at its bottom, even if it shows an error above. The address contains the id of the job, so
+that a reload finds it again.
 """
 
 import os
@@ -51,7 +52,8 @@ def draw_panel(command: str, question: str = "") -> None:
     if not may_use():
         return
     id = url.recall(JOB)
-    with st.expander(t("files"), icon=":material/upload_file:", expanded=bool(id)), frame.show_errors():
+    title = t("files-embed" if command == "embed" else "files")
+    with st.expander(title, icon=":material/upload_file:", expanded=bool(id)), frame.show_errors():
         if error := st.session_state.pop("files.error", None):
             frame.note(error.render(language()), "error")
         if id and _is_of_command(id, command):
@@ -111,9 +113,10 @@ def _draw_start(command: str, question: str) -> None:
     running = file_jobs.find_running()
     if running:
         frame.note(t("files-busy", title=running.job.title, page=t(_page_of(running.job.command))))
+    start = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            t("files-start", count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
+            t(start, count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
             on_click=_start, args=(job, upload), disabled=running is not None,
         )  # fmt: skip
         st.caption(t("files-checkpoint", checkpoint=_name_checkpoint(job)), width="content")

@@ -114,4 +114,4 @@ with frame.show_errors():
     else:
         show_prediction(checkpoint, text, second_text)
     batch.draw_panel(checkpoint, "classify")
-    files.draw_panel("classify")
+files.draw_panel("classify")

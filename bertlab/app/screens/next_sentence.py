@@ -72,4 +72,5 @@ with st.container(key="verdict"), frame.show_errors():
     else:
         st.caption(t("next-sentence-list-lead"))
         batch.draw_panel(checkpoint, "next-sentence", is_open=True)
-        files.draw_panel("next-sentence")
+if view == "list":
+    files.draw_panel("next-sentence")

@@ -94,4 +94,4 @@ if answers:
             "curves", figures.span_curves, answers_expression, passage_expression, zoom=zoom, data=data, lang=language()
         )
         display.sentence(sentences.span(answers, text))
-    files.draw_panel("answer", question)
+files.draw_panel("answer", question)

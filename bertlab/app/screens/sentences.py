@@ -7,7 +7,7 @@ import streamlit as st
 from bertlab.app import calls, fields, frame, selection
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.parts import sentences_input, sentences_views
+from bertlab.app.parts import files, sentences_input, sentences_views
 
 LANGUAGE_SAMPLE = 50  # lines from which the language is recognised
 MAX_WRITTEN = 200  # lines that the Python code contains; for more, it reads a file
@@ -62,3 +62,4 @@ with frame.show_errors():
         frame.note(t("sentences-too-few", count=len(lines.texts)))
     else:
         show_vectors(lines)
+files.draw_panel("embed")

@@ -35,4 +35,4 @@ with frame.show_errors():
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
     batch.draw_panel(checkpoint, "tag")
-    files.draw_panel("tag")
+files.draw_panel("tag")

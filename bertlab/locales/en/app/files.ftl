@@ -1,5 +1,6 @@
 # The panel that predicts a whole file, on several pages.
 files = A whole file
+files-embed = Vectors of a whole file
 files-upload = Upload a CSV, TSV, JSON Lines, Parquet or text file
 files-limits = Up to { FORMAT($rows, spec: ",") } rows and { $megabytes } MB; in a text file, every line is a row. The file and its results stay in `{ $directory }` on this machine until you delete them.
 files-scanning = Reading the file …
@@ -19,6 +20,10 @@ files-start = { $count ->
    *[other] Predict { FORMAT($count, spec: ",") } rows
   }
 files-checkpoint = Checkpoint: `{ $checkpoint }`
+files-start-embed = { $count ->
+    [one] Compute 1 vector
+   *[other] Compute { FORMAT($count, spec: ",") } vectors
+  }
 files-busy = One file at a time: { $title } (page { $page }) is still being processed. Wait until it ends, or cancel it there.
 files-file = File
 files-column = Columns

@@ -1,5 +1,6 @@
 # 여러 페이지에서 파일 전체를 예측하는 패널
 files = 파일 전체 예측하기
+files-embed = 파일 전체를 벡터로 바꾸기
 files-upload = CSV, TSV, JSON Lines, Parquet, 텍스트 파일 올리기
 files-limits = { FORMAT($rows, spec: ",") }행, { $megabytes }MB까지 올릴 수 있어요. 텍스트 파일은 한 줄이 한 행이에요. 파일과 결과는 지울 때까지 이 컴퓨터의 `{ $directory }` 폴더에 남아 있어요.
 files-scanning = 파일을 읽고 있어요…
@@ -10,6 +11,7 @@ files-question-of-page = 위의 질문: { $question }
 files-question-missing = 위에 질문을 쓰거나 질문 열을 고르세요.
 files-start = { FORMAT($count, spec: ",") }행 예측하기
 files-checkpoint = 체크포인트: `{ $checkpoint }`
+files-start-embed = { FORMAT($count, spec: ",") }행을 벡터로 바꾸기
 files-busy = 파일은 한 번에 하나씩 처리해요. 지금은 { $title } 파일('{ $page }' 페이지)을 처리하고 있어요. 끝날 때까지 기다리거나 그 페이지에서 취소하세요.
 files-file = 파일
 files-column = 열
