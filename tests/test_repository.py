@@ -1,4 +1,4 @@
-"""Rules for the repository as a whole: sizes of checkpoints, no downloads, no unsafe unpickling, existing links."""
+"""Rules for the repository: sizes of checkpoints, no downloads, no unsafe unpickling, existing links, fast CSS."""
 
 import json
 import re
@@ -66,3 +66,11 @@ def test_every_file_that_contributing_names_exists():
     for path in named:
         if "NAME" not in path and "CODE" not in path:
             assert list(ROOT.glob(path.rstrip("/"))), path
+
+
+def test_no_style_sheet_of_the_app_has_a_slow_selector():
+    """`:has()` about an ancestor or about any element makes the browser check much of the page after each change."""
+    sheets = [path.read_text(encoding="utf-8") for path in (ROOT / "bertlab" / "app" / "static").glob("*.css")]
+    sheets = [re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL) for sheet in sheets]
+    selectors = [selector.strip() for sheet in sheets for selector in re.findall(r"[^,{}]*:has\([^,{]*", sheet)]
+    assert selectors == [".stElementContainer:has(> .stSpinner)"]

@@ -23,7 +23,10 @@ STATIC = Path(__file__).parent / "static"
 
 
 def apply_style() -> None:
-    """Apply the style sheet of the app, with the colours of the palette and the size of the menu as CSS variables."""
+    """Apply the style sheet of the app, with the colours of the palette and the size of the menu as CSS variables.
+
+    For rules that depend on what the page shows, see `apply_further_style`.
+    """
     colours = " ".join(f"--bertlab-{name}: {PALETTE[name]};" for name in ("blue", "orange"))
     sections = menu()
     headings = len([section for section in sections if section])
@@ -31,6 +34,19 @@ def apply_style() -> None:
     menu_size = f"--bertlab-menu-links: {links}; --bertlab-menu-headings: {headings};"
     css = (STATIC / "app.css").read_text(encoding="utf-8")
     sheet = f"<style>:root {{ {colours} {menu_size} }}\n{css}</style>"
+    st.html(sheet)
+
+
+def apply_further_style(name: str) -> None:
+    """Apply a style sheet of `static/` until a run of the page does not call this.
+
+    Such a sheet changes what is around a part of the page while that part is shown. Rules with `:has()` would do the
+    same, but the browser would check them after every change of any page.
+
+    Args:
+        name: the name of the file without its suffix.
+    """
+    sheet = STATIC / f"{name}.css"
     st.html(sheet)
 
 
@@ -219,8 +235,7 @@ def set_cookie(name: str, value: str) -> None:
         name: the name of the cookie.
         value: its value, letters and digits only.
     """
-    with st.container(key="cookie"):
-        _component("cookie")(key=f"set-{name}", data={"name": name, "value": value})
+    _component("cookie")(key=f"cookie-{name}", data={"name": name, "value": value})
 
 
 def draw_class_news(seen: str, *, parts: int) -> None:

@@ -6,22 +6,15 @@ imports none of them, and the bars have their own style instead of that of `stat
 
 import html
 
-import streamlit as st
-
 BAR = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transparent)"
 HEIGHTS = ("1.5rem", "1.5rem", "14rem")
-
-
-def place():
-    """Make the place of the skeleton and empty it. The style sheet moves it to the end of the page."""
-    return st.container(key="skeleton").empty()
 
 
 def draw(place, text: str = "") -> None:
     """Draw the skeleton.
 
     Args:
-        place: the result of `place`. To remove the skeleton, empty it.
+        place: the result of `st.empty`. To remove the skeleton, empty it.
         text: what the page is doing, as one line.
     """
     line = f'<span class="small">{html.escape(text)}</span>' if text else ""

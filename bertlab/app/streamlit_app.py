@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
 
 from bertlab.app import skeleton  # noqa: E402
 
-skeleton_place = skeleton.place()
+page_place, skeleton_place = st.container(key="page"), st.empty()  # the skeleton is below the previous page
 if "torch" not in sys.modules:  # the first visit of a new server, for which the imports below take seconds
     skeleton.draw(skeleton_place)
 
@@ -51,13 +51,14 @@ url.enter_page(page.url_path)
 view_state.enter_page()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
-panel.draw()
 try:
-    if url.is_new_page():  # otherwise the previous state of the page stays in sight
-        skeleton.draw(skeleton_place, t("page-loading"))
-    if not panel.hides_page():
-        with panel.take_turn(), frame.show_errors():
-            page.run()
+    with page_place:
+        panel.draw()
+        if url.is_new_page():  # otherwise the previous state of the page stays in sight
+            skeleton.draw(skeleton_place, t("page-loading"))
+        if not panel.hides_page():
+            with panel.take_turn(), frame.show_errors():
+                page.run()
 finally:
     skeleton_place.empty()
 link.draw_link()

@@ -63,7 +63,9 @@ def draw() -> None:
         for name in ("lesson", "present"):
             url.store(name, url.recall(name), in_address=not place.class_id or name == "present")
         is_presenting = teacher.is_presenting()
-        with st.container(key="class-presenting" if is_presenting else "class-panel"):
+        key = "class-presenting" if is_presenting else "class-panel"
+        components.apply_further_style(key)
+        with st.container(key=key):
             st.fragment(_draw_step)()
             if roles.is_teacher() and not is_presenting:
                 teacher.draw_menu(place)

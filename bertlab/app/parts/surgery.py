@@ -201,7 +201,7 @@ def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput,
     Args:
         checkpoint: the checkpoint.
         probe_input: the prediction whose change is measured.
-        place: the container of the progress bar.
+        place: the Streamlit element to draw the progress bar in.
 
     Raises:
         BertlabError: what `Session.head_effects` raises.

@@ -13,6 +13,7 @@ from bertlab.views import figures, html, payload
 # view -> the explanations below it, as keys of `numbers.NUMBERS`; other views have those of attention and entropy
 EXPLANATIONS = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
 
+components.apply_further_style("page-attention")
 with st.container(key="attention-top"):
     left, right = st.columns([11, 9], vertical_alignment="bottom")
     with left:

@@ -24,7 +24,8 @@ with frame.show_errors():
     tokens = sessions.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
     effects = surgery.recall_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
-    with left:
+    with left.container(key="heads-measured"):
+        progress = st.empty()  # first in its container, where the style sheet lays it over the grid
         surgery.draw_grid(
             changes,
             config,
@@ -33,7 +34,6 @@ with frame.show_errors():
         )
         surgery.draw_change_buttons(changes, config)
         display.explain("head_effect", "patch_effect")
-        progress = st.container(key="heads-progress")
     tool = url.choice(
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
