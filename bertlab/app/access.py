@@ -81,7 +81,8 @@ def check_checkpoint(name: str) -> None:
         CheckpointError: the directory is outside the allowed ones, or `name` is a hub id and hub downloads are not
             allowed.
     """
-    if name in bertlab.shipped() or is_allowed(name):
+    shipped = bertlab.shipped()
+    if name in shipped or Path(name) in shipped.values() or is_allowed(name):
         return
     is_allowed_hub_id = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
     if not is_allowed_hub_id:

@@ -5,7 +5,7 @@ shows always computes the result that the page shows.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,16 @@ def call_function(
         BertlabError: any error that the function raises.
     """
     result = (implementation or function)(*_evaluate(arguments), **_evaluate(options))
+    return replace(describe_function(function, *arguments, steps=steps, **options), result=result)
+
+
+def describe_function(function: Callable, *arguments, steps: tuple[str, ...] = (), **options) -> Expression:
+    """Describe a call of a function of the library without calling it: the value of the expression is None.
+
+    The arguments are those of `call_function`.
+    """
     steps = (f"from {function.__module__} import {function.__name__}", *steps)
-    return _make_call(function.__name__, result, (arguments, options), steps)
+    return _make_call(function.__name__, None, (arguments, options), steps)
 
 
 def assign(name: str, value: object) -> Expression:

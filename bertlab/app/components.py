@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import plotly
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
@@ -107,13 +106,13 @@ def draw_arcs(picture: dict) -> None:
     texts = {word["x"]: word["text"] for word in picture["words"]}
     data = {end: [texts[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
-    with save_menu("arcs", data=data):
+    with save_menu("arcs", data=export.tidy(data)):
         _component("arcs")(key="arcs", data=picture | {"colours": [*figures.COLOURS, figures.GREY]})
 
 
 def draw_plot(
     key: str,
-    figure: go.Figure,
+    figure: str,
     on_click: Callable[[list], None] | None = None,
     on_selection: Callable[[list], None] | None = None,
 ) -> None:
@@ -123,7 +122,7 @@ def draw_plot(
 
     Args:
         key: the key of the chart, unique on its page.
-        figure: the figure.
+        figure: the figure as JSON, as `plotly.graph_objects.Figure.to_json` returns it.
         on_click: called with the `customdata` of the point that the user clicks.
         on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
             one that the user clicks.
@@ -140,7 +139,7 @@ def draw_plot(
             on_selection(points)
 
     data = {
-        "figure": json.loads(figure.to_json()), "clickable": on_click is not None,
+        "figure": json.loads(figure), "clickable": on_click is not None,
         "selectable": on_selection is not None, "script": _plotly_file(),
     }  # fmt: skip
     callbacks = {"on_clicked_change": report_click} if on_click else {}
@@ -173,7 +172,7 @@ def save_menu(
 
     Args:
         key: the key of the figure, unique on its page.
-        data: the columns of the CSV file. Default: the values that Plotly drew.
+        data: the columns of the CSV file, as `export.tidy` returns them. Default: the values that Plotly drew.
         code: Python code that draws the figure; "" if there is none to copy.
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
             checkpoint and the texts of the latest request if there is `code`, otherwise no extra columns.
@@ -184,7 +183,7 @@ def save_menu(
         yield
         page = st.session_state["url.page"] or "start"
         description = {"name": f"{page}-{key}", "title": t(page), "lang": language(), "frame": f".st-key-figure-{key}"}
-        content = {"columns": data and export.tidy(data), "code": code, "subject": extra_columns}
+        content = {"columns": data, "code": code, "subject": extra_columns}
         _view("figure")(key=f"save-{key}", data=description | content)
 
 

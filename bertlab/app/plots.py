@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import plotly.graph_objects as go
+import streamlit as st
 
 from bertlab.app import calls, components
+from bertlab.app.data import sessions
 from bertlab.views import export
 
 # The font of Streamlit, followed by fonts that contain Hangul. By default, Plotly would use a different font.
@@ -21,6 +23,7 @@ def draw(
     on_click: Callable[[list], None] | None = None,
     on_selection: Callable[[list], None] | None = None,
     layout: dict | None = None,
+    is_shared: bool = False,
     **options,
 ) -> None:
     """Draw the figure that a function returns, in the font of the app.
@@ -40,15 +43,31 @@ def draw(
         on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
             one that the user clicks.
         layout: changes to the layout of the figure.
+        is_shared: whether the figure is made once for all sessions, since that takes long. The code and the checkpoint
+            must determine the figure and `data`.
         options: the keyword arguments of the function.
 
     Raises:
         BertlabError: any error that the function raises.
     """
 
-    call = calls.call_function(function, *arguments, **options)
+    call = calls.describe_function(function, *arguments, **options)
     changes = ", ".join(f"{name}={value!r}" for name, value in (layout or {}).items())
     code = call.script(f"figure = {call.code}" + f".update_layout({changes})" * bool(layout))
-    figure = call.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
-    with components.save_menu(key, data=data, code=code, extra_columns=extra_columns):
+
+    def make() -> tuple[str, export.Columns | None]:
+        figure = calls.call_function(function, *arguments, **options).result
+        figure.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
+        return figure.to_json(), data and export.tidy(data)
+
+    figure, columns = _make_once(call.checkpoint, code, make) if is_shared else make()
+    with components.save_menu(key, data=columns, code=code, extra_columns=extra_columns):
         components.draw_plot(key, figure, on_click, on_selection)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _make_once(
+    checkpoint: sessions.CheckpointKey | None, code: str, _make: Callable[[], tuple[str, export.Columns | None]]
+) -> tuple[str, export.Columns | None]:
+    """Make a figure as JSON, and the columns of its CSV file. The result is cached."""
+    return _make()

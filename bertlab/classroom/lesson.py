@@ -28,6 +28,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -136,6 +137,7 @@ class Lesson:
         return any(find_names(step.say) for step in self.steps)
 
 
+@cache
 def find_lessons() -> dict[str, dict[str, Path]]:
     """Find the shipped lessons.
 

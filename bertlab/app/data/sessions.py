@@ -23,7 +23,7 @@ from bertlab.config.languages import DEFAULT
 from bertlab.explore import attention_summary, interventions
 from bertlab.explore.attention_summary import AttentionSummary
 from bertlab.explore.compare import Comparison, compare
-from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
+from bertlab.explore.facts import AttentionMap, HeadEffects, NeuronMap, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.session import Session
@@ -174,8 +174,8 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
     _record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
     if method == "attention":
         return compute_attention(checkpoint, *values, **options)
-    if method == "neuron":  # not cached, since it takes several MB but only milliseconds
-        return open_session(checkpoint).neuron(*values, **options)
+    if method == "neuron":
+        return _compute_neuron(checkpoint, *values, **options)
     if method == "xray":
         return compute_xray(checkpoint, *values, progress=progress, **options)
     if method == "head_effects":
@@ -199,6 +199,12 @@ def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
 
 
 # -- attention -------------------------------------------------------------------------------------------------
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _compute_neuron(checkpoint: CheckpointKey, *texts: str | None, **options) -> NeuronMap:
+    # a result takes several MB and only milliseconds, but a class asks for the same one thirty times
+    return open_session(checkpoint).neuron(*texts, **options)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -267,6 +273,7 @@ def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | N
     return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
 def can_render_live_page(checkpoint: CheckpointKey) -> bool:
     """Whether a checkpoint can become one HTML file that runs it."""
     return live.can_export(open_session(checkpoint))

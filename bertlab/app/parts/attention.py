@@ -91,13 +91,15 @@ def draw_block(
     token = escape_html(token_labels(block_map.result.tokens)[position])
     st.subheader(t("attention-block", layer=layer), anchor=False)
     st.html(f'<p class="small" dir="auto">{t("attention-block-lead", token=f"<b>{token}</b>", head=head)}</p>')
-    plots.draw("block", block.block_steps, block_map, data=columns.block_steps(block_map.result), lang=language())
+    data = columns.block_steps(block_map.result)
+    plots.draw("block", block.block_steps, block_map, data=data, is_shared=True, lang=language())
     display.sentence(sentences.block(block_map.result))
     display.explain("head_output", "residual", "feed_forward")
     st.subheader(t("attention-layers"), anchor=False)
     has_predictions = block_map.result.layers[0].prediction is not None
     st.caption(t("attention-layers-lead" if has_predictions else "attention-layers-lead-without-lens"))
-    plots.draw("layers", block.layer_norms, block_map, data=columns.residual_norms(block_map.result), lang=language())
+    data = columns.residual_norms(block_map.result)
+    plots.draw("layers", block.layer_norms, block_map, data=data, is_shared=True, lang=language())
     display.sentence(sentences.layer_norms(block_map.result))
     display.explain(*(["residual", "layer_probability"] if has_predictions else ["residual"]))
 
@@ -120,7 +122,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     right.caption(t("attention-rollout-lead"))
     data = columns.rollout(rollout.result, position)
     st.html(ROLLOUT_STYLE.format(ROLLOUT_MARGIN + ROLLOUT_TOKEN * min(len(tokens), block.MAX_TOKEN_NAMES)))
-    plots.draw("rollout", block.rollout_map, rollout, position, data=data, lang=language())
+    plots.draw("rollout", block.rollout_map, rollout, position, data=data, is_shared=True, lang=language())
     source, shares_T = rollout.result.find_largest_source(position), rollout.result.shares_LTT[-1, position]
     names = {name: f"<b>{escape_html(tokens[at])}</b>" for name, at in (("token", position), ("source", source))}
     shares = {"itself": percent(float(shares_T[position])), "share": percent(float(shares_T[source]))}

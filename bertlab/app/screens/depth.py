@@ -40,7 +40,8 @@ with frame.show_errors():
         NAMES_WIDTH + CELL_WIDTH * count for count in (len(shown_positions), position - shown_positions[0] + 1)
     )
     st.html(GRID_STYLE.format(width, right_edge))
-    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid_options)
+    data = columns.lens(lens)
+    plots.draw("lens", change_figures.lens_grid, lens_call, data=data, is_shared=True, **grid_options)
     display.sentence(sentences.lens(lens))
     display.explain("layer_probability", "rank")
 

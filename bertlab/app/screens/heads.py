@@ -67,7 +67,7 @@ with frame.show_errors():
             "lang": language(),
         }
         data = columns.prediction_change(change.result)
-        plots.draw("before-after", change_figures.before_after, change, data=data, **options)
+        plots.draw("before-after", change_figures.before_after, change, data=data, is_shared=True, **options)
         if changes:
             display.sentence(sentences.prediction_change(change.result, names))
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:

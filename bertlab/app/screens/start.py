@@ -78,7 +78,7 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
     line = describe_original(word, fill.original) if word else t("fill-mask-mask-number", number=1)
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
     data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
-    plots.draw("mask-0", figures.mask_bars, fills[0], data=data, lang=language())
+    plots.draw("mask-0", figures.mask_bars, fills[0], data=data, is_shared=True, lang=language())
     display.sentence(sentences.candidates(fill.candidates))
     page = PAGES["fill-mask"]
     st.page_link(page.script, label=t("start-open-fill-mask"), icon=page.icon)

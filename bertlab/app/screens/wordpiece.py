@@ -9,7 +9,7 @@ from bertlab.app import calls, components, display, fields, frame, plots, select
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
-from bertlab.views import positions, wordpiece
+from bertlab.views import export, positions, wordpiece
 
 MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
 
@@ -21,7 +21,8 @@ def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
     if len(shown) < len(search.result):
         frame.note(t("wordpiece-words-shown", shown=len(shown), total=len(search.result)))
     page = calls.call_function(wordpiece.search_html, search)
-    with components.save_menu("search", data=wordpiece.search_columns(search.result), code=page.script(page.code)):
+    data = export.tidy(wordpiece.search_columns(search.result))
+    with components.save_menu("search", data=data, code=page.script(page.code)):
         st.html(wordpiece.search_html(shown, language()))
 
 
@@ -32,7 +33,8 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
         frame.note(t("wordpiece-order-unknown"))
         return
     page = calls.call_function(wordpiece.merges_html, merges)
-    with components.save_menu("merges", data=wordpiece.merge_columns(merges.result), code=page.script(page.code)):
+    data = export.tidy(wordpiece.merge_columns(merges.result))
+    with components.save_menu("merges", data=data, code=page.script(page.code)):
         st.html(wordpiece.merges_html(merges.result, language()))
 
 
