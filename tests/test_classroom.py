@@ -3,6 +3,7 @@
 import asyncio
 import html
 import re
+from functools import wraps
 from types import SimpleNamespace
 
 import pytest
@@ -10,17 +11,20 @@ import streamlit as st
 from starlette.requests import Request
 from streamlit.util import calc_hash
 from support.errors import raises_error
+from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 from support.texts import text
 
-from bertlab.app import access, class_server, url
+from bertlab.app import access, class_server, plots, url
 from bertlab.app.classroom import compute, current, distribution, panel, roles, teacher
 from bertlab.app.pages import PAGES
 from bertlab.classroom.computed import NAMES
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question, find_lessons, read_lesson
+from bertlab.classroom.step_text import make_preview
 from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
 from bertlab.config.errors import BertlabError
+from bertlab.views import block
 
 KEY = "a-key-that-nobody-guesses"
 LESSON = """
@@ -188,6 +192,25 @@ def test_only_pages_that_the_class_opens_for_a_student_wait_for_their_turn(store
     assert waits == [1, -1], "the teacher"
 
 
+def test_a_figure_that_takes_long_is_made_once_for_the_class(monkeypatch):
+    made = []
+
+    @wraps(block.layer_norms)
+    def draw(*arguments, **options):
+        made.append(options["lang"])
+        return draw.__wrapped__(*arguments, **options)
+
+    monkeypatch.setattr(block, "layer_norms", draw)
+    plots._make_once.clear()
+    page = {"look": "neuron", "layer": "1", "a": "Green tea is hot."}
+    first, second = (read_charts(open_page("attention", **page)) for _ in range(2))
+    assert first == second
+    assert made == ["en"]
+    for change in ({"a": "Black tea is hot."}, {"layer": "2"}, {"lang": "ko"}):
+        assert read_charts(open_page("attention", **page | change)) != first
+    assert made == ["en", "en", "en", "ko"]
+
+
 def test_a_late_guess_does_not_count(store):
     store.set_phase("open")
     app = open_page("lessons")
@@ -206,11 +229,39 @@ def test_two_sessions_are_two_participants(store):
     assert store.count_present() == 2
 
 
+def ask_for_news(monkeypatch, query: str = "", cookie: str = "") -> str:
+    monkeypatch.setattr(class_server, "_latest", (0.0, ""))
+    scope = {"type": "http", "headers": [(b"cookie", cookie.encode())], "query_string": query.encode()}
+    return asyncio.run(class_server.answer_news(Request(scope))).body.decode()
+
+
+def test_the_text_of_a_new_step_comes_with_the_news(store, monkeypatch):
+    store.go_to(1)
+    store.set_phase("revealed")
+    store.go_to(0)
+    news, _, step = ask_for_news(monkeypatch, "seen=1.1.revealed&lang=en").partition("\n")
+    assert news.split(" ")[0] == "1.0.closed"
+    for line in ("Leaves", "Say.", "Which?", "step 1 of 2", text("class-not-open")):
+        assert line in step
+    for secret in ("SECRET-NOTES", "SECRET-REVEAL", "green", "black", KEY):
+        assert secret not in step
+    assert "2단계 중 1단계" in ask_for_news(monkeypatch, "seen=&lang=ko")
+    assert "step 1 of 2" in ask_for_news(monkeypatch, "seen=../x&lang=../x")
+    for query in ("seen=1.0.open&lang=en", "seen=1.1.open", "lang=", ""):
+        assert "\n" not in ask_for_news(monkeypatch, query), "the same step, or the teacher"
+
+
+def test_the_text_of_a_step_leaves_out_what_only_a_model_can_compute():
+    lesson = read_lesson(find_lessons()["tour"]["en"], PAGES)
+    preview = make_preview(lesson, 0, "closed", "en")
+    assert lesson.steps[0].title in preview
+    assert "$" not in preview
+    assert text("page-loading") in preview
+
+
 def test_browsers_learn_where_the_class_is_and_how_many_have_guessed_but_nothing_else(store, monkeypatch):
     def ask(cookie: str) -> str:
-        monkeypatch.setattr(class_server, "_latest", (0.0, ""))
-        scope = {"type": "http", "headers": [(b"cookie", cookie.encode())]}
-        return asyncio.run(class_server.answer_news(Request(scope))).body.decode()
+        return ask_for_news(monkeypatch, cookie=cookie)
 
     answers = [ask("")]
     store.go_to(1)

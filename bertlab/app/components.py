@@ -237,16 +237,19 @@ def set_cookie(name: str, value: str) -> None:
     _component("cookie")(key=f"cookie-{name}", data={"name": name, "value": value})
 
 
-def draw_class_news(seen: str, *, parts: int) -> None:
+def draw_class_news(seen: str, *, is_teacher: bool) -> None:
     """Run the enclosing fragment again whenever the class has changed. The browser asks for that without a script run.
+
+    A student's browser shows the text of a new step in place of the panel at once, and runs the fragment after that.
 
     Args:
         seen: what the script knows, as `ClassStore.describe` returns it.
-        parts: how many words of it matter: 1 for where the class is, 2 also for the number of guesses.
+        is_teacher: whether the number of guesses matters too, and not only where the class is.
     """
-    data = {"seen": " ".join(seen.split(" ")[:parts]), "parts": parts}
+    parts = 2 if is_teacher else 1
+    data = {"seen": " ".join(seen.split(" ")[:parts]), "parts": parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
-        _component("news")(key="class-news-asked", data=data, on_news_change=lambda: None)
+        _component("news", isolate_styles=False)(key="class-news-asked", data=data, on_news_change=lambda: None)
 
 
 @cache

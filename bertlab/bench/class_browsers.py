@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 from bertlab.bench.chromium import ARGUMENTS, find_chromium
 
-IS_DRAWN = """() => document.querySelector("h1") && !document.querySelector(".skeleton")
+IS_DRAWN = """() => document.querySelector("h1") && !document.querySelector(".skeleton, .news > *")
   && document.querySelector('[data-test-script-state="notRunning"]')"""
 SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includes(text)"
 

@@ -15,7 +15,8 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
 NEWS_ADDRESS = "/class/news"  # as in bertlab/app/class_server.py
-NEWS_SECONDS = (0.28, 0.42)  # between two questions, as in bertlab/app/static/news.js
+# as in bertlab/app/static/news.js: seconds between two questions, and between the text of a new step and its page
+NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
 
 
 class Student:
@@ -34,7 +35,7 @@ class Student:
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
         self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = self._seen = ""
-        self._shown, self._is_drawn = "", False
+        self._shown, self._is_drawn, self._is_page_old = "", False, False
         self._news = asyncio.Condition()
 
     async def open(self, address: str) -> None:
@@ -44,7 +45,7 @@ class Student:
             f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
             additional_headers={"Cookie": f"bertlab-participant={self.token}"},
         )  # fmt: skip
-        self._shown, self._is_drawn = "", False
+        self._shown, self._is_drawn, self._is_page_old = "", False, False
         message = BackMsg()
         message.rerun_script.query_string = ""
         await self._connection.send(message.SerializeToString())
@@ -58,7 +59,10 @@ class Student:
             await self._connection.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel shows a text; return the time of `time.perf_counter` at which it does.
+        """Wait until the panel, or the text of a new step in its place, shows a text.
+
+        Returns:
+            The time of `time.perf_counter` at which it does.
 
         Raises:
             TimeoutError: it does not show it in `TIMEOUT_SECONDS`.
@@ -66,12 +70,15 @@ class Student:
         return await self._wait(lambda: text in self._shown)
 
     async def wait_until_drawn(self) -> float:
-        """Wait until the whole page is drawn; return the time of `time.perf_counter` at which it is.
+        """Wait until the whole page of the step is drawn, with its panel.
+
+        Returns:
+            The time of `time.perf_counter` at which it is.
 
         Raises:
             TimeoutError: it is not drawn in `TIMEOUT_SECONDS`.
         """
-        return await self._wait(lambda: self._is_drawn)
+        return await self._wait(lambda: self._is_drawn and not self._is_page_old)
 
     async def guess(self, value: float) -> float:
         """Type a number into the form and send it; return the milliseconds until the panel confirms it.
@@ -102,7 +109,7 @@ class Student:
     async def _ask_for_news(self) -> None:
         """Ask where the class is, and run the panel again if it has moved on."""
         host, port = self._address.split(":")
-        request = f"GET {NEWS_ADDRESS} HTTP/1.1\r\nHost: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
+        headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
         reported, connection = "", None
         try:
             while True:
@@ -111,15 +118,18 @@ class Student:
                     continue
                 try:
                     reader, writer = connection = connection or await asyncio.open_connection(host, int(port))
-                    writer.write(request.encode())
+                    writer.write(f"GET {NEWS_ADDRESS}?seen={self._seen}&lang=en HTTP/1.1\r\n{headers}".encode())
                     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                     body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
                 except (OSError, asyncio.IncompleteReadError):  # the server closes connections that it has not used
                     connection = None
                     continue
-                news = body.decode().split(" ")[0]
+                line, _, text = body.decode().partition("\n")
+                news = line.split(" ")[0]
                 if news not in (self._seen, reported):
                     reported = news
+                    if text:
+                        await self._show_text(text)
                     message = self._make_rerun()
                     widget = message.rerun_script.widget_states.widgets.add()
                     widget.id = f"$$STREAMLIT_INTERNAL_KEY_{self._news_id}__events"
@@ -130,6 +140,13 @@ class Student:
         finally:
             if connection:
                 connection[1].close()
+
+    async def _show_text(self, text: str) -> None:
+        """Show the text of a new step, beside the page of the previous one, and wait as a browser does."""
+        self._shown, self._is_page_old = text, True
+        async with self._news:
+            self._news.notify_all()
+        await asyncio.sleep(READING_SECONDS)
 
     async def _read(self) -> None:
         try:
@@ -147,7 +164,7 @@ class Student:
         elif kind == "navigation":  # the whole page runs, not only the panel
             self._page_hash = message.navigation.page_script_hash
             self._shown = self._field = self._button = self._news_id = ""
-            self._is_drawn = False
+            self._is_drawn = self._is_page_old = False
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
         elif kind == "script_finished":

@@ -2,9 +2,8 @@
 
 import html
 
-from markdown_it import MarkdownIt
-
 from bertlab.classroom.lesson import Lesson, Question
+from bertlab.classroom.step_text import render_markdown
 from bertlab.config.languages import render
 
 _STYLE = """
@@ -55,16 +54,17 @@ def _make_step(lesson: Lesson, index: int, language: str, address: str) -> str:
         href = html.escape(address.rstrip("/") + "/" + step.address)
         link = f'<p class="small"><a href="{href}">{render("class-page-link", language)}</a></p>'
     question = _make_question(step.question) if step.question else ""
-    return f"<section><h2>{index + 1}. {html.escape(step.title)}</h2>{_markdown(step.say)}{link}{question}</section>"
+    title = f"<h2>{index + 1}. {html.escape(step.title)}</h2>"
+    return f"<section>{title}{render_markdown(step.say)}{link}{question}</section>"
 
 
 def _make_question(question: Question) -> str:
     if question.kind == "choices":
-        choices = "".join(f"<li>☐ {_markdown(choice)}</li>" for choice in question.choices)
+        choices = "".join(f"<li>☐ {render_markdown(choice)}</li>" for choice in question.choices)
         blank = f'<ul class="choices">{choices}</ul>'
     else:
         blank = '<div class="line"></div>'
-    return f'<div class="question">{_markdown(question.ask)}{blank}</div>'
+    return f'<div class="question">{render_markdown(question.ask)}{blank}</div>'
 
 
 def _make_answer(question: Question, language: str) -> str:
@@ -73,9 +73,5 @@ def _make_answer(question: Question, language: str) -> str:
         answer = (
             question.choices[question.answer] if question.kind == "choices" else f"{question.answer}{question.unit}"
         )
-        text = _markdown(render("class-answer", language, answer=answer))
-    return text + _markdown(question.reveal)
-
-
-def _markdown(text: str) -> str:
-    return MarkdownIt("commonmark", {"html": False}).render(text)
+        text = render_markdown(render("class-answer", language, answer=answer))
+    return text + render_markdown(question.reveal)

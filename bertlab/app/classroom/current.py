@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -105,21 +105,22 @@ def own_guess(place: Place, token: str) -> str | None:
     return st.session_state.get(f"lesson.guess.{place.lesson.name}.{place.step_index}")
 
 
-def read(name: str) -> Lesson:
-    """Read a lesson in the language of the session, or in another language if it lacks this one.
+def read(name: str, code: str = "") -> Lesson:
+    """Read a lesson, or its version in another language if it lacks this one.
 
     Args:
         name: the name of a shipped lesson, or the path of a file.
+        code: the code of a language; "" for the language of the session.
 
     Raises:
         DataError: there is no such lesson, or its file is invalid.
     """
     files = locate_lesson(name)
-    path = files.get(language()) or files.get(DEFAULT) or next(iter(files.values()))
+    path = files.get(code or language()) or files.get(DEFAULT) or next(iter(files.values()))
     return _read(path, path.stat().st_mtime_ns)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@lru_cache(32)
 def _read(path: Path, version: int) -> Lesson:
     """Read a lesson file. `version` is part of the cache key: a changed file is read again."""
     return read_lesson(path, PAGES)

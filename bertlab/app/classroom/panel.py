@@ -1,8 +1,9 @@
 """The panel of a lesson beside the pages: what the step says, its question, and what everyone guessed.
 
 In a class every session follows the teacher: the browser asks three times a second whether the class has moved on, and
-only then does the panel run again. A student receives neither the notes nor the answer before the teacher reveals it,
-and nobody receives the guess of a single other person.
+only then does the panel run again. The answer has the text of a new step, so that a student reads it before that. A
+student receives neither the notes nor the answer before the teacher reveals it, and nobody receives the guess of a
+single other person.
 """
 
 import threading
@@ -15,9 +16,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bertlab.app import components, frame, url
 from bertlab.app.classroom import compute, current, distribution, roles, teacher
 from bertlab.app.classroom.current import Place
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
+from bertlab.classroom.step_text import make_heading
 from bertlab.views.passage import escape_html
 
 # How many students' pages are drawn at once after a new step. All sessions share one process: if thirty pages were
@@ -108,19 +110,14 @@ def _draw_step() -> None:
     if place.key != st.session_state.get("class.followed") or _is_outdated():
         open_step(place)
     if place.class_id:
-        components.draw_class_news(news, parts=2 if roles.is_teacher() else 1)
+        components.draw_class_news(news, is_teacher=roles.is_teacher())
     # such pages change when the answer is shown
     is_dependent = place.step.page == "guess" or place.step.hides_page
     if is_dependent and place.phase != st.session_state.get("class.phase"):
         st.rerun(scope="app")
     if place.class_id and not roles.is_teacher():
         current.open_store().sign(roles.token())
-    number, count = place.step_index + 1, len(place.lesson.steps)
-    st.html(
-        f'<p class="small">{escape_html(place.lesson.title)} · {t("class-step-of", number=number, count=count)}</p>'
-        f'<progress value="{number}" max="{count}" aria-hidden="true"></progress>'
-        f'<p class="name" role="heading" aria-level="2">{escape_html(place.step.title)}</p>'
-    )
+    st.html(make_heading(place.lesson, place.step_index, language()))
     st.markdown(compute.fill_in_step(place.step).say)
     if place.step.question:
         st.markdown(f"**{t('class-question')}** {place.step.question.ask}")

@@ -1,0 +1,53 @@
+"""The text of a step as HTML, without a session of the app."""
+
+import html
+
+from markdown_it import MarkdownIt
+
+from bertlab.classroom.computed import find_names
+from bertlab.classroom.lesson import Lesson
+from bertlab.config.languages import render
+
+
+def render_markdown(text: str) -> str:
+    """Render the Markdown of a lesson as HTML. HTML in the text is shown as text."""
+    return MarkdownIt("commonmark", {"html": False}).render(text)
+
+
+def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
+    """Write the first lines of the panel: the lesson, the number of the step, and its title.
+
+    Args:
+        lesson: the lesson.
+        step_index: the step, counted from 0.
+        language: the code of the language of the panel.
+    """
+    number, count = step_index + 1, len(lesson.steps)
+    position = render("class-step-of", language, number=number, count=count)
+    return (
+        f'<p class="small">{html.escape(lesson.title)} · {position}</p>'
+        f'<progress value="{number}" max="{count}" aria-hidden="true"></progress>'
+        f'<p class="name" role="heading" aria-level="2">{html.escape(lesson.steps[step_index].title)}</p>'
+    )
+
+
+def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> str:
+    """Write what a student sees of a new step before the app has drawn the panel and the page: the text to read.
+
+    It has no answer and no notes. A text with computed values is left out, since they need a model.
+
+    Args:
+        lesson: the lesson.
+        step_index: the step, counted from 0.
+        phase: the phase of its question, one of `bertlab.classroom.store.PHASES`.
+        language: the code of the language of the panel.
+    """
+    step = lesson.steps[step_index]
+    parts = [make_heading(lesson, step_index, language)]
+    if not find_names(step.say):
+        parts.append(render_markdown(step.say))
+    if step.question:
+        parts.append(render_markdown(f"**{render('class-question', language)}** {step.question.ask}"))
+    is_waiting = step.question and phase == "closed"
+    parts.append(f'<p class="small">{render("class-not-open" if is_waiting else "page-loading", language)}</p>')
+    return "".join(parts)
