@@ -15,11 +15,12 @@ import bertlab
 from bertlab.app.parts import batch, files
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
-from bertlab.explore.batch_predict import TEXT_NAMES, predict_texts
+from bertlab.explore.batch_predict import predict_texts
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tag_prediction import Entity, TaggedWord, Tags
 from bertlab.text.readers.pasted_table import parse_pasted_table
+from bertlab.text.readers.text_file import TEXT_NAMES
 from bertlab.views import labels
 
 

@@ -15,8 +15,9 @@ from bertlab.cli import main
 from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.explore.clusters import NO_CLUSTER, cluster_sentences, list_map_methods, map_sentences, reduce_vectors
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
-from bertlab.explore.text_files import read_text_file, write_vectors
 from bertlab.explore.vector_cache import VectorCache
+from bertlab.explore.vector_files import write_vectors
+from bertlab.text.readers.text_file import read_texts
 
 TEXTS = ["Rain fell.", "The keeper carried the lantern.", "tea", "Rain fell.", "🙂 tea 차"]
 
@@ -159,19 +160,19 @@ def test_reduced_vectors_keep_distances_of_a_plane():
 
 def test_texts_are_lines_or_a_column(tmp_path):
     (tmp_path / "a.txt").write_text("green tea\n\n  black  tea\nrain\n", encoding="utf-8")
-    lines = read_text_file(tmp_path / "a.txt")
-    assert (lines.texts, lines.column) == (("green tea", "black tea", "rain"), "")
+    lines = read_texts(tmp_path / "a.txt")
+    assert (lines.texts, lines.ids) == (("green tea", "black tea", "rain"), ("1", "3", "4"))
     (tmp_path / "a.csv").write_text("id,title,text\n7,T,rain\n8,U,\n9,V,tea\n", encoding="utf-8")
-    table = read_text_file(tmp_path / "a.csv")
+    table = read_texts(tmp_path / "a.csv")
     assert (table.texts, table.ids, table.num_blank) == (("rain", "tea"), ("7", "9"), 1)
-    assert read_text_file(tmp_path / "a.csv", "title", "text").ids == ("rain", "", "tea")
+    assert read_texts(tmp_path / "a.csv", "title", "text").ids == ("rain", "", "tea")
     with raises_error(DataError, "rows-column-not-found"):
-        read_text_file(tmp_path / "a.csv", "subject")
+        read_texts(tmp_path / "a.csv", "subject")
 
 
 def test_vectors_are_written_with_ids(tmp_path):
     (tmp_path / "a.txt").write_text("tea\nrain\n", encoding="utf-8")
-    file, vectors = read_text_file(tmp_path / "a.txt"), np.eye(2, dtype=np.float32)
+    file, vectors = read_texts(tmp_path / "a.txt"), np.eye(2, dtype=np.float32)
     write_vectors(tmp_path / "v.npy", file, vectors)
     np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), vectors)
     rows = [json.loads(line) for line in (tmp_path / "v.ids.jsonl").read_text().splitlines()]

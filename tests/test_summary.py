@@ -9,7 +9,6 @@ from support.errors import raises_error
 import bertlab
 from bertlab.cli import main
 from bertlab.config.errors import DataError, TextError
-from bertlab.explore.documents import read_documents
 from bertlab.explore.summary import (
     choose_sentences,
     compare_with_references,
@@ -20,6 +19,7 @@ from bertlab.explore.summary import (
 )
 from bertlab.tasks.rouge import compute_lcs_length, compute_rouge
 from bertlab.text.pretraining.sentences import split_sentences
+from bertlab.text.readers.text_file import read_documents
 
 
 @pytest.fixture(autouse=True)

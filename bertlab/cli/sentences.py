@@ -14,7 +14,7 @@ from bertlab.config.languages import Message
 if TYPE_CHECKING:
     from bertlab.explore.sentence_vectors import SentenceVectors
     from bertlab.explore.session import Session
-    from bertlab.explore.text_files import TextFile
+    from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
 LANGUAGE_SAMPLE = 200  # texts from which the language of a file is recognised
@@ -51,7 +51,7 @@ class Embed(FileOptions):
 
 def embed(config: Embed) -> None:
     from bertlab.config.errors import BertlabError
-    from bertlab.explore.text_files import VECTOR_SUFFIXES, write_vectors
+    from bertlab.explore.vector_files import VECTOR_SUFFIXES, write_vectors
 
     if config.out.suffix not in VECTOR_SUFFIXES:  # checked before the work begins
         raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
@@ -135,9 +135,9 @@ def cluster(config: Cluster) -> None:
 
 def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
     """Read the texts, open the checkpoint and compute the vectors, with a progress bar on standard error."""
-    from bertlab.explore.text_files import read_text_file
+    from bertlab.text.readers.text_file import read_texts
 
-    file = read_text_file(config.file, config.column, config.id_column)
+    file = read_texts(config.file, config.column, config.id_column)
     session = open_session(config, "embed", *file.texts[:LANGUAGE_SAMPLE])
     vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
     notes = {"sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated)}

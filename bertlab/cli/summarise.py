@@ -11,7 +11,7 @@ from bertlab.cli.query import QueryOptions, open_session, print_result, read_tex
 from bertlab.config.languages import Message
 
 if TYPE_CHECKING:
-    from bertlab.explore.documents import Documents
+    from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
 LANGUAGE_SAMPLE = 50  # documents from which the language of a file is recognised
@@ -77,8 +77,8 @@ def summarise(config: Summarise) -> None:
     print_result(config, session, result, lambda: lines(documents.ids, summaries, comparison))
 
 
-def _read(config: Summarise) -> "Documents":
-    from bertlab.explore.documents import make_document, read_documents
+def _read(config: Summarise) -> "TextFile":
+    from bertlab.text.readers.text_file import make_document, read_documents
 
     if config.file == "-":
         return make_document(*read_texts("-"), "-")

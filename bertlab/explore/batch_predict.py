@@ -1,17 +1,10 @@
 """Make predictions for many texts, as a table; a text without a valid prediction has an error instead."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
-
-# Common names, in lower case, of the column with the text and of the column with the second text of a pair.
-TEXT_NAMES = (
-    "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
-    "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
-)  # fmt: skip
-PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 
 # The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
 # column `label` of its own.
@@ -21,16 +14,6 @@ PREDICTION_COLUMNS = {
     "entities": "predicted_entities",
     "tags": "predicted_tags",
 }
-
-
-def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
-    """Return the column whose name, ignoring case, comes first in `names`; None if no column has one of them.
-
-    >>> guess_column(["id", "Review"], TEXT_NAMES)
-    'Review'
-    """
-    column_by_name = {column.lower(): column for column in reversed(columns)}
-    return next((column_by_name[name] for name in names if name in column_by_name), None)
 
 
 def predict_texts(

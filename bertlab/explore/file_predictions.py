@@ -16,13 +16,14 @@ from bertlab.config.languages import DEFAULT, Message
 from bertlab.explore.batch_predict import predict_texts
 from bertlab.explore.file_results import INPUT, OUTPUT, count_results, count_unusable, write_part
 from bertlab.explore.session import Session
-from bertlab.text.readers.file_scan import format_cell, read_records
+from bertlab.text.readers.file_scan import read_records
 from bertlab.text.readers.registry import Record
+from bertlab.text.readers.rows import format_cell
 
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
 PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first parts are shorter
 MAX_TEXT_CHARACTERS = 100_000  # of a text; a longer one is an error of its row
-ROWS_AT_ONCE = {"embed": 256, "answer": 1}  # rows between two looks at the clock and at the request to stop
+ROWS_AT_ONCE = {"embed": 128, "answer": 1}  # rows between two looks at the clock and at the request to stop
 CANCEL = "cancel"  # a file of this name requests that the job stops
 Pair = tuple[str, str | None]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bertlab.explore.clusters import NO_CLUSTER, Clusters
 from bertlab.explore.sentence_vectors import Neighbour, SimilarPairs
-from bertlab.explore.text_files import TextFile
+from bertlab.text.readers.text_file import TextFile
 from bertlab.views.terminal import make_printable, table
 
 MAX_LINE = 100  # characters of a text that are shown

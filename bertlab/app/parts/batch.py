@@ -14,12 +14,13 @@ from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.app.parts import files
-from bertlab.explore.batch_predict import PAIR_NAMES, PREDICTION_COLUMNS, TEXT_NAMES, guess_column, predict_texts
+from bertlab.explore.batch_predict import PREDICTION_COLUMNS, predict_texts
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, read_file
+from bertlab.text.readers.rows import Rows, format_cell, read_file
+from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
@@ -110,13 +111,13 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
-    return [(_format_cell(row.get(text)), _format_cell(row.get(pair)) if pair else None) for row in table.rows]
+    return [(format_cell(row.get(text)), format_cell(row.get(pair)) if pair else None) for row in table.rows]
 
 
 def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
     """Return the input as rows: all columns of a table, or one column with the pasted lines."""
     if table:
-        return [{column: _format_cell(row.get(column)) for column in table.columns} for row in table.rows]
+        return [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
     return [{"text": text} for text, _ in texts]
 
 
@@ -143,11 +144,6 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
         row | {name: prediction[column] for column, name in names.items()}
         for row, prediction in zip(rows, predictions, strict=True)
     ]
-
-
-def _format_cell(value: object) -> str:
-    """Return a cell as text; "" for a missing cell, null and NaN."""
-    return "" if value is None or value != value else str(value)
 
 
 def _show_progress(texts: Sequence) -> Iterator:

@@ -15,13 +15,13 @@ from bertlab.app.parts.samples import format_sample_rows
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TASKS, TaskSpec
-from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.example_rows import format_json_lines, generate_rows
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
+from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
 # page -> the prediction it shows
 PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}

@@ -15,12 +15,13 @@ from bertlab.app.data import file_jobs, labelled_rows, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.explore import file_results
-from bertlab.explore.batch_predict import PAIR_NAMES, PREDICTION_COLUMNS, TEXT_NAMES, guess_column
+from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 from bertlab.explore.file_predictions import FileJob
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
+from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.views.cost import format_duration
 
 JOB = "job"  # the name of a job's id in the address

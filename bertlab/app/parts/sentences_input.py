@@ -7,12 +7,11 @@ import streamlit as st
 from bertlab.app import fields, frame, url
 from bertlab.app.data import labelled_rows
 from bertlab.app.i18n import t
-from bertlab.explore.batch_predict import TEXT_NAMES, guess_column
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
-from bertlab.text.readers.plain_text import PlainText
-from bertlab.text.readers.registry import find_suffix, upload_suffixes
-from bertlab.text.readers.rows import Rows, read_file
+from bertlab.text.readers.registry import upload_suffixes
+from bertlab.text.readers.rows import Rows, format_cell, read_file
+from bertlab.text.readers.text_file import TEXT_NAMES, guess_column
 
 MAX_LINES = 5_000  # because all users share the CPU cores
 
@@ -51,11 +50,7 @@ def read_lines(example: tuple[str, ...]) -> Lines:
 
 def _read_upload(upload) -> Rows:
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-        rows = read_file(path, UPLOAD_LIMITS)
-    if any((find_suffix(upload.name) or "").startswith(suffix) for suffix in PlainText.suffixes):
-        lines = [{"text": line} for row in rows.rows for line in str(row["text"]).split("\n")]
-        return Rows(rows.name, ("text",), lines)
-    return rows
+        return read_file(path, UPLOAD_LIMITS, by_line=True)
 
 
 def _choose_column(place, table: Rows) -> list[str]:
@@ -63,5 +58,4 @@ def _choose_column(place, table: Rows) -> list[str]:
     column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
     if len(table.columns) > 1:
         column = fields.column(place, t("batch-text-column"), column, table.columns, "lines-column")
-    cells = (row.get(column) for row in table.rows)
-    return ["" if cell is None or cell != cell else str(cell) for cell in cells]
+    return [format_cell(row.get(column)) for row in table.rows]

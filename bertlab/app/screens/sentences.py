@@ -18,8 +18,8 @@ def write_lines(lines: sentences_input.Lines) -> calls.Expression:
     if not lines.file and len(lines.texts) <= MAX_WRITTEN:
         return calls.assign("lines", lines.texts)
     steps = (
-        "from bertlab.explore.text_files import read_text_file",
-        f"lines = read_text_file({lines.file or 'lines.txt'!r}).texts[:{sentences_input.MAX_LINES}]",
+        "from bertlab.text.readers.text_file import read_texts",
+        f"lines = read_texts({lines.file or 'lines.txt'!r}).texts[:{sentences_input.MAX_LINES}]",
     )
     return calls.Expression(lines.texts, "lines", steps)
 

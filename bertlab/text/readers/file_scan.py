@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.config.errors import DataError
-from bertlab.config.languages import Message
-from bertlab.text.readers.data_file import MAX_ROW_BYTES, SAMPLE_BYTES, DataFile, Limits
-from bertlab.text.readers.encoding import make_printable
-from bertlab.text.readers.json_values import decoding_message
+from bertlab.text.readers.data_file import SAMPLE_BYTES, DataFile, Limits
+from bertlab.text.readers.plain_text import TEXT_COLUMN, read_lines
 from bertlab.text.readers.registry import Record, Section, format_of
+from bertlab.text.readers.rows import format_cell
 
 MAX_ROWS = 100_000
 MAX_BYTES = 200 << 20  # of a file and of its content after decompression
 MAX_CHARACTERS = 200_000_000  # of all cells; a small Parquet file can repeat a long text in every row
 MAX_COLUMNS = 200
 SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
-LINE_COLUMN = "text"  # the only column of a file of lines
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class FileScan:
     """What a file contains."""
 
     columns: tuple[str, ...]
-    """The names of its columns; `LINE_COLUMN` alone for plain text."""
+    """The names of its columns; `TEXT_COLUMN` alone for plain text."""
     num_rows: int
     """The number of its rows, with those that cannot be read."""
     sample: tuple[dict, ...] = ()
@@ -43,7 +41,7 @@ def scan_file(path: Path) -> FileScan:
     if not file.sample.strip() and len(file.sample) < SAMPLE_BYTES:
         raise DataError("file-empty", path=file.name)
     format = format_of(file)
-    columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (LINE_COLUMN,))
+    columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (TEXT_COLUMN,))
     num_rows = num_unusable = num_characters = 0
     sample: list[dict] = []
     for record in read_records(path):
@@ -74,31 +72,8 @@ def read_records(path: Path) -> Iterator[Record]:
     """
     file = _open(path)
     format = format_of(file)
-    yield from format.read(file, Section()) if format.has_columns else _read_lines(file)
+    yield from format.read(file, Section()) if format.has_columns else read_lines(file)
 
 
 def _open(path: Path) -> DataFile:
     return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))
-
-
-def _read_lines(file: DataFile) -> Iterator[Record]:
-    encoding = file.encoding
-    for number, line in enumerate(file.lines(), 1):
-        if not line.strip():
-            continue
-        if len(line) > MAX_ROW_BYTES:
-            yield Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
-            continue
-        try:
-            yield Record(number, {LINE_COLUMN: line.decode(encoding).rstrip("\r\n")})
-        except UnicodeDecodeError as error:
-            yield Record(number, None, decoding_message(error, encoding))
-
-
-def format_cell(value: object) -> str:
-    """Return a cell as text that every file can contain; "" for a missing cell, null and NaN.
-
-    >>> format_cell(3), format_cell(None), format_cell(float("nan")), format_cell("a\\ud800")
-    ('3', '', '', 'a?')
-    """
-    return "" if value is None or value != value else make_printable(value)

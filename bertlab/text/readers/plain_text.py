@@ -6,10 +6,12 @@ A document of more than `DOCUMENT_BYTES` is cut at the end of a line, and a long
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from bertlab.text.readers.data_file import DataFile
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import MAX_ROW_BYTES, DataFile
 from bertlab.text.readers.json_values import decoding_message, sections_between
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
+TEXT_COLUMN = "text"  # the only column
 DOCUMENT_BYTES = 1 << 20  # a longer text without blank lines, or a longer line, is cut into several documents
 
 
@@ -20,7 +22,7 @@ class PlainText(FileFormat):
     has_columns = False
 
     def columns(self, file: DataFile) -> tuple[str, ...]:
-        return ("text",)
+        return (TEXT_COLUMN,)
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
         if not file.is_seekable:
@@ -40,7 +42,7 @@ class PlainText(FileFormat):
                 text = content.decode(file.encoding).replace("\r\n", "\n").rstrip("\n")
             except UnicodeDecodeError as error:
                 return Record(first_line + 1, None, decoding_message(error, file.encoding))
-            return Record(first_line + 1, {"text": text})
+            return Record(first_line + 1, {TEXT_COLUMN: text})
 
         with file.open() as stream:
             if section.first:
@@ -58,6 +60,20 @@ class PlainText(FileFormat):
                 number += ends_line
             if parts:
                 yield make_record()
+
+
+def read_lines(file: DataFile) -> Iterator[Record]:
+    """Yield the lines of a file that are not blank, each with its number."""
+    for number, line in enumerate(file.lines(), 1):
+        if not line.strip():
+            continue
+        if len(line) > MAX_ROW_BYTES:
+            yield Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
+            continue
+        try:
+            yield Record(number, {TEXT_COLUMN: line.decode(file.encoding).rstrip("\r\n")})
+        except UnicodeDecodeError as error:
+            yield Record(number, None, decoding_message(error, file.encoding))
 
 
 def _find_next_document(stream: BinaryIO, at: int) -> int:

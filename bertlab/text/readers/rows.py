@@ -12,8 +12,9 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers import parquet
 from bertlab.text.readers.data_file import NO_LIMITS, SAMPLE_BYTES, DataFile, Limits
-from bertlab.text.readers.encoding import is_unicode
+from bertlab.text.readers.encoding import is_unicode, make_printable
 from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
+from bertlab.text.readers.plain_text import read_lines
 from bertlab.text.readers.registry import Section, format_of, shorten_names
 
 COMPRESSED_LIMITS = Limits(bytes=2 << 30, lines=5_000_000)
@@ -93,6 +94,7 @@ def read_file(
     limits: Limits | None = None,
     default: str | None = None,
     invalid_rows: InvalidRows | None = None,
+    by_line: bool = False,
 ) -> Rows:
     """Read all rows of a file.
 
@@ -101,6 +103,8 @@ def read_file(
             none to others.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
+        by_line: whether each line of plain text is a row, and a blank line a skipped one; otherwise a blank line ends a
+            row.
 
     Raises:
         DataError: the file is missing, damaged, empty or of an unknown format, or a row is invalid; the message names
@@ -115,7 +119,11 @@ def read_file(
     header = format.columns(file)
     rows: list[dict] = []
     skipped: set[int] = set()
-    for number, record in enumerate(format.read(file, Section(), None), 1):
+    by_line = by_line and not format.has_columns
+    number = 0
+    for record in read_lines(file) if by_line else format.read(file, Section(), None):
+        before, number = number, record.number if by_line else number + 1
+        skipped.update(range(before + 1, number))  # blank lines
         if record.reason is None:
             rows.append(record.values)
             continue
@@ -189,3 +197,12 @@ def row_id(row: dict, column: str | None, number: int) -> str:
     if not is_unicode(id):
         raise DataError("row-id-invalid", column=column)
     return id
+
+
+def format_cell(value: object) -> str:
+    """Return a cell as text that every file can contain; "" for a missing cell, null and NaN.
+
+    >>> format_cell(3), format_cell(None), format_cell(float("nan")), format_cell("a\\ud800")
+    ('3', '', '', 'a?')
+    """
+    return "" if value is None or value != value else make_printable(value)

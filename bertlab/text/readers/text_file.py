@@ -1,0 +1,134 @@
+"""Read the texts of a file, or its documents: plain text, or one column of a table."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import DataFile, Limits
+from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.readers.registry import format_of
+from bertlab.text.readers.rows import Rows, format_cell, read_file
+
+# Common names, in lower case, of the column with the text, of the column with the second text of a pair, and of the
+# columns with a whole document and its summary.
+TEXT_NAMES = (
+    "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
+    "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
+)  # fmt: skip
+PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
+DOCUMENT_NAMES = ("document", "article", "본문", *TEXT_NAMES)
+REFERENCE_NAMES = ("summary", "highlights", "요약")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The texts of a file."""
+
+    texts: tuple[str, ...]
+    """The texts, without blank ones."""
+    ids: tuple[str, ...]
+    """The id of each text: the value of the id column or, without one, the number of its row or line, from 1."""
+    num_blank: int = 0
+    """The number of rows that were left out because they have no text."""
+    references: tuple[str, ...] = ()
+    """A reference summary of each document, "" where there is none; () without a column of references."""
+
+
+def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
+    """Return the column whose name, ignoring case, comes first in `names`; None if no column has one of them.
+
+    >>> guess_column(["id", "Review"], TEXT_NAMES)
+    'Review'
+    """
+    column_by_name = {column.lower(): column for column in reversed(columns)}
+    return next((column_by_name[name] for name in names if name in column_by_name), None)
+
+
+def read_texts(
+    path: str | Path,
+    column: str | None = None,
+    id_column: str | None = None,
+    limits: Limits | None = None,
+    invalid_rows: InvalidRows | None = None,
+) -> TextFile:
+    """Read the texts of a file: the lines of plain text, or one column of a table. Each becomes one line.
+
+    Args:
+        path: the file, in any format of the registry of readers.
+        column: the column of the texts; None guesses it by its name, else uses the first column.
+        id_column: the column of the ids; None uses `id`, if there is such a column.
+        limits: the maximum size and number of rows.
+        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column, or has no text.
+    """
+    rows = read_file(path, limits, invalid_rows=invalid_rows, by_line=True)
+    return _choose_texts(rows, column, id_column, TEXT_NAMES, lambda text: " ".join(text.split()))
+
+
+def read_documents(
+    path: str | Path, column: str | None = None, id_column: str | None = None, reference_column: str | None = None
+) -> TextFile:
+    """Read the documents of a file: all of a plain text, or one column of a table; they keep their line breaks.
+
+    A document without letters and digits is left out.
+
+    Args:
+        path: the file, in any format of the registry of readers.
+        column: the column of the documents; None guesses it by its name, else uses the first column.
+        id_column: the column of the ids; None uses `id`, if there is such a column.
+        reference_column: the column of reference summaries; None uses one of `REFERENCE_NAMES`, if there is one.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column, or has no text.
+    """
+    rows = read_file(path)
+    if not any((column, id_column, reference_column)) and not format_of(DataFile(Path(path))).has_columns:
+        return make_document("\n\n".join(str(row["text"]) for row in rows.rows), rows.name)
+    reference_column = reference_column or guess_column(rows.columns, REFERENCE_NAMES)
+    return _choose_texts(rows, column, id_column, DOCUMENT_NAMES, _clear_without_words, reference_column)
+
+
+def make_document(text: str, name: str | Message) -> TextFile:
+    """Make the texts of a single document.
+
+    Raises:
+        DataError: the document has no letters or digits.
+    """
+    if not _clear_without_words(text):
+        raise DataError("file-without-texts", path=name)
+    return TextFile((text,), ("1",))
+
+
+def _choose_texts(
+    rows: Rows,
+    column: str | None,
+    id_column: str | None,
+    names: Sequence[str],
+    clean: Callable[[str], str],
+    reference_column: str | None = None,
+) -> TextFile:
+    """Choose the texts of a column that `clean` does not make empty, with their ids and references."""
+    rows.require_columns([name for name in (column, id_column, reference_column) if name])
+    others = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
+    column = column or guess_column(others, names) or others[0]
+    id_column = id_column or ("id" if "id" in rows.columns and column != "id" else None)
+    texts, ids, references = [], [], []
+    for number, row in rows.number_rows():
+        if text := clean(format_cell(row.get(column))):
+            texts.append(text)
+            ids.append(format_cell(row.get(id_column)) if id_column else str(number))
+            references.append(format_cell(row.get(reference_column)) if reference_column else "")
+    if not texts:
+        raise DataError("file-without-texts", path=rows.name)
+    return TextFile(
+        tuple(texts), tuple(ids), len(rows) - len(texts), tuple(references) if any(references) else ()
+    )  # fmt: skip
+
+
+def _clear_without_words(text: str) -> str:
+    """Return a text; "" if it has no letters and digits."""
+    return text if any(map(str.isalnum, text)) else ""
