@@ -1,14 +1,21 @@
 """Every family: open checkpoints of `transformers`, compute the same numbers, and export them again."""
 
+import json
+
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from support.encoders import assert_close
-from support.families import FAMILIES, make_hf_model, save_hf_checkpoint
+from support.errors import raises_error
+from support.families import FAMILIES, SUBWORD_FAMILIES, make_hf_model, save_hf_checkpoint, train_hf_tokenizer
 
+import bertlab
 from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import CheckpointError
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 CASES = [(prefix, head) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
 TOLERANCE = 1e-5
@@ -48,8 +55,7 @@ def compute_logits(model, heads, batch: Batch) -> list[torch.Tensor]:
 
 @pytest.mark.parametrize(("prefix", "head"), CASES)
 def test_a_checkpoint_computes_the_same_numbers_and_is_exported_again(prefix, head, tiny_tokenizer, tmp_path):
-    theirs = make_hf_model(prefix, head, tiny_tokenizer.vocab_size)
-    save_hf_checkpoint(tmp_path / "hf", theirs, tiny_tokenizer)
+    theirs = save_hf_checkpoint(tmp_path / "hf", prefix, head, tiny_tokenizer)
     loaded = checkpoint.load(tmp_path / "hf")
     exported = checkpoint.save(tmp_path / "out", loaded.model, loaded.tokenizer, {}, dtype=torch.float32)
     assert transformers.AutoConfig.from_pretrained(exported).architectures[0] == type(theirs).__name__
@@ -57,7 +63,7 @@ def test_a_checkpoint_computes_the_same_numbers_and_is_exported_again(prefix, he
     assert not info["missing_keys"]
     assert not [name for name in info["unexpected_keys"] if ".pooler." not in name]
     for padded in (False, True):
-        batch = make_batch(loaded.config.pad_token_id, tiny_tokenizer.vocab_size, padded)
+        batch = make_batch(loaded.config.pad_token_id, loaded.tokenizer.vocab_size, padded)
         outputs = compute_theirs(theirs, batch, head == "MultipleChoice")
         trace = Trace.of("hidden", "probs")
         with torch.no_grad():
@@ -82,3 +88,60 @@ def test_a_checkpoint_computes_the_same_numbers_and_is_exported_again(prefix, he
             assert_close(our_logits, their_logits, is_token_BT if per_token else None, TOLERANCE)
         final = compute_theirs(again.eval(), batch, head == "MultipleChoice")
         assert_close(final.hidden_states[-1], outputs.hidden_states[-1], is_token_BT, 1e-6)
+
+
+@pytest.mark.parametrize("prefix", SUBWORD_FAMILIES)
+def test_the_tokenizer_of_a_family_gives_the_same_ids(prefix, tmp_path):
+    theirs = train_hf_tokenizer(prefix)
+    theirs.save_pretrained(tmp_path / "hf")
+    ours = Tokenizer.load(tmp_path / "hf")
+    pairs = [("The potter set the bowl down.", "Café, 도자기!"), ("  two  spaces ", "x"), ("a 🙂 b\n", "말해요")]
+    for text, pair in pairs:
+        encoding = ours.encode(text, pair)
+        assert list(encoding.ids) == theirs(text, pair).input_ids
+        assert list(ours.encode(text).ids) == theirs(text).input_ids
+        for (start, end), segment, special in zip(
+            encoding.offsets, encoding.token_type_ids, encoding.special, strict=True
+        ):
+            written = (text, pair)[segment][start:end]
+            assert special or not written.strip() or written == written.strip(), "offsets leave out spaces"
+    mask = theirs.mask_token
+    assert ours.encode(f"tea {mask}.").ids == ours.encode("tea [MASK].").ids
+    assert ours.encode("tea [MASK].").tokens[-3:-1][0] == mask or mask in ours.encode("tea [MASK].").tokens
+    ours.save(tmp_path / "out")
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert again(*pairs[0]).input_ids == theirs(*pairs[0]).input_ids
+    assert Tokenizer.load(tmp_path / "out").digest == ours.digest
+
+
+def test_a_damaged_checkpoint_of_a_family_is_refused_in_one_line(tiny_tokenizer, tmp_path):
+    tokenizer = train_hf_tokenizer("Roberta")
+    theirs = make_hf_model("Roberta", "MaskedLM", len(tokenizer), pad_token_id=tokenizer.pad_token_id)
+    theirs.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    session = bertlab.load(tmp_path)
+    assert session.fill_mask("The <mask> sang.") == session.fill_mask("The [MASK] sang.")
+    weights, config = load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
+
+    def refused(id, *, fields=None, tensors=None, **params):
+        (tmp_path / "config.json").write_text(json.dumps(config | (fields or {})))
+        save_file({**weights, **(tensors or {})}, tmp_path / "model.safetensors")
+        with raises_error(CheckpointError, "checkpoint-unusable" if params else id) as caught:
+            checkpoint.load(tmp_path)
+        error = caught.value.params["reason"] if params else caught.value
+        assert error.id == id
+        assert {name: error.params[name] for name in params} == params
+
+    refused("weights-of-other-family", fields={"model_type": "electra"}, other="roberta")
+    refused("weights-layer-count", fields={"num_hidden_layers": 3}, stored=2)
+    refused("weights-unused", tensors={"roberta.extra.weight": torch.ones(2)}, more=0)
+    refused("config-quantised", fields={"quantization_config": {"quant_method": "gptq"}})
+    quantised = {"lm_head.dense.weight": torch.ones(16, 16, dtype=torch.int8)}
+    refused("weights-tensor-type", tensors=quantised, tensor="lm_head.dense.weight")
+    name = "roberta.encoder.layer.1.output.dense.bias"
+    tensor = weights.pop(name)
+    refused("weights-tensor-missing", tensor=name)
+    weights[name] = tensor
+    refused("checkpoint-tokenizer-of-other", fields={"pad_token_id": 1})
+    (tmp_path / "tokenizer.json").write_text(train_hf_tokenizer("XLMRoberta", 150).backend_tokenizer.to_str())
+    refused("checkpoint-tokenizer-of-other")

@@ -1,5 +1,6 @@
 """The tokenizer: the ids of `transformers`, hard texts, damaged files, and training of vocabularies."""
 
+import base64
 import json
 import os
 import random
@@ -246,6 +247,7 @@ BPE = {"model": {"type": "BPE", "vocab": {}, "merges": []}}
     ("name", "content", "id"),
     [
         ("other.txt", b"", "tokenizer-missing"),
+        ("sentencepiece.bpe.model", b"", "tokenizer-file-unread"),
         ("vocab.txt", b"", "vocab-empty"),
         ("vocab.txt", b"\n\n\n", "vocab-empty"),
         ("vocab.txt", "\n".join([*SMALL, "tea"]).encode(), "vocab-token-repeated"),
@@ -257,13 +259,13 @@ BPE = {"model": {"type": "BPE", "vocab": {}, "merges": []}}
         ("tokenizer.json", b'{"model": ' * 1_000_000, "json-invalid"),
         ("tokenizer.json", b'{"version": 1' + b"0" * 5000 + b"}", "json-invalid"),
         ("tokenizer.json", b"{}", "tokenizer-no-model"),
-        ("tokenizer.json", json.dumps(BPE).encode(), "tokenizer-not-wordpiece"),
+        ("tokenizer.json", json.dumps(BPE).encode(), "tokenizer-vocab-invalid"),
         ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": 3}}', "tokenizer-vocab-invalid"),
         ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {}}}', "tokenizer-vocab-invalid"),
         ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {"a": 0}}}', None),
         ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {"a": true}}}', "tokenizer-vocab-invalid"),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_damaged_files_raise_a_one_line_error(tmp_path, name, content, id):
     (tmp_path / name).write_bytes(content)
@@ -286,13 +288,14 @@ def set_field(name: str, value: object):
 
 
 DOUBLING = {"type": "Replace", "pattern": {"Regex": "(?s).+"}, "content": "$0$0"}
+LONG_MAP = base64.b64encode((8).to_bytes(4, "little") + bytes(8) + b"a" * 10_000 + b"\0").decode()
 HOSTILE = {
     "a normaliser that doubles the text 40 times": (
         set_field("normalizer", {"type": "Sequence", "normalizers": [DOUBLING] * 40}), "tokenizer-part-unknown"
     ),
     "a doubling normaliser inside a sequence": (
         set_field("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, DOUBLING]}),
-        "tokenizer-part-unknown",
+        "tokenizer-setting-invalid",
     ),
     "a sequence in a sequence": (
         set_field("normalizer", {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]}),
@@ -300,7 +303,10 @@ HOSTILE = {
     ),
     "a long prefix": (set_field("normalizer", {"type": "Prepend", "prepend": "a" * 10**6}), "tokenizer-part-unknown"),
     "a map that makes the library panic": (
-        set_field("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "tokenizer-part-unknown"
+        set_field("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "tokenizer-setting-invalid"
+    ),
+    "a map that puts a long text in place of a letter": (
+        set_field("normalizer", {"type": "Precompiled", "precompiled_charsmap": LONG_MAP}), "tokenizer-setting-invalid"
     ),
     "a normaliser without type": (set_field("normalizer", {}), "tokenizer-part-unknown"),
     "a number as normaliser": (set_field("normalizer", 7), "tokenizer-part-unknown"),
@@ -310,8 +316,19 @@ HOSTILE = {
         set_field("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed",
                                    "invert": False}), "tokenizer-part-unknown"
     ),
-    "another decoder": (set_field("decoder", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
-    "another post-processor": (set_field("post_processor", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
+    "another decoder": (set_field("decoder", {"type": "Fuse"}), "tokenizer-part-unknown"),
+    "another post-processor": (set_field("post_processor", {"type": "Fuse"}), "tokenizer-part-unknown"),
+    "merges at random": (set_field("model", {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.5}),
+                         "tokenizer-setting-invalid"),
+    "merges that are no pairs": (set_field("model", {"type": "BPE", "vocab": {"a": 0}, "merges": [7]}),
+                                 "tokenizer-vocab-invalid"),
+    "scores that are no numbers": (set_field("model", {"type": "Unigram", "unk_id": 0, "vocab": [["a", "b"]]}),
+                                   "tokenizer-vocab-invalid"),
+    "an unknown token outside the vocabulary": (
+        set_field("model", {"type": "Unigram", "unk_id": 4, "vocab": [["a", -1.0]]}), "tokenizer-setting-invalid"
+    ),
+    "a model that no family has": (set_field("model", {"type": "WordLevel", "vocab": {"a": 0}}),
+                                   "tokenizer-type-unknown"),
     "a longest word of 10^9": (set_field("model.max_input_chars_per_word", 10**9), "tokenizer-setting-invalid"),
     "an unknown token that is no text": (set_field("model.unk_token", 3), "tokenizer-setting-invalid"),
     "an id that is no integer": (set_field("model.vocab.tea", "7"), "tokenizer-vocab-invalid"),

@@ -134,6 +134,11 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         raise CheckpointError(
             "checkpoint-vocabulary-size", name=source, tokens=tokenizer.vocab_size, rows=config.vocab_size
         )
+    if config.family.positions_after_padding and tokenizer.pad_id != config.pad_token_id:
+        raise CheckpointError(
+            "checkpoint-tokenizer-of-other", name=source, token=tokenizer.special.pad, id=tokenizer.pad_id,
+            expected=config.pad_token_id,
+        )  # fmt: skip
     with torch.device("meta"):  # skips the initialisation, since the weights come from the file
         model = FastBert(config, stored_heads)
     missing = [name for name in heads if name not in stored_heads]

@@ -10,7 +10,7 @@ import torch
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError
-from bertlab.config.families import BERT, Family
+from bertlab.config.families import BERT, FAMILIES, Family
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS, head_names
 from bertlab.nn.variants.model import FamilyBert
@@ -211,7 +211,7 @@ def hf_to_state(
 
 
 def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
-    """Raise an error if the number of layers differs from that of the configuration.
+    """Raise an error if the number of layers differs from that of the configuration, or they are of another family.
 
     It is checked before the model is built, which would take minutes for a forged number of layers.
     """
@@ -221,6 +221,13 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
             pattern = re.escape(name).replace(re.escape("{}"), r"(\d{1,9})")
             layers |= {match[1] for module in stored_modules if (match := re.fullmatch(pattern, module))}
     expected = config.num_layer_groups or config.num_layers
+    if not layers:
+        roots = {module.partition(".")[0] for module in stored_modules}
+        for family in FAMILIES.values():
+            if family.prefix in roots and family.prefix != config.family.prefix:
+                raise CheckpointError(
+                    "weights-of-other-family", type=config.model_type, other=family.model_type, name=family.prefix
+                )
     if len(layers) != expected:
         raise CheckpointError("weights-layer-count", layers=expected, stored=len(layers))
 

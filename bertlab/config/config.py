@@ -174,6 +174,9 @@ class ModelConfig:
             if error_id := OTHER_FAMILIES.get(str(model_type)):
                 raise CheckpointError(error_id, type=str(model_type))
             raise CheckpointError("model-type-unknown", type=str(model_type), types=list(FAMILIES))
+        if quantisation := fields.get("quantization_config"):
+            method = quantisation.get("quant_method") if isinstance(quantisation, dict) else None
+            raise CheckpointError("config-quantised", method=str(method or "?")[:40])
         position = fields.get("position_embedding_type", family.position_embeddings)
         if family.position_embeddings and position != family.position_embeddings:
             raise CheckpointError(

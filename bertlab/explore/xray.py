@@ -89,7 +89,7 @@ def _read_window(
 
 def _make_token_rows(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
     """List a window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
-    special_positions = {0, window.question_tokens + 1, len(window) - 1}
+    special_positions = {0, *range(window.question_tokens + 1, window.passage.start), len(window) - 1}
     tokens = tokenizer.tokens([int(id) for id in window.ids])
     columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)
     return tuple(

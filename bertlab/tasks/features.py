@@ -142,6 +142,7 @@ def tokenise_texts(
     """
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    between = [sep] * tokenizer.special.separators
     flat_ids, lengths, second_start = array("i"), array("q"), array("q")
     for begin in range(0, len(texts_a), TEXTS_AT_ONCE):
         chunk = slice(begin, begin + TEXTS_AT_ONCE)
@@ -152,9 +153,9 @@ def tokenise_texts(
                 ids = [cls, *a[: max_tokens - 2], sep]
                 second_start.append(len(ids))
             else:
-                length_a, length_b = truncated_lengths(len(a), len(b), max_tokens - 3)
-                ids = [cls, *a[:length_a], sep, *b[:length_b], sep]
-                second_start.append(length_a + 2)
+                length_a, length_b = truncated_lengths(len(a), len(b), max_tokens - 2 - len(between))
+                ids = [cls, *a[:length_a], *between, *b[:length_b], sep]
+                second_start.append(length_a + 1 + len(between))
             flat_ids.extend(ids)
             lengths.append(len(ids))
     example_I = np.repeat(np.arange(len(examples)), inputs_per_example)

@@ -6,24 +6,8 @@ from bertlab.explore.facts import TokenRow
 
 
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Tokens as readable text: byte-level tokens are decoded, control characters become symbols.
-
-    A token whose bytes are not complete characters is shown as hexadecimal bytes.
-
-    >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
-    >>> from dataclasses import replace
-    >>> token_labels([replace(row, token=token) for token in ("ĠëĤ", "ĠtÃªte", "a")])
-    ['␣⟨eb82⟩', '␣tête', 'a']
-    """
-    rows = list(tokens)
-    plain = [row.token for row in rows if not row.special]
-    is_byte_level = any("Ġ" in token for token in plain) and all(
-        letter in _BYTE_OF_CHARACTER for token in plain for letter in token
-    )
-    return [
-        _show_control_characters(_decode_byte_level(row.token) if is_byte_level and not row.special else row.token)
-        for row in rows
-    ]
+    """Tokens as readable text: control characters become symbols."""
+    return [_show_control_characters(row.token) for row in tokens]
 
 
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
@@ -49,28 +33,6 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
         numbers.append((numbers[-1] if numbers else -1) + (not continues_word))
         previous = row
     return numbers
-
-
-def _map_characters_to_bytes() -> dict[str, int]:
-    """Map each character of a byte-level BPE vocabulary to the byte that it stands for.
-
-    A printable Latin-1 character stands for its own byte; characters from 256 on stand for the other bytes.
-    """
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-
-
-_BYTE_OF_CHARACTER = _map_characters_to_bytes()
-
-
-def _decode_byte_level(token: str) -> str:
-    raw = bytes(_BYTE_OF_CHARACTER[letter] for letter in token)
-    space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
-    try:
-        return space + rest.decode()
-    except UnicodeDecodeError:
-        return f"{space}⟨{rest.hex()}⟩"
 
 
 def _show_control_characters(text: str) -> str:

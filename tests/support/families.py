@@ -1,5 +1,6 @@
 """Tiny random models of the families in `transformers`, and their checkpoints."""
 
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -7,11 +8,13 @@ import transformers
 
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from support.encoders import scramble
+from support.tiny_model import TEXTS
 
 SIZES = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
     "max_position_embeddings": 40,
 }  # fmt: skip
+SUBWORD_FAMILIES = ("Roberta", "XLMRoberta", "Albert")
 # class prefix -> (fields of the configuration, output layers of its classes)
 HEADS = ("MaskedLM", "SequenceClassification", "QuestionAnswering", "MultipleChoice", "TokenClassification")
 FAMILIES = {
@@ -19,11 +22,17 @@ FAMILIES = {
     "DistilBert": (
         {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 40}, HEADS,
     ),
-    "Roberta": (SIZES | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, HEADS),
-    "XLMRoberta": (SIZES | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, HEADS),
+    "Roberta": (SIZES | {"type_vocab_size": 1, "layer_norm_eps": 1e-5}, HEADS),
+    "XLMRoberta": (SIZES | {"type_vocab_size": 1, "layer_norm_eps": 1e-5}, HEADS),
     "Electra": (SIZES | {"embedding_size": 8}, (*HEADS, "PreTraining")),
     "Albert": (SIZES | {"embedding_size": 8}, (*HEADS, "PreTraining")),
 }  # fmt: skip
+
+
+@cache
+def train_hf_tokenizer(prefix: str, size: int = 320):
+    """Train a tokenizer of `transformers`, as the checkpoints of the family have it."""
+    return getattr(transformers, f"{prefix}Tokenizer")().train_new_from_iterator(TEXTS * 3, size)
 
 
 def make_hf_model(prefix: str, head: str, vocab_size: int, **changes) -> torch.nn.Module:
@@ -37,8 +46,21 @@ def make_hf_model(prefix: str, head: str, vocab_size: int, **changes) -> torch.n
     return model
 
 
-def save_hf_checkpoint(directory: Path, model: torch.nn.Module, tokenizer: Tokenizer) -> Path:
-    """Write a checkpoint as `transformers` does."""
+def save_hf_checkpoint(directory: Path, prefix: str, head: str, tokenizer: Tokenizer) -> torch.nn.Module:
+    """Write a checkpoint as `transformers` does, and return its model.
+
+    Args:
+        directory: the directory to write.
+        prefix: the class prefix of the family.
+        head: the output layer of the class; "" for none.
+        tokenizer: the tokenizer of families with WordPiece; the others get one of their own.
+    """
+    if prefix in SUBWORD_FAMILIES:
+        own = train_hf_tokenizer(prefix)
+        model = make_hf_model(prefix, head, len(own), pad_token_id=own.pad_token_id)
+        own.save_pretrained(directory)
+    else:
+        model = make_hf_model(prefix, head, tokenizer.vocab_size)
+        tokenizer.save(directory)
     model.save_pretrained(directory)
-    tokenizer.save(directory)
-    return directory
+    return model

@@ -36,6 +36,8 @@ class Window:
     """The number of tokens of the question."""
     first_passage_token: int
     """The index of the window's first passage token among the tokens of the whole passage."""
+    separators: int = 1
+    """The number of [SEP] between question and passage."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -43,7 +45,7 @@ class Window:
     @property
     def passage(self) -> slice:
         """The positions of the passage tokens in the window."""
-        return slice(self.question_tokens + 2, len(self.ids) - 1)
+        return slice(self.question_tokens + 1 + self.separators, len(self.ids) - 1)
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class SpanWindows(Sequence):
     """The token id of [CLS]."""
     sep_id: int
     """The token id of [SEP]."""
+    separators: int = 1
+    """The number of [SEP] between question and passage."""
 
     def __len__(self) -> int:
         return len(self.question_W)
@@ -122,8 +126,9 @@ class SpanWindows(Sequence):
         question_ids = self.question_ids[question]
         first = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
         tokens = slice(first, first + self.length_W[w])  # in `passage_ids.flat`
-        ids = np.concatenate([[self.cls_id], question_ids, [self.sep_id], self.passage_ids.flat[tokens], [self.sep_id]])
-        passage = slice(len(question_ids) + 2, len(ids) - 1)
+        between = [self.sep_id] * self.separators
+        ids = np.concatenate([[self.cls_id], question_ids, between, self.passage_ids.flat[tokens], [self.sep_id]])
+        passage = slice(len(question_ids) + 1 + self.separators, len(ids) - 1)
         token_type_ids = np.zeros(len(ids), np.int64)
         token_type_ids[passage.start :] = 1
         offsets_T2 = np.zeros((len(ids), 2), np.int64)
@@ -132,7 +137,9 @@ class SpanWindows(Sequence):
         is_max_context_T = np.zeros(len(ids), bool)
         windows = self.of_question(question)
         is_max_context_T[passage] = find_max_context(self.first_W[windows], self.length_W[windows], w - windows.start)
-        return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]))
+        return Window(
+            ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]), self.separators
+        )
 
 
 @dataclass(frozen=True)
@@ -212,7 +219,7 @@ def make_span_windows(
     passage_ids, begin, end = _tokenise_passages(tokenizer, list(passage_index))
     question_tokens_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
     # the number of passage tokens that fit into a window
-    capacity_Q = max_tokens - 3 - question_tokens_Q
+    capacity_Q = max_tokens - 2 - tokenizer.special.separators - question_tokens_Q
     if len(capacity_Q) and capacity_Q.min() < 1:
         raise TextError("passage-window-too-short", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
     step_Q = np.minimum(stride, capacity_Q)
@@ -223,7 +230,7 @@ def make_span_windows(
     length_W = np.minimum(capacity_Q[question_W], tokens_Q[question_W] - first_W)
     return SpanWindows(
         question_ids, passage_ids, begin, end, tuple(passage_index), passage_Q, question_W, first_W, length_W,
-        tokenizer.cls_id, tokenizer.sep_id,
+        tokenizer.cls_id, tokenizer.sep_id, tokenizer.special.separators,
     )  # fmt: skip
 
 
@@ -373,7 +380,7 @@ def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray
         last_Q[q] = np.searchsorted(windows.begin[tokens], end_Q[q], side="left") - 1
     first_W, last_W = first_Q[windows.question_W] - windows.first_W, last_Q[windows.question_W] - windows.first_W
     is_inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < windows.length_W)
-    passage_start_W = np.diff(windows.question_ids.start)[windows.question_W] + 2
+    passage_start_W = np.diff(windows.question_ids.start)[windows.question_W] + 1 + windows.separators
     return (
         np.where(is_inside_W, first_W + passage_start_W, 0),
         np.where(is_inside_W, last_W + passage_start_W, 0),

@@ -56,7 +56,7 @@ class MaskRule:
         continues_V = None
         if whole_word:
             tokens = tokenizer.tokens(range(tokenizer.vocab_size))
-            continues_V = torch.tensor([token.startswith("##") for token in tokens]) & regular_V
+            continues_V = torch.tensor([tokenizer.continues_word(id) for id in range(len(tokens))]) & regular_V
         return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V, **shares)
 
     def to(self, device) -> "MaskRule":

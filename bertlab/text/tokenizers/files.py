@@ -1,10 +1,11 @@
 """Read the files of a tokenizer, which may be untrusted, and build its backend, a `tokenizers.Tokenizer`.
 
 The `tokenizers` library runs whatever tokenizer.json describes. Some normalisers make a text exponentially longer, and
-some values make the Rust code panic. Therefore only the components of BERT tokenizers are accepted, and the types of
-their values are checked.
+some values make the Rust code panic. Therefore only the components that tokenizers of the families have are accepted,
+and the types of their values are checked.
 """
 
+import base64
 import json
 import re
 from collections import Counter
@@ -17,20 +18,25 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.files import read_json_object, read_text
-
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS
 
 # The types that are accepted for each part of a tokenizer.json. A "Sequence" is a list of such components.
-NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Sequence"}
-PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Sequence"}
-POST_PROCESSORS = {"TemplateProcessing", "BertProcessing"}
-DECODERS = {"WordPiece"}
+NORMALIZERS = {
+    "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Sequence",
+    "Precompiled", "Replace", "Strip",
+}  # fmt: skip
+PRE_TOKENIZERS = {
+    "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Sequence", "ByteLevel", "Metaspace",
+}  # fmt: skip
+POST_PROCESSORS = {"TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel", "Sequence"}
+DECODERS = {"WordPiece", "ByteLevel", "Metaspace"}
 PARTS = {
     "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
 }  # fmt: skip
 # part -> the field of its "Sequence" that lists the members
-SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
+SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
+MAX_REPLACEMENT_BYTES = 128  # the longest text that a table of SentencePiece may put in place of a character
 MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
 
 
@@ -70,18 +76,19 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
         max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
 
     Raises:
-        CheckpointError: the file is damaged, or describes something other than BERT's WordPiece tokenizer.
+        CheckpointError: the file is damaged, or describes a tokenizer that no family of encoders has.
     """
     data = read_json_object(path)
     model = data.get("model")
     if not isinstance(model, dict):
         raise CheckpointError("tokenizer-no-model", path=path)
-    model_type = model.get("type", "WordPiece" if "max_input_chars_per_word" in model else "unnamed")
-    if model_type != "WordPiece":
-        raise CheckpointError("tokenizer-not-wordpiece", path=path, type=model_type)
-    if max_word_chars:
+    guessed_type = "WordPiece" if "max_input_chars_per_word" in model else "BPE" if "merges" in model else "unnamed"
+    model_type = model.setdefault("type", guessed_type)
+    if not isinstance(model_type, str) or model_type not in MODEL_CHECKS:
+        raise CheckpointError("tokenizer-type-unknown", path=path, type=_shorten_value(model_type))
+    if max_word_chars and model_type == "WordPiece":
         model["max_input_chars_per_word"] = max_word_chars
-    _check_model(path, model)
+    MODEL_CHECKS[model_type](path, model)
     _check_added_tokens(path, data.get("added_tokens"))
     for part, accepted_types in PARTS.items():
         if data.get(part) is not None:
@@ -148,20 +155,84 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
         raise error_type(id, **params, reason=first_line(error)) from None
 
 
-def _check_model(path: Path, model: dict) -> None:
-    vocab = model.get("vocab")
+def _check_ids(path: Path, vocab: object) -> None:
     ids = vocab.values() if isinstance(vocab, dict) else ()
     if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
+
+
+def _check_settings(path: Path, model: dict, valid: dict[str, bool]) -> None:
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
+
+
+def _check_wordpiece(path: Path, model: dict) -> None:
+    _check_ids(path, model.get("vocab"))
     max_chars = model.get("max_input_chars_per_word", 100)
     valid = {
         "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
         "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
         "max_input_chars_per_word": type(max_chars) is int and 0 < max_chars <= MAX_WORD_CHARS,
     }
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
+    _check_settings(path, model, valid)
+
+
+def _check_bpe(path: Path, model: dict) -> None:
+    _check_ids(path, model.get("vocab"))
+    merges = model.get("merges")
+    if not isinstance(merges, list) or not all(
+        isinstance(merge, str)
+        or (isinstance(merge, list) and len(merge) == 2 and all(isinstance(part, str) for part in merge))
+        for merge in merges
+    ):
+        raise CheckpointError("tokenizer-vocab-invalid", path=path)
+    texts = ("continuing_subword_prefix", "end_of_word_suffix", "unk_token")
+    _check_settings(
+        path,
+        model,
+        {name: model.get(name) is None or isinstance(model[name], str) for name in texts}
+        | {"dropout": not model.get("dropout")},  # merges left out at random
+    )
+
+
+def _check_unigram(path: Path, model: dict) -> None:
+    vocab = model.get("vocab")
+    if not (
+        isinstance(vocab, list)
+        and vocab
+        and all(
+            isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) in (int, float)
+            for row in vocab
+        )
+    ):
+        raise CheckpointError("tokenizer-vocab-invalid", path=path)
+    unk_id = model.get("unk_id")
+    _check_settings(path, model, {"unk_id": unk_id is None or (type(unk_id) is int and 0 <= unk_id < len(vocab))})
+
+
+MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _check_unigram}
+"""Type of a tokenizer model -> the function that checks it."""
+
+
+def _check_normalizer(path: Path, fields: dict) -> None:
+    """Check that a normaliser cannot make a text much longer: one that replaces texts, or has a table of texts."""
+    type_name = fields["type"]
+    if type_name == "Replace":
+        content, pattern = fields.get("content"), fields.get("pattern")
+        kind, text = next(iter(pattern.items())) if isinstance(pattern, dict) and len(pattern) == 1 else ("", "")
+        is_known = (kind == "String" and isinstance(text, str) and text) or (kind, text) == ("Regex", " {2,}")
+        if not is_known or not isinstance(content, str) or len(content) > 1:
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=type_name, value=_shorten_value(fields))
+    if type_name == "Precompiled":
+        try:
+            table = base64.b64decode(fields.get("precompiled_charsmap") or "", validate=True)
+            size = int.from_bytes(table[:4], "little")
+            longest = max(map(len, table[4 + size :].split(b"\0")))
+        except (TypeError, ValueError):
+            longest = None
+        if longest is None or not 0 < size <= len(table) or longest > MAX_REPLACEMENT_BYTES:
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=type_name, value="…")
 
 
 def _check_added_tokens(path: Path, added: object) -> None:
@@ -192,6 +263,8 @@ def _check_part(path: Path, part: str, fields: object, accepted_types: set[str],
             raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=type_name)
         for member in members:
             _check_part(path, part, member, accepted_types, is_member=True)
+    elif part == "normalizer" and type_name in ("Replace", "Precompiled"):
+        _check_normalizer(path, fields)
     elif type_name == "BertNormalizer":
         for name, value in fields.items():
             if name != "type" and not (isinstance(value, bool) or (name == "strip_accents" and value is None)):

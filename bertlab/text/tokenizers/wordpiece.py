@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,8 +17,8 @@ import tokenizers
 from bertlab.config.errors import CheckpointError, TextError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import DEFAULT, detect_language, languages
+from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS, Encoding, Segment, add_layout, find_special_tokens
 from bertlab.text.tokenizers.files import (
-    SPECIAL_TOKENS,
     build_backend,
     find_capitalised_token,
     read_backend,
@@ -39,24 +38,8 @@ from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogate
 
 __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
 
-
-@dataclass(frozen=True)
-class Encoding:
-    """One input of the model, [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; every field has one entry per token."""
-
-    ids: tuple[int, ...]
-    """The numbers of the tokens in the vocabulary."""
-    token_type_ids: tuple[int, ...]
-    """0 for the tokens of A, 1 for those of B."""
-    tokens: tuple[str, ...]
-    """The tokens as text, including "##"."""
-    offsets: tuple[tuple[int, int], ...]
-    """Character start and end in A or in B, depending on `token_type_ids`; (0, 0) for [CLS] and [SEP] of the layout."""
-    special: tuple[bool, ...]
-    """True for [CLS] and [SEP] of the layout; False for a "[SEP]" or "[MASK]" that is part of the text."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
+# Files of tokenizers that are not read; `transformers` converts them to a tokenizer.json.
+UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
 
 class Tokenizer:
@@ -84,14 +67,14 @@ class Tokenizer:
             CheckpointError: a special token is missing, or the ids are not consecutive.
         """
         vocab = backend.get_vocab(with_added_tokens=True)
-        missing = [token for token in SPECIAL_TOKENS if token not in vocab]
-        if missing:
-            raise CheckpointError("vocab-lacks-special-tokens", tokens=missing)
+        self.special = find_special_tokens(vocab)
         if sorted(vocab.values()) != list(range(len(vocab))):
             raise CheckpointError("vocab-ids-not-consecutive", tokens=len(vocab), last=len(vocab) - 1)
         self._backend = backend
         self._tokens = tuple(sorted(vocab, key=vocab.__getitem__))
-        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[token] for token in SPECIAL_TOKENS)
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
+            vocab[token] for token in self.special.names
+        )
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(id for id, token in added.items() if token.special) | {
             self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id,
@@ -115,8 +98,11 @@ class Tokenizer:
         """
         directory = Path(directory)
         if (directory / "tokenizer.json").is_file():
-            return cls(read_backend(directory / "tokenizer.json", max_word_chars))
+            backend = read_backend(directory / "tokenizer.json", max_word_chars)
+            return select_tokenizer_class(backend)(backend)
         if not (directory / "vocab.txt").is_file():
+            if other := next((name for name in UNREAD_FILES if (directory / name).is_file()), None):
+                raise CheckpointError("tokenizer-file-unread", path=directory, file=other)
             raise CheckpointError("tokenizer-missing", path=directory)
         settings = read_settings(directory / "tokenizer_config.json")
         vocab = read_vocab(directory / "vocab.txt")
@@ -205,7 +191,10 @@ class Tokenizer:
             "strip_accents": self.strips_accents,
             "tokenize_chinese_chars": len(self._normalise("中")) > 1,
             "model_max_length": max_tokens,
-            **{f"{token[1:-1].lower()}_token": token for token in SPECIAL_TOKENS},
+            **{
+                f"{role[1:-1].lower()}_token": token
+                for role, token in zip(SPECIAL_TOKENS, self.special.names, strict=True)
+            },
         }
         files = {
             "tokenizer.json": self._backend.to_str(pretty=True),
@@ -304,6 +293,15 @@ class Tokenizer:
         """The tokens that stand for no text, such as "[CLS]"."""
         return frozenset(self._tokens[id] for id in self.special_ids)
 
+    @property
+    def kind(self) -> str:
+        """The kind of vocabulary: WordPiece, BPE or Unigram."""
+        return "WordPiece"
+
+    def continues_word(self, id: int) -> bool:
+        """Whether a token continues the word of the token before it."""
+        return self._tokens[id].startswith(CONTINUATION)
+
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return only the ids of many texts, without [CLS], [SEP] and offsets, which is fastest."""
         return _encode_ids(self._backend, texts)
@@ -364,19 +362,15 @@ class Tokenizer:
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.normalizer.normalize_str(text)
 
-    def _add_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
-        """Add [CLS] and [SEP]; after the library added them, a "[SEP]" in the text would be indistinguishable."""
-        ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
-        offsets = [(0, 0), *offsets, (0, 0)]
-        special = [True, *[False] * len(a), True]
-        types = [0] * len(ids)
-        if b is not None:
-            ids += [*b.ids, self.sep_id]
-            tokens += [*b.tokens, "[SEP]"]
-            offsets += [*b.offsets, (0, 0)]
-            special += [*[False] * len(b), True]
-            types += [1] * (len(b) + 1)
-        return Encoding(tuple(ids), tuple(types), tuple(tokens), tuple(offsets), tuple(special))
+    def _add_layout(self, a: Segment, b: Segment | None = None) -> Encoding:
+        return add_layout(self.special, self.cls_id, self.sep_id, a, b)
+
+
+def select_tokenizer_class(backend: tokenizers.Tokenizer) -> type[Tokenizer]:
+    """Return the class for a tokenizer of the `tokenizers` library."""
+    from bertlab.text.tokenizers.subword import SubwordTokenizer  # a subclass
+
+    return Tokenizer if isinstance(backend.model, tokenizers.models.WordPiece) else SubwordTokenizer
 
 
 def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:

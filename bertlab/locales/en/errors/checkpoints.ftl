@@ -18,6 +18,7 @@ hub-download-size = Downloading { $size } MB of weights for { $name }
 checkpoint-no-config = { $path } is not a checkpoint: it has no config.json
 checkpoint-no-weights = { $path } has no weights: there is neither model.safetensors nor pytorch_model.bin
 checkpoint-unusable = { $name } cannot be opened: { $reason }
+checkpoint-tokenizer-of-other = the tokenizer of { $name } is not that of its model: { $token } has the id { $id }, but config.json has pad_token_id { $expected }
 checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens but its embedding table has { $rows } rows, so they belong to different models
 checkpoint-multi-label = the model gives several labels to one text (multi-label), which bertlab does not support
 config-not-a-bert = { $path } does not describe a BERT: { $reason }
@@ -32,6 +33,7 @@ weights-no-table = { $path } is not a dictionary of named tensors
 weights-tensor-not-stored = { $path } does not contain the values of tensor { $tensor }
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
 weights-not-finite = the weights in { $path } contain NaN or infinity in { $tensor }
+weights-of-other-family = config.json has the model_type { $type }, but the names of the tensors begin with { $name }, as those of { $other } do
 weights-layer-count = config.json describes { $layers ->
         [one] 1 layer
        *[other] { $layers } layers

@@ -35,6 +35,7 @@ family-t5 = this is a T5 (model_type { $type }): an encoder with a decoder that 
 family-gpt = this is a GPT (model_type { $type }): a decoder, in which a token attends only to those before it; it cannot fill in a [MASK], so bertlab does not open it
 config-field-unsupported = config.json has { $name } = { $value }, but bertlab opens such a model only with { $expected }
 position-embeddings-unknown = config.json has the position_embedding_type { $type }; this model needs { $expected }
+config-quantised = the weights are quantised ({ $method }), and bertlab reads only weights in floating point: use the checkpoint that they were made from
 config-sizes-missing = config.json has no whole number for { $fields }
 config-labels-misnumbered = the labels in config.json have the numbers { $numbers }; they must be numbered from 0 without gaps
 config-pruned-heads-malformed = pruned_heads in config.json must map each layer to a list of heads

@@ -9,7 +9,9 @@ text-not-a-string = a text must be a string: pass one text at a time
 # tokenizers
 tokenizer-missing = { $path } has no tokenizer: there is neither tokenizer.json nor vocab.txt
 tokenizer-no-model = { $path } is damaged: it contains no tokenizer model
-tokenizer-not-wordpiece = { $path } is a tokenizer of type { $type }; bertlab reads BERT's WordPiece
+tokenizer-type-unknown = { $path } is a tokenizer of type { $type }; bertlab reads WordPiece, BPE and Unigram
+tokenizer-file-unread = { $path } has a { $file } but no tokenizer.json, which bertlab needs: open it with AutoTokenizer of transformers and save it again
+tokenizer-without-search = this checkpoint has a { $kind } vocabulary; the search for the longest match is that of WordPiece: choose a checkpoint of a BERT
 tokenizer-vocab-invalid = { $path } is damaged: its vocabulary is empty, or is not a table of token ids
 tokenizer-added-tokens-invalid = { $path } is damaged: added_tokens is not a list of tokens with ids
 tokenizer-part-unknown = { $path } has a { $part } of type { $type }, which BERT tokenizers do not have

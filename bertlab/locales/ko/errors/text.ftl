@@ -8,7 +8,9 @@ text-not-a-string = 텍스트는 문자열이어야 해요. 한 번에 하나씩
 
 tokenizer-missing = { $path }: 토크나이저가 없어요. tokenizer.json도 vocab.txt도 없어요.
 tokenizer-no-model = { $path }: 손상된 파일이에요. 토크나이저 모델이 없어요.
-tokenizer-not-wordpiece = { $path }: { $type } 토크나이저예요. bertlab은 BERT의 WordPiece를 읽어요.
+tokenizer-type-unknown = { $path }은(는) { $type } 토크나이저인데, bertlab은 WordPiece, BPE, Unigram만 읽어요.
+tokenizer-file-unread = { $path }에 { $file }은(는) 있지만 bertlab에 필요한 tokenizer.json이 없어요. transformers의 AutoTokenizer로 연 다음 다시 저장해 주세요.
+tokenizer-without-search = 이 체크포인트의 어휘는 { $kind } 방식이에요. 가장 긴 토큰부터 찾는 검색은 WordPiece에만 있으니 BERT 체크포인트를 골라 주세요.
 tokenizer-vocab-invalid = { $path }: 손상된 파일이에요. 어휘 집합이 비어 있거나 토큰 ID의 표가 아니에요.
 tokenizer-added-tokens-invalid = { $path }: 손상된 파일이에요. added_tokens가 ID가 있는 토큰의 목록이 아니에요.
 tokenizer-part-unknown = { $path }: { $part }의 종류가 { $type }인데, BERT 토크나이저에는 없는 종류예요.

@@ -1,0 +1,152 @@
+"""Tokenizers other than WordPiece: byte-level BPE (Radford et al. 2019) and SentencePiece's Unigram (Kudo 2018).
+
+The `tokenizers` library splits the text as the tokenizer.json of the checkpoint says. "Ġ" (BPE) or "▁" (SentencePiece)
+begins a token that follows a space. The bytes of a byte-level token are shown as the characters that they encode.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bertlab.config.errors import TextError
+from bertlab.config.files import write_atomically
+from bertlab.config.languages import detect_language
+from bertlab.text.tokenizers.encoding import MASK
+from bertlab.text.tokenizers.search import MergeHistory, WordSearch
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+SPACE = "Ġ"  # begins a byte-level token that follows a space
+
+
+@dataclass(frozen=True)
+class SubwordSegment:
+    """The tokens of a text, without special tokens around it."""
+
+    ids: list[int]
+    """The numbers of the tokens in the vocabulary."""
+    tokens: list[str]
+    """The tokens as readable text."""
+    offsets: list[tuple[int, int]]
+    """Character start and end of each token, without the space before it."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class SubwordTokenizer(Tokenizer):
+    """A byte-level BPE or Unigram vocabulary.
+
+    A "[MASK]" in a text stands for the vocabulary's own mask token, such as "<mask>", so that the same texts and
+    links work with every checkpoint.
+    """
+
+    def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
+        """Encode texts without special tokens around them; see `Tokenizer.encode_segments`."""
+        rows = super().encode_segments([self._name_masks(text) for text in texts])
+        return [
+            SubwordSegment(
+                row.ids,
+                self.tokens(row.ids),
+                [self._trim(text, id, *offsets) for id, offsets in zip(row.ids, row.offsets, strict=True)],
+            )
+            for text, row in zip(texts, rows, strict=True)
+        ]
+
+    def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return only the ids of many texts; see `Tokenizer.encode_ids`."""
+        return super().encode_ids([self._name_masks(text) for text in texts])
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """Return the token of every id as readable text."""
+        return [self._readable[id] for id in ids]
+
+    @cached_property
+    def _readable(self) -> tuple[str, ...]:
+        if not self.is_byte_level:
+            return self._tokens
+        return tuple(
+            token if id in self.special_ids else decode_byte_level(token) for id, token in enumerate(self._tokens)
+        )
+
+    @cached_property
+    def is_byte_level(self) -> bool:
+        """Whether tokens consist of bytes."""
+        parts = json.dumps([self.describe().get(part) for part in ("pre_tokenizer", "decoder")])
+        return '"ByteLevel"' in parts
+
+    @cached_property
+    def language(self) -> str:
+        return detect_language(self._readable)
+
+    @property
+    def kind(self) -> str:
+        return self.describe()["model"]["type"]
+
+    @property
+    def max_word_chars(self) -> int:
+        raise TextError("tokenizer-without-search", kind=self.kind)
+
+    def continues_word(self, id: int) -> bool:
+        return self._tokens[id][:1] not in (SPACE, "▁") and self._tokens[id][:1].isalnum()
+
+    def search(self, text: str) -> list[WordSearch]:
+        """Raise TextError, because only WordPiece searches for the longest match."""
+        raise TextError("tokenizer-without-search", kind=self.kind)
+
+    def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
+        return None
+
+    def save(self, directory: str | Path, max_tokens: int = 512) -> None:
+        """Write tokenizer.json and tokenizer_config.json; see `Tokenizer.save`."""
+        names = zip(("pad", "unk", "cls", "sep", "mask"), self.special.names, strict=True)
+        config = {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": max_tokens,
+            **{f"{role}_token": name for role, name in names},
+        }
+        write_atomically(Path(directory, "tokenizer.json"), self._backend.to_str(pretty=True))
+        write_atomically(Path(directory, "tokenizer_config.json"), json.dumps(config, indent=2) + "\n")
+
+    def _name_masks(self, text: str) -> str:
+        # "<mask>" has as many characters as "[MASK]", so offsets stay valid
+        return text.replace(MASK, self.special.mask) if isinstance(text, str) else text
+
+    def _trim(self, text: str, id: int, start: int, end: int) -> tuple[int, int]:
+        """Leave out the spaces before a token, which some vocabularies count to it."""
+        first = start
+        while first < end and text[first].isspace():
+            first += 1
+        return (first, end) if first < end else (start, end)
+
+
+def _map_characters_to_bytes() -> dict[str, int]:
+    """Map each character of a byte-level BPE vocabulary to the byte that it stands for.
+
+    A printable Latin-1 character stands for its own byte; characters from 256 on stand for the other bytes.
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTE_OF_CHARACTER = _map_characters_to_bytes()
+
+
+def decode_byte_level(token: str) -> str:
+    """Show a byte-level token as text; bytes that are no complete characters are shown as hexadecimal numbers.
+
+    A token with characters outside the byte alphabet is returned as it is.
+
+    >>> [decode_byte_level(token) for token in ("ĠëĤ", "ĠtÃªte", "a", "고")]
+    ['Ġ⟨eb82⟩', 'Ġtête', 'a', '고']
+    """
+    if any(character not in _BYTE_OF_CHARACTER for character in token):
+        return token
+    raw = bytes(_BYTE_OF_CHARACTER[character] for character in token)
+    space, rest = (SPACE, raw[1:]) if raw[:1] == b" " else ("", raw)
+    try:
+        return space + rest.decode()
+    except UnicodeDecodeError:
+        return f"{space}⟨{rest.hex()}⟩"
