@@ -4,7 +4,7 @@ VENV ?= .venv
 PORT ?= 8501
 BIN := $(VENV)/bin
 
-.PHONY: app lab lessons lessons-build test test-fast test-gpu lint format clean
+.PHONY: app lab lessons lessons-build test test-fast test-release test-gpu lint format clean
 
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
@@ -20,11 +20,15 @@ lab: $(VENV)/.ready
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 test: $(VENV)/.ready-for-tests
-	$(PYTEST) -m "not simulated_gpu and not lessons"
+	$(PYTEST) -m "not release and not simulated_gpu and not lessons"
 
 # For use while editing: under a minute on two cores.
 test-fast: $(VENV)/.ready-for-tests
-	$(PYTEST) -m "not slow and not browser and not simulated_gpu and not lessons" tests
+	$(PYTEST) -m "not slow and not browser and not release and not simulated_gpu and not lessons" tests
+
+# What a change rarely breaks and takes long: the wheel outside the clone, the widgets in JupyterLab, whole benchmarks.
+test-release: $(VENV)/.ready-for-tests
+	$(PYTEST) -m release
 
 # The tests that need CUDA, on a device simulated on the processor; needs g++.
 test-gpu: $(VENV)/.ready-for-tests

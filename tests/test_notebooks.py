@@ -69,7 +69,7 @@ def test_every_widget_is_stored_in_the_notebook(kernel, nbformat, tiny_checkpoin
     assert "application/vnd.plotly.v1+json" in notebook.cells[4].outputs[0]["data"]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.browser
 def test_every_widget_is_drawn_in_jupyterlab(chromium, kernel, nbformat, tiny_checkpoint, runs, tmp_path):
     """Only a real JupyterLab in a real browser shows that a widget stays blank."""

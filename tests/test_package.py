@@ -96,7 +96,7 @@ def run(python: Path, *words: str, at: Path | None = None, **more: str) -> subpr
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_holds_every_file_of_the_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         stored = {name for name in archive.namelist() if name.startswith("bertlab/")}
@@ -129,7 +129,7 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
     assert run(installed, "-m", "bertlab", "--help").returncode == 0
     (tmp_path / "checkpoints").symlink_to(shipped)
@@ -169,7 +169,7 @@ print(json.dumps({
 """
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_prepares_trains_and_evaluates_outside_the_clone(installed, tmp_path):
     (tmp_path / "stories.txt").write_text("\n\n".join(stories(40)), encoding="utf-8")
     rows = [f"The {label} tea number {number}.,{label}" for number in range(12) for label in ("good", "bad")]
@@ -186,7 +186,7 @@ def test_the_wheel_prepares_trains_and_evaluates_outside_the_clone(installed, tm
         assert (tmp_path / checkpoint / "model.safetensors").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("words", [("-c", "import bertlab"), ("-m", "bertlab", "--help")], ids=["import", "help"])
 def test_the_wheel_imports_heavy_libraries_only_when_needed(installed, words):
     done = run(installed, "-X", "importtime", *words)
@@ -196,7 +196,7 @@ def test_the_wheel_imports_heavy_libraries_only_when_needed(installed, words):
     assert not HEAVY & modules
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_app_of_the_wheel_serves(installed, shipped, tmp_path):
     with socket.socket() as free:
         free.bind(("localhost", 0))

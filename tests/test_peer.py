@@ -170,6 +170,7 @@ def test_the_flop_of_a_linear_layer_are_counted_in_both_dtypes(dtype):
     assert count_flop(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
 
+@pytest.mark.release
 def test_bench_pretrain_runs_the_command_beside_both_peers(corpus, capsys):
     words = ["bench", "pretrain", "--corpus", str(corpus), "--preset", "tiny"]
     words += ["--batch-size", "4", "--max-tokens", "32"]
@@ -269,6 +270,7 @@ def test_bench_step_measures_every_part(capsys, monkeypatch):
     assert all(row["speed_up"] > 0 for row in measured.values() if isinstance(row, dict))
 
 
+@pytest.mark.release
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_bench_prepare_measures_growing_amounts(tmp_path, tiny_checkpoint, capsys):
     table = pyarrow.table({"text": [f"The keeper of mill {i} carried the lantern. It was dark." for i in range(200)]})

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from support.forked_run import ForkedRun
 from support.task_rows import features_of, read_examples, rows_of
 
 from bertlab.checkpoints import checkpoint
@@ -87,63 +88,31 @@ def assert_same_losses(ours: list[dict], theirs: list[dict], tolerance: float = 
         assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
 
 
-# What torchrun does, but both processes are forks of this one, so that torch is imported once instead of three times.
-FORKING = """
-import runpy, sys
-import torch._dynamo
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-import bertlab.training.pretraining.pretrain
-from bertlab.cli import dispatch
-
-def start():
-    if program == "bertlab":
-        sys.exit(dispatch.main(sys.argv[1:]))
-    runpy.run_path(program, run_name="__main__")
-
-program = sys.argv.pop(1)
-if __name__ == "__main__":
-    elastic_launch(
-        LaunchConfig(
-            min_nodes=1, max_nodes=1, nproc_per_node=2, start_method="fork", rdzv_backend="c10d",
-            rdzv_endpoint="localhost:0", max_restarts=0,
-        ),
-        start,
-    )()
-"""
+def flags(corpus: Path, out: Path, more: str = "", device: str = "cpu") -> list[str]:
+    """The arguments of a run with the settings of `settings` and the flags `more`."""
+    return (
+        f"pretrain {corpus} --out {out} --preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --device {device} "
+        f"--precision float32 --threads 1 --optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
+    ).split()
 
 
 def torchrun(corpus: Path, out: Path, more: str = "", device: str = "cpu") -> subprocess.Popen:
-    """Start a run with two processes as a user would, with the settings of `settings` and the flags `more`."""
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "bertlab"]
-    return start(launch, corpus, out, more, device)
-
-
-def fork(corpus: Path, out: Path, program: str = "bertlab", more: str = "") -> subprocess.Popen:
-    """Start a run like `torchrun`, in less time: `bertlab`, or the Python file `program` with the same arguments."""
-    return start(["-c", FORKING, program], corpus, out, more)
-
-
-def start(launch: list[str], corpus: Path, out: Path, more: str = "", device: str = "cpu") -> subprocess.Popen:
-    """Start Python with the arguments `launch` and those of a run with the settings of `settings`."""
-    flags = (
-        f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device {device} "
-        f"--threads 1 --optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
-    )
-    words = [sys.executable, *launch, "pretrain", str(corpus), "--out", str(out), *flags.split()]
+    """Start a run with two processes as a user would."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "bertlab"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
-        words,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # a background job of a shell ignores Ctrl-C, and its child processes inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+        [*launch, *flags(corpus, out, more, device)], env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
-def wait_for_success(process: subprocess.Popen) -> tuple[str, str]:
+def fork(corpus: Path, out: Path, program: str = "bertlab", more: str = "") -> ForkedRun:
+    """Start a run like `torchrun`, in less time: `bertlab`, or the Python file `program` with the same arguments."""
+    return ForkedRun(program, flags(corpus, out, more), out.with_name(f"{out.name}-output"))
+
+
+def wait_for_success(process: subprocess.Popen | ForkedRun) -> tuple[str, str]:
     """Wait until a process ends, which must succeed; return its stdout and stderr."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err[-4000:]
@@ -368,7 +337,7 @@ def test_the_last_good_state_is_saved_before_any_process_ends(corpus, tmp_path):
     assert "nothing was saved" not in err
 
 
-def wait_until(process: subprocess.Popen, condition) -> None:
+def wait_until(process: subprocess.Popen | ForkedRun, condition) -> None:
     """Wait until `condition()` is true while the process runs."""
     deadline = time.monotonic() + 90
     while not condition():
