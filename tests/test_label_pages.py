@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import unicodedata
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
 import bertlab
+from bertlab.app import selection
 from bertlab.app.parts import batch, files
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
@@ -363,3 +365,12 @@ def test_columns_of_batch_predictions_are_translated(shipped):
     )
     assert "label" not in columns.get("text", {})
     assert columns["predicted"]["label"] == text("batch-predicted", "ko")
+
+
+def test_korean_letters_are_composed_and_chinese_ones_are_not_english(shipped):
+    decomposed = unicodedata.normalize("NFD", "정말 좋은 영화")
+    app = open_page("classify", judged=decomposed)
+    assert app.query_params["judged"] in ("정말 좋은 영화", ["정말 좋은 영화"])
+    assert any("[UNK]" in body for body in bodies(app)), "the note that the checkpoint is English"
+    detected = [selection._detect_language([text]) for text in (decomposed, "ᄒᆞᆫ", "國破山河在", "🙂", "tea 漢字", "é")]
+    assert detected == ["ko", "ko", None, None, "en", "en"]

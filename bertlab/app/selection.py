@@ -1,6 +1,7 @@
 """Select the checkpoint of a page, and read examples in the language of that checkpoint."""
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -21,6 +22,8 @@ from bertlab.tasks.registry import types_of_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import MASK
 from bertlab.views.passage import escape_html
+
+LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 
 
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
@@ -148,8 +151,10 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
 
 
 def _detect_language(texts: Sequence[str]) -> str | None:
-    """Detect the language of texts by their script; None if they contain no letters."""
-    words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
+    """Detect the language of texts by their script; None if no word has letters of a known script, as in 漢字."""
+    scripts = [each.uses_script for each in languages().values()]
+    words = [word for text in texts for word in text.replace(MASK, " ").split()]
+    words = [word for word in words if LATIN.search(word) or any(uses_script(word) for uses_script in scripts)]
     return detect_language(words) if words else None
 
 

@@ -12,6 +12,7 @@ when the next page has a field of the same name, and it cannot leave out a text 
 import inspect
 import json
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
@@ -250,19 +251,24 @@ def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
     return widget(label, *bounds, key=key, **settings)
 
 
-def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
+def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool = False, **settings) -> str:
     """Draw a text field, or a select box that also accepts typed text.
+
+    The text of a field is composed (NFC), because a vocabulary contains 한, but not its three letters, which some
+    systems copy in its place.
 
     Args:
         widget: the Streamlit function that draws it.
         label: its label.
         default: the initial text.
         key: the key of the widget and its name in the address.
+        is_path: whether the text is a path, which is not changed; that of a select box never is.
         settings: further arguments of `widget`.
     """
     _replace_old_default(key, default, key)
     _initialise(key, recall(key, default))
     value = _draw(widget, label, key=key, **settings) or ""  # a select box without options returns None
+    value = value if is_path or "options" in settings else unicodedata.normalize("NFC", value)
     store(key, value, default)
     return value
 

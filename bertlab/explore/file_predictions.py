@@ -18,7 +18,7 @@ from bertlab.explore.file_results import INPUT, OUTPUT, count_results, count_unu
 from bertlab.explore.session import Session
 from bertlab.text.readers.file_scan import read_records
 from bertlab.text.readers.registry import Record
-from bertlab.text.readers.rows import format_cell
+from bertlab.text.readers.rows import format_cell, format_text
 
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
 PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first parts are shorter
@@ -184,10 +184,10 @@ class _Predictor:
         return rows
 
     def _choose_texts(self, values: dict) -> Pair:
-        job, text = self.job, format_cell(values.get(self.job.column))
+        job, text = self.job, format_text(values.get(self.job.column))
         if job.command == "answer":
-            return text, format_cell(values.get(job.pair_column)) if job.pair_column else job.question
-        return text, format_cell(values.get(job.pair_column)) if job.pair_column else None
+            return text, format_text(values.get(job.pair_column)) if job.pair_column else job.question
+        return text, format_text(values.get(job.pair_column)) if job.pair_column else None
 
     def _find_problem(self, pair: Pair) -> Message | None:
         if not all(text.strip() for text in pair if text is not None):

@@ -19,7 +19,7 @@ from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, format_cell, read_file
+from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
@@ -111,7 +111,7 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
-    return [(format_cell(row.get(text)), format_cell(row.get(pair)) if pair else None) for row in table.rows]
+    return [(format_text(row.get(text)), format_text(row.get(pair)) if pair else None) for row in table.rows]
 
 
 def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:

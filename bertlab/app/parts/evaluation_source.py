@@ -112,7 +112,9 @@ def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
         return replace(_make_source(EXAMPLE_FILE, content), is_example=True)
     if kind == "path":
         left, right = st.columns([3, 1])
-        path = fields.text_line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
+        path = fields.text_line(
+            left, t("evaluation-path"), "", key="rows", is_path=True, help=t("evaluation-path-help")
+        )
         splits = {name: t(f"evaluation-split-{name}") for name in SPLITS}
         split = fields.choice(right.selectbox, t("evaluation-split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None

@@ -10,7 +10,7 @@ from bertlab.app.i18n import t
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, format_cell, read_file
+from bertlab.text.readers.rows import Rows, format_text, read_file
 from bertlab.text.readers.text_file import TEXT_NAMES, guess_column
 
 MAX_LINES = 5_000  # because all users share the CPU cores
@@ -58,4 +58,4 @@ def _choose_column(place, table: Rows) -> list[str]:
     column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
     if len(table.columns) > 1:
         column = fields.column(place, t("batch-text-column"), column, table.columns, "lines-column")
-    return [format_cell(row.get(column)) for row in table.rows]
+    return [format_text(row.get(column)) for row in table.rows]

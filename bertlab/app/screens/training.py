@@ -20,7 +20,9 @@ DEFAULT_RUNS = 4  # runs drawn by default
 MAX_WATCHED_ROWS = 200  # each run's table of watched sentences shows only this many rows, the latest ones
 
 frame.heading("training")
-directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
+directory = fields.text_line(
+    st, t("training-directory"), RUNS, key="runs", is_path=True, help=t("training-directory-help")
+)
 all_runs = training_runs.find_runs(directory)
 own_runs = {name: path for name, path in all_runs.items() if name not in history.shipped_runs()}
 if all_runs and not own_runs and directory.strip() not in ("", RUNS):

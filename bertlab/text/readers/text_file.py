@@ -9,7 +9,7 @@ from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import DataFile, Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.registry import format_of
-from bertlab.text.readers.rows import Rows, format_cell, read_file
+from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
 
 # Common names, in lower case, of the column with the text, of the column with the second text of a pair, and of the
 # columns with a whole document and its summary.
@@ -118,10 +118,10 @@ def _choose_texts(
     id_column = id_column or ("id" if "id" in rows.columns and column != "id" else None)
     texts, ids, references = [], [], []
     for number, row in rows.number_rows():
-        if text := clean(format_cell(row.get(column))):
+        if text := clean(format_text(row.get(column))):
             texts.append(text)
             ids.append(format_cell(row.get(id_column)) if id_column else str(number))
-            references.append(format_cell(row.get(reference_column)) if reference_column else "")
+            references.append(format_text(row.get(reference_column)) if reference_column else "")
     if not texts:
         raise DataError("file-without-texts", path=rows.name)
     return TextFile(
