@@ -17,7 +17,15 @@ from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-CASES = [(prefix, head) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
+CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
+CASES += [
+    ("Roberta", "SequenceClassification", {"type_vocab_size": 2}),
+    ("Electra", "MaskedLM", {"embedding_size": 16}),  # no projection
+    ("Albert", "MaskedLM", {"num_hidden_layers": 4, "num_hidden_groups": 2}),
+    ("ModernBert", "SequenceClassification", {"classifier_pooling": "mean"}),
+    ("ModernBert", "MaskedLM", {"layer_types": ["full_attention"] * 4}),
+    ("MobileBert", "PreTraining", {"classifier_activation": False}),
+]
 TOLERANCE = 1e-5
 
 
@@ -37,7 +45,7 @@ def make_batch(pad_token_id: int, vocab_size: int, padded: bool) -> Batch:
 def compute_theirs(model, batch: Batch, is_choice: bool) -> dict:
     """Compute the output of `transformers`; a multiple choice is made of the rows of the batch."""
     inputs = {"input_ids": batch.input_ids_BT, "attention_mask": batch.attention_mask_BT.long()}
-    if model.config.model_type in ("bert", "electra", "albert", "mobilebert"):
+    if getattr(model.config, "type_vocab_size", 1) > 1:
         inputs["token_type_ids"] = batch.token_type_ids_BT
     if is_choice:
         inputs = {name: tensor[None] for name, tensor in inputs.items()}
@@ -53,9 +61,9 @@ def compute_logits(model, heads, batch: Batch) -> list[torch.Tensor]:
     return [getattr(model, name)(pooled_BH if name in pooled else hidden_BTH) for name in heads]
 
 
-@pytest.mark.parametrize(("prefix", "head"), CASES)
-def test_a_checkpoint_computes_the_same_numbers_and_is_exported_again(prefix, head, tiny_tokenizer, tmp_path):
-    theirs = save_hf_checkpoint(tmp_path / "hf", prefix, head, tiny_tokenizer)
+@pytest.mark.parametrize(("prefix", "head", "changes"), CASES)
+def test_a_checkpoint_computes_the_same_numbers_and_is_exported_again(prefix, head, changes, tiny_tokenizer, tmp_path):
+    theirs = save_hf_checkpoint(tmp_path / "hf", prefix, head, tiny_tokenizer, **changes)
     loaded = checkpoint.load(tmp_path / "hf")
     exported = checkpoint.save(tmp_path / "out", loaded.model, loaded.tokenizer, {}, dtype=torch.float32)
     assert transformers.AutoConfig.from_pretrained(exported).architectures[0] == type(theirs).__name__

@@ -5,6 +5,7 @@ from pathlib import Path
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError, first_line
 from bertlab.config.files import read_json_object
+from bertlab.config.rotary import RotaryAttention
 
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -56,7 +57,7 @@ def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
         return type(value) is int and 0 <= value < 10**8
     default = getattr(ModelConfig, name)
     if default is None:  # an optional size
-        return value is None or (type(value) is int and 0 < value < 10**6)
+        return value is None or isinstance(value, RotaryAttention) or (type(value) is int and 0 < value < 10**6)
     if isinstance(default, bool):
         return isinstance(value, bool)
     if isinstance(default, int) and name != "pad_token_id":

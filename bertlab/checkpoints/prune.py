@@ -28,10 +28,12 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
             the heads as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
 
     Raises:
-        InterventionError: a head does not exist; or, unless `zeroed`, a layer would lose all its heads, which only
-            bertlab could load.
+        InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or, unless
+            `zeroed`, a layer would lose all its heads, which only bertlab could load.
     """
     config = model.config
+    if config.family.layers != "post-norm" or config.num_layer_groups:
+        raise InterventionError("prune-unsupported", type=config.model_type)
     pruned_pairs = sorted({*heads, *config.pruned_heads})
     Interventions.ablate_heads(config, pruned_pairs)  # raises an error if a head does not exist
     for layer in range(config.num_layers):

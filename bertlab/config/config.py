@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from bertlab.config import family_rows  # noqa: F401  (it registers the families)
 from bertlab.config.errors import CheckpointError
 from bertlab.config.families import BERT, FAMILIES, OTHER_FAMILIES, Family
+from bertlab.config.rotary import RotaryAttention, read_rotary, write_rotary
 
 # Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has those of other families.
 HF_FIELDS = {
@@ -80,13 +81,29 @@ class ModelConfig:
     """Width of the token embeddings, which are projected to the hidden size; None if they have the hidden size."""
     num_layer_groups: int | None = None
     """Number of groups of consecutive layers that share their weights (ALBERT); None if no weights are shared."""
+    bottleneck_size: int | None = None
+    """Width of attention and feed-forward layers, if they are narrower than the hidden states (MobileBERT)."""
+    num_feed_forwards: int = 1
+    """Number of feed-forward networks in a layer."""
+    has_pooler_layer: bool = True
+    """Whether the pooler has a linear layer and an activation; without them, it returns the hidden state."""
+    pooling: str = "cls"
+    """What the pooler reads: "cls", the hidden state of the first token, or "mean", the mean over all tokens."""
+    rotary: RotaryAttention | None = None
+    """The settings of rotary positions and local attention (ModernBERT); None for BERT's position embeddings."""
     model_type: str = BERT.model_type
     """The family of the model, a key of `families.FAMILIES`."""
 
     def __post_init__(self):
-        if self.num_heads < 1 or self.hidden_size % self.num_heads:
-            raise CheckpointError("heads-do-not-divide", hidden=self.hidden_size, heads=self.num_heads)
-        if self.activation not in ACTIVATIONS:
+        width = self.bottleneck_size or self.hidden_size
+        if self.num_heads < 1 or width % self.num_heads:
+            raise CheckpointError("heads-do-not-divide", hidden=width, heads=self.num_heads)
+        if self.pooling not in ("cls", "mean"):
+            expected = '"cls" or "mean"'
+            raise CheckpointError(
+                "config-field-unsupported", name="classifier_pooling", value=str(self.pooling)[:40], expected=expected
+            )
+        if self.activation not in {*ACTIVATIONS, *self.family.activations}:
             raise CheckpointError("activation-unknown", activation=self.activation, activations=list(ACTIVATIONS))
 
     @property
@@ -97,7 +114,7 @@ class ModelConfig:
     @property
     def head_size(self) -> int:
         """Width of one attention head."""
-        return self.hidden_size // self.num_heads
+        return (self.bottleneck_size or self.hidden_size) // self.num_heads
 
     @property
     def embedding_width(self) -> int:
@@ -154,6 +171,8 @@ class ModelConfig:
         {'0': [3], '2': [1, 11]}
         """
         fields = {hf: getattr(self, name) for name, hf in self.hf_fields.items()} | dict(self.family.fixed_fields)
+        if self.rotary:
+            fields |= write_rotary(self.rotary, self.num_layers)
         if self.labels:
             fields["id2label"] = dict(enumerate(self.labels))
             fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
@@ -192,6 +211,8 @@ class ModelConfig:
             raise CheckpointError("config-sizes-missing", fields=missing)
         values = {field: value for field, value in vars(family).items() if field in cls.__dataclass_fields__}
         values |= {field: fields[hf] for field, hf in hf_fields.items() if fields.get(hf) is not None}
+        if family.has_rotary_fields:
+            values |= read_rotary(fields)
         config = cls(**values, labels=_read_labels(fields.get("id2label")))
         return config.replace(pruned_heads=_read_pruned_heads(fields.get("pruned_heads") or {}, config))
 

@@ -71,6 +71,8 @@ class Family:
     """Field of `ModelConfig` -> field of its `config.json`, where it differs from BERT's; "" if there is none."""
     fixed_fields: Mapping[str, object] = field(default_factory=dict)
     """Further fields of `config.json`, with the only value that bertlab supports."""
+    has_rotary_fields: bool = False
+    """Whether its `config.json` has the fields of `config.rotary`."""
 
     # -- defaults of fields that its config.json may omit --------------------------------------------------------------
 
@@ -92,8 +94,10 @@ class Family:
     """Default width inside the layers; None for the hidden size."""
     num_feed_forwards: int = 1
     """Default number of feed-forward networks in a layer."""
-    local_attention: int | None = None
-    """Default width of the window of local attention, in tokens; None if all layers attend to all tokens."""
+    has_pooler_layer: bool = True
+    """Default of whether the pooler has a linear layer and an activation."""
+    pooling: str = "cls"
+    """Default of what the pooler reads: "cls", the first token, or "mean", the mean of all tokens."""
 
     # -- architecture ------------------------------------------------------------------------------------------------
 
@@ -117,6 +121,8 @@ class Family:
     """The activation of the pooler: tanh, relu or gelu."""
     pooler_norm: bool = False
     """Whether the pooler ends with a LayerNorm."""
+    activations: tuple[str, ...] = ()
+    """Activations that its checkpoints may have besides the keys of `config.ACTIVATIONS`."""
     mlm_activation: str = ""
     """The activation of the MLM output layer; "" for that of the feed-forward layers."""
     extends_decoder: bool = False

@@ -174,3 +174,128 @@ register_family(
         pair_objective="order",
     )
 )
+
+register_family(
+    Family(
+        "modernbert",
+        "https://arxiv.org/abs/2412.13663",
+        class_prefix="ModernBert",
+        prefix="model",
+        tensors={
+            "embeddings.token": ("model.embeddings.tok_embeddings",),
+            "embeddings.norm": ("model.embeddings.norm",),
+            "encoder.layers.{}.attention.qkv": ("model.layers.{}.attn.Wqkv",),
+            "encoder.layers.{}.attention.out": ("model.layers.{}.attn.Wo",),
+            "encoder.layers.{}.attention_norm": ("model.layers.{}.attn_norm",),
+            "encoder.layers.{}.feed_forward.up": ("model.layers.{}.mlp.Wi",),
+            "encoder.layers.{}.feed_forward.down": ("model.layers.{}.mlp.Wo",),
+            "encoder.layers.{}.feed_forward_norm": ("model.layers.{}.mlp_norm",),
+            "encoder.norm": ("model.final_norm",),
+        },
+        heads={
+            "mlm": HeadNames("ModernBertForMaskedLM", {"": "decoder", "dense": "head.dense", "norm": "head.norm"}),
+            **{
+                name: HeadNames(hf_class, {"": "classifier"}, {"dense": "head.dense", "norm": "head.norm"})
+                for name, hf_class in (
+                    ("classify", "ModernBertForSequenceClassification"),
+                    ("regress", "ModernBertForSequenceClassification"),
+                    ("choose", "ModernBertForMultipleChoice"),
+                )
+            },
+            **{
+                name: HeadNames(
+                    hf_class, {"": "classifier", "transform.dense": "head.dense", "transform.norm": "head.norm"}
+                )
+                for name, hf_class in (
+                    ("tag", "ModernBertForTokenClassification"),
+                    ("span", "ModernBertForQuestionAnswering"),
+                )
+            },
+        },
+        tied_copies={"decoder.weight": "model.embeddings.tok_embeddings.weight"},
+        hf_fields={
+            "activation": "hidden_activation", "layer_norm_eps": "norm_eps", "hidden_dropout": "embedding_dropout",
+            "attention_dropout": "attention_dropout", "type_vocab_size": "", "left_to_right": "",
+            "pooling": "classifier_pooling",
+        },
+        fixed_fields={
+            "norm_bias": False, "attention_bias": False, "mlp_bias": False, "classifier_bias": False,
+            "decoder_bias": True, "classifier_activation": "gelu",
+        },
+        has_rotary_fields=True,
+        max_positions=8192,
+        type_vocab_size=0,
+        layer_norm_eps=1e-5,
+        pad_token_id=50283,
+        embeddings="token",
+        layers="pre-norm",
+        position_embeddings="",
+        pairs_need_token_types=False,
+        has_biases=False,
+        pooler_activation="gelu",
+        pooler_norm=True,
+        mlm_activation="gelu",
+        transforms_tokens=True,
+    )
+)  # fmt: skip
+
+register_family(
+    Family(
+        "mobilebert",
+        "https://arxiv.org/abs/2004.02984",
+        class_prefix="MobileBert",
+        prefix="mobilebert",
+        tensors={
+            name: names
+            for name, names in rename_tensors(BERT_TENSORS, "bert", "mobilebert").items()
+            if name != "encoder.layers.{}.attention.qkv"
+        }
+        | {
+            "embeddings.projection": ("mobilebert.embeddings.embedding_transformation",),
+            **{
+                f"encoder.layers.{{}}.{module}": (f"mobilebert.encoder.layer.{{}}.{name}",)
+                for module, name in {
+                    "attention.qkv.query": "attention.self.query",
+                    "attention.qkv.key": "attention.self.key",
+                    "attention.qkv.value": "attention.self.value",
+                    "attention.qkv.dense": "bottleneck.attention.dense",
+                    "attention.qkv.norm": "bottleneck.attention.LayerNorm",
+                    "narrow.dense": "bottleneck.input.dense",
+                    "narrow.norm": "bottleneck.input.LayerNorm",
+                    "first_feed_forwards.{}.up": "ffn.{}.intermediate.dense",
+                    "first_feed_forwards.{}.down": "ffn.{}.output.dense",
+                    "first_feed_forwards.{}.norm": "ffn.{}.output.LayerNorm",
+                    "widen": "output.bottleneck.dense",
+                    "widen_norm": "output.bottleneck.LayerNorm",
+                }.items()
+            },
+        },
+        heads={
+            "mlm": HeadNames(
+                "MobileBertForMaskedLM",
+                {"": "cls.predictions", "dense": "cls.predictions.transform.dense",
+                 "norm": "cls.predictions.transform.LayerNorm", "extra": "cls.predictions.dense"},
+            ),
+        },
+        tied_copies={
+            "cls.predictions.decoder.weight": "mobilebert.embeddings.word_embeddings.weight",
+            "cls.predictions.decoder.bias": "cls.predictions.bias",
+        },
+        hf_fields={
+            "embedding_size": "embedding_size", "bottleneck_size": "intra_bottleneck_size",
+            "num_feed_forwards": "num_feedforward_networks", "has_pooler_layer": "classifier_activation",
+        },
+        fixed_fields={
+            "trigram_input": True, "use_bottleneck": True, "use_bottleneck_attention": False,
+            "key_query_shared_bottleneck": True, "normalization_type": "no_norm",
+        },
+        activation="relu",
+        activations=("relu",),
+        embedding_size=128,
+        bottleneck_size=128,
+        num_feed_forwards=4,
+        embeddings="trigram",
+        layers="bottleneck",
+        extends_decoder=True,
+    )
+)  # fmt: skip

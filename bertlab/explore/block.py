@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from bertlab.config.errors import CheckpointError
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
 from bertlab.explore.facts import TokenRow
 from bertlab.nn.bert import Bert, EncoderLayer
@@ -88,11 +89,14 @@ def compute_block(
     """Compute the steps of one layer at one position.
 
     Raises:
+        CheckpointError: the layers of the model have other steps than those of BERT.
         InterventionError: there is no such layer, head or position.
 
     Source: Devlin et al. 2019, section 3; Vaswani et al. 2017, sections 3.1 to 3.3.
     """
     config = model.config
+    if config.family.layers != "post-norm":
+        raise CheckpointError("block-of-other-layers", type=config.model_type)
     check_layer(layer, config.num_layers)
     check_head(head, config.num_heads)
     check_position(position, len(encoding.ids))

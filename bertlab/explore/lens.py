@@ -32,7 +32,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     model.require_head(TASK_TYPES["masked_lm"].head)
     trace = Trace.of("hidden")
     model(make_batch_of_one(encoding, device_of(model)), trace=trace)
-    hidden_LTH = torch.cat(trace["hidden"])
+    hidden_LTH = model.normalise_layers(torch.cat(trace["hidden"]))
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
     # All layers together, because one layer of a short text takes as long: reading the vocabulary's matrix dominates.
     targets_T = final_T.repeat(len(hidden_LTH))

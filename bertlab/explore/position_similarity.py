@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
 
@@ -33,8 +34,13 @@ def compute_position_similarity(model: Bert, size: int = 64) -> PositionSimilari
         model: the model.
         size: the number of positions in the matrices; if the model has more, evenly spaced ones are taken.
 
+    Raises:
+        CheckpointError: the model has no position vectors.
+
     Source: Wang and Chen 2020 (arXiv 2010.04903); Vaswani et al. 2017, section 3.5.
     """
+    if model.config.rotary:
+        raise CheckpointError("positions-rotary", type=model.config.model_type)
     embeddings = model.embeddings
     learned_PH = embeddings.position.weight[embeddings.first_position :].detach().float().cpu().numpy()
     count, hidden = learned_PH.shape

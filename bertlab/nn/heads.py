@@ -15,6 +15,7 @@ from bertlab.config.config import ACTIVATIONS, ModelConfig
 from bertlab.config.errors import CheckpointError, MissingHead
 from bertlab.config.families import BERT, Family, HeadNames
 from bertlab.config.languages import Message
+from bertlab.nn.activation import make_activation
 from bertlab.nn.fast.dropout import Dropout
 
 
@@ -24,18 +25,53 @@ class MaskedTokenHead(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.embedding_width)
-        self.norm = nn.LayerNorm(config.embedding_width, config.layer_norm_eps)
+        family = config.family
+        size = config.hidden_size if family.extends_decoder else config.embedding_width
+        self.dense = nn.Linear(config.hidden_size, size, bias=family.has_biases)
+        self.norm = nn.LayerNorm(size, config.layer_norm_eps, bias=family.has_biases)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.gelu_approximation = ACTIVATIONS[config.family.mlm_activation or config.activation]
+        self.activation = make_activation(family.mlm_activation or config.activation)
+        if family.extends_decoder:
+            self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Apply everything that comes before the decoder -> [X, E]."""
-        return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu_approximation))
+        return self.norm(self.activation(self.dense(hidden_XH)))
+
+    def decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
+        """Return the weight of the decoder: the token embeddings, which MobileBERT extends to the hidden size."""
+        if not hasattr(self, "extra"):
+            return token_embedding_VE
+        return torch.cat([token_embedding_VE, self.extra.weight.T], dim=1)
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VE: torch.Tensor) -> torch.Tensor:
         """Compute the logits of all tokens -> logits_XV."""
-        return F.linear(self.transform(hidden_XH), token_embedding_VE, self.bias)
+        return F.linear(self.transform(hidden_XH), self.decoder_weight(token_embedding_VE), self.bias)
+
+
+class TokenTransform(nn.Module):
+    """Dense, GELU, LayerNorm (`ModernBertPredictionHead` in `transformers`)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        has_biases = config.family.has_biases
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size, bias=has_biases)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=has_biases)
+
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        return self.norm(F.gelu(self.dense(hidden_XH)))
+
+
+class SpanHead(nn.Linear):
+    """Two vectors of weights, for the start and the end of an answer; in ModernBERT, a transform comes first."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config.hidden_size, 2)
+        self.transform = TokenTransform(config) if config.family.transforms_tokens else nn.Identity()
+
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Compute logits_X2."""
+        return super().forward(self.transform(hidden_XH))
 
 
 class ReplacedTokenHead(nn.Linear):
@@ -55,15 +91,16 @@ class ReplacedTokenHead(nn.Linear):
 class Classifier(nn.Linear):
     """Dropout, then one row of weights for each label (`create_model` in google-research/bert/run_classifier.py)."""
 
-    def __init__(self, config: ModelConfig, num_labels: int):
+    def __init__(self, config: ModelConfig, num_labels: int, transform: bool = False):
         if not num_labels:
             raise CheckpointError("labels-missing")
         super().__init__(config.hidden_size, num_labels)
+        self.transform = TokenTransform(config) if transform else nn.Identity()
         self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Compute logits_XK, always in float32, because bfloat16 would round a regression value such as 4.37."""
-        hidden_XH = self.dropout(hidden_XH).float()
+        hidden_XH = self.dropout(self.transform(hidden_XH)).float()
         return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
 
@@ -100,7 +137,7 @@ HEADS = {
     ),
     # Row 0 is the paper's S (start), row 1 its E (end).
     "span": HeadSpec(
-        lambda config: nn.Linear(config.hidden_size, 2), Message("head-span"),
+        SpanHead, Message("head-span"),
         Message("head-remedy-finetune", task="squad"), "BertForQuestionAnswering", {"": "qa_outputs"},
     ),
     # Section 4.1 of the paper: the [CLS] vector times one row of weights per label.
@@ -119,7 +156,7 @@ HEADS = {
     ),
     # Section 5.3: every token's hidden state times one row of weights per tag.
     "tag": HeadSpec(
-        lambda config: Classifier(config, len(config.labels)), Message("head-tag"),
+        lambda config: Classifier(config, len(config.labels), config.family.transforms_tokens), Message("head-tag"),
         Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification", CLASSIFIER,
     ),
     "rtd": HeadSpec(

@@ -125,7 +125,8 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
         # The seed also depends on the weights of the encoder. Otherwise, fine-tuning a fine-tuned checkpoint with the
         # same seed would start from the same task head as the first fine-tuning.
         with torch.random.fork_rng([]):
-            torch.manual_seed(torch.initial_seed() + zlib.crc32(model.pooler.dense.weight.detach().numpy().tobytes()))
+            weight = model.pooler.dense.weight if config.has_pooler_layer else model.embeddings.position.weight
+            torch.manual_seed(torch.initial_seed() + zlib.crc32(weight.detach().numpy().tobytes()))
             model.heads.apply(model.initialise_weights)
     return model
 

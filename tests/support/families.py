@@ -26,6 +26,12 @@ FAMILIES = {
     "XLMRoberta": (SIZES | {"type_vocab_size": 1, "layer_norm_eps": 1e-5}, HEADS),
     "Electra": (SIZES | {"embedding_size": 8}, (*HEADS, "PreTraining")),
     "Albert": (SIZES | {"embedding_size": 8}, (*HEADS, "PreTraining")),
+    # four tokens on each side of a token are nearby; the first and the fourth layer are global
+    "ModernBert": (SIZES | {"local_attention": 8, "num_hidden_layers": 4, "pad_token_id": 0}, HEADS),
+    "MobileBert": (
+        SIZES | {"embedding_size": 6, "intra_bottleneck_size": 8, "num_feedforward_networks": 3},
+        (*HEADS, "PreTraining", "NextSentencePrediction"),
+    ),
 }  # fmt: skip
 
 
@@ -46,7 +52,7 @@ def make_hf_model(prefix: str, head: str, vocab_size: int, **changes) -> torch.n
     return model
 
 
-def save_hf_checkpoint(directory: Path, prefix: str, head: str, tokenizer: Tokenizer) -> torch.nn.Module:
+def save_hf_checkpoint(directory: Path, prefix: str, head: str, tokenizer: Tokenizer, **changes) -> torch.nn.Module:
     """Write a checkpoint as `transformers` does, and return its model.
 
     Args:
@@ -54,13 +60,14 @@ def save_hf_checkpoint(directory: Path, prefix: str, head: str, tokenizer: Token
         prefix: the class prefix of the family.
         head: the output layer of the class; "" for none.
         tokenizer: the tokenizer of families with WordPiece; the others get one of their own.
+        changes: fields of the configuration.
     """
     if prefix in SUBWORD_FAMILIES:
         own = train_hf_tokenizer(prefix)
-        model = make_hf_model(prefix, head, len(own), pad_token_id=own.pad_token_id)
+        model = make_hf_model(prefix, head, len(own), pad_token_id=own.pad_token_id, **changes)
         own.save_pretrained(directory)
     else:
-        model = make_hf_model(prefix, head, tokenizer.vocab_size)
+        model = make_hf_model(prefix, head, tokenizer.vocab_size, **changes)
         tokenizer.save(directory)
     model.save_pretrained(directory)
     return model

@@ -10,6 +10,8 @@ from bertlab.nn.bert import Bert, make_additive_mask
 from bertlab.nn.fast.attention import attention
 from bertlab.nn.fast.layouts import PaddedLayout
 from bertlab.nn.fast.model import run_layers
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.variants.pre_norm import PreNormEncoder
 
 
 def ablate_each_head(
@@ -29,6 +31,8 @@ def ablate_each_head(
         hidden_NPH, one output for each ablated head.
     """
     layers, mask = model.encoder.layers, make_additive_mask(None, hidden_1TH, causal=model.config.left_to_right)
+    if isinstance(model.encoder, PreNormEncoder):
+        return _ablate_with_interventions(model, hidden_1TH, layer, positions_P, batch_size)
     encoder_layer, upper_layers = layers[layer], layers[layer + 1 :]
     attended_NTH = _attend_without_each_head(encoder_layer.attention, hidden_1TH, mask)
     if not len(upper_layers):
@@ -54,3 +58,15 @@ def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
     out = self_attention.out
     terms_NTH = heads_NTD @ out.weight.T.view(self_attention.num_heads, -1, out.out_features)
     return terms_NTH.sum(0) + out.bias - terms_NTH
+
+
+def _ablate_with_interventions(
+    model: Bert, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
+) -> torch.Tensor:
+    """Compute the result of `ablate_each_head` with one row of the batch for each head."""
+    parts = []
+    for heads in torch.arange(model.config.num_heads).split(batch_size):
+        changes = Interventions.ablate_heads_per_row(model.config, [[(layer, int(head))] for head in heads])
+        hidden_BTH = hidden_1TH.expand(len(heads), -1, -1)
+        parts.append(model.encoder.run_from(layer, hidden_BTH, interventions=changes)[:, positions_P])
+    return torch.cat(parts)

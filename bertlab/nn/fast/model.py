@@ -18,6 +18,7 @@ from bertlab.nn.fast.linear import Linear
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.nn.variants.model import FamilyBert
+from bertlab.nn.variants.pre_norm import PreNormEncoder
 
 
 class FastBert(FamilyBert):
@@ -43,7 +44,7 @@ class FastBert(FamilyBert):
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
         """Encode a batch; with a trace or interventions, `Bert.forward` computes it."""
-        if trace is not None or interventions is not None:
+        if trace is not None or interventions is not None or isinstance(self.encoder, PreNormEncoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
 
@@ -53,6 +54,8 @@ class FastBert(FamilyBert):
         The last layer computes its feed-forward for these positions only. Pre-training needs 15 % of the tokens, and a
         classifier needs one token of each row.
         """
+        if isinstance(self.encoder, PreNormEncoder):
+            return super().encode_positions(batch, positions_R)
         return self._encode(batch, positions_R)
 
     def _encode(self, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:

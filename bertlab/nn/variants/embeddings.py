@@ -1,9 +1,10 @@
-"""Embeddings of the families: factorised, and without token types.
+"""Embeddings of the families: factorised, without token types, of tokens alone, and of three tokens at a time.
 
 Shape legend: B batch, T tokens, H hidden, E width of the token embeddings.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from bertlab.config.config import ModelConfig
@@ -50,3 +51,72 @@ class SumEmbeddings(nn.Module):
         for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, sum_BTE):
             trace.record("embeddings", tensor_BTE)
         return sum_BTE if self.projection is None else self.projection(sum_BTE)
+
+
+class TokenEmbeddings(nn.Module):
+    """Normalised token embeddings, for layers with rotary positions (Warner et al. 2024, arXiv 2412.13663)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.token = make_embedding(config.vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.family.has_biases)
+        self.max_tokens = config.max_tokens
+
+    def forward(
+        self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
+    ) -> torch.Tensor:
+        """Embed token ids -> hidden_BTH; token types are ignored.
+
+        Raises:
+            TextError: there are more tokens than positions.
+        """
+        if (T := input_ids_BT.shape[1]) > self.max_tokens:
+            raise TextError("text-too-long", tokens=T, limit=self.max_tokens)
+        token_BTH = self.token(input_ids_BT)
+        hidden_BTH = self.norm(token_BTH)
+        for tensor_BTH in (token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH):
+            trace.record("embeddings", tensor_BTH)
+        return hidden_BTH
+
+
+class ScaleShift(nn.Module):
+    """`x * weight + bias`, which stands in place of LayerNorm (Sun et al. 2020, arXiv 2004.02984, section 3.4)."""
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return hidden * self.weight + self.bias
+
+
+class TrigramEmbeddings(SumEmbeddings):
+    """Projected embeddings of the next, the own and the previous token, plus position and token type.
+
+    Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
+    """
+
+    def __init__(self, config: ModelConfig):
+        nn.Module.__init__(self)
+        E, H = config.embedding_width, config.hidden_size
+        self.token = make_embedding(config.vocab_size, E)
+        self.position = make_embedding(config.max_positions, H)
+        self.token_type = make_embedding(config.type_vocab_size, H)
+        self.norm = ScaleShift(H)
+        self.projection = nn.Linear(3 * E, H)
+        self.first_position = config.first_position
+
+    def forward(
+        self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
+    ) -> torch.Tensor:
+        T = input_ids_BT.shape[1]
+        if (limit := self.position.num_embeddings) < T:
+            raise TextError("text-too-long", tokens=T, limit=limit)
+        token_BTE = self.token(input_ids_BT)
+        next_BTE, previous_BTE = F.pad(token_BTE[:, 1:], (0, 0, 0, 1)), F.pad(token_BTE[:, :-1], (0, 0, 1, 0))
+        token_BTH = self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
+        position_TH, token_type_BTH = self.position.weight[:T], self.token_type(token_type_ids_BT)
+        hidden_BTH = self.norm(token_BTH + position_TH + token_type_BTH)
+        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
+            trace.record("embeddings", tensor_BTH)
+        return hidden_BTH

@@ -3,13 +3,20 @@
 Shape legend: B batch, T tokens, H hidden.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Bert, Embeddings, Encoder, EncoderLayer, Pooler
-from bertlab.nn.variants.embeddings import SumEmbeddings
+from bertlab.nn.bert import Bert, BertInput, BertOutput, Embeddings, Encoder, EncoderLayer, Pooler
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.trace import Trace
+from bertlab.nn.variants.bottleneck import BottleneckEncoder
+from bertlab.nn.variants.embeddings import SumEmbeddings, TokenEmbeddings, TrigramEmbeddings
+from bertlab.nn.variants.pre_norm import PreNormEncoder
 
 # Names of `Family.pooler_activation`.
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
@@ -25,14 +32,46 @@ class SharedEncoder(Encoder):
 
 
 class FamilyPooler(Pooler):
-    """A pooler with the activation of its family."""
+    """A pooler with the activation of its family, and a LayerNorm if the family has one."""
 
     def __init__(self, config: ModelConfig):
-        super().__init__(config)
-        self.activation = POOLER_ACTIVATIONS[config.family.pooler_activation]
+        nn.Module.__init__(self)
+        family = config.family
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size, bias=family.has_biases)
+        self.activation = POOLER_ACTIVATIONS[family.pooler_activation]
+        norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=family.has_biases)
+        self.norm = norm if family.pooler_norm else nn.Identity()
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        return self.activation(self.dense(hidden_BTH[:, 0]))
+        return self.norm(self.activation(self.dense(hidden_BTH[:, 0])))
+
+
+class FirstToken(nn.Module):
+    """A pooler without a layer: the hidden state of the first token, [B, T, H] -> [B, H]."""
+
+    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        return hidden_BTH[:, 0]
+
+
+@dataclass(frozen=True)
+class MeanOutput(BertOutput):
+    """The output of a model whose pooler reads the mean of all tokens."""
+
+    attention_mask_BT: torch.Tensor | None = None
+    """True for tokens, False for padding; None if there is no padding."""
+
+    @cached_property
+    def pooled_BH(self) -> torch.Tensor:
+        """The pooler's output, computed when it is first read."""
+        return self.pooler(mean_of_tokens(self.hidden_BTH, self.attention_mask_BT))
+
+
+def mean_of_tokens(hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None = None) -> torch.Tensor:
+    """Compute the mean of the hidden states of all tokens -> [B, 1, H]."""
+    if attention_mask_BT is None:
+        return hidden_BTH.mean(1, keepdim=True)
+    mask_BT1 = attention_mask_BT[..., None].bool()
+    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1, keepdim=True) / mask_BT1.sum(1, keepdim=True).clamp(min=1)
 
 
 def _make_sum_embeddings(config: ModelConfig) -> nn.Module:
@@ -40,10 +79,14 @@ def _make_sum_embeddings(config: ModelConfig) -> nn.Module:
     return Embeddings(config) if is_bert else SumEmbeddings(config)
 
 
-EMBEDDINGS = {"sum": _make_sum_embeddings}
+EMBEDDINGS = {"sum": _make_sum_embeddings, "token": TokenEmbeddings, "trigram": TrigramEmbeddings}
 """Kind of embeddings -> a function that makes them for a configuration."""
 
-ENCODERS = {"post-norm": lambda config: SharedEncoder(config) if config.num_layer_groups else Encoder(config)}
+ENCODERS = {
+    "post-norm": lambda config: SharedEncoder(config) if config.num_layer_groups else Encoder(config),
+    "pre-norm": PreNormEncoder,
+    "bottleneck": BottleneckEncoder,
+}
 """Kind of layers -> a function that makes the encoder for a configuration."""
 
 
@@ -56,6 +99,30 @@ class FamilyBert(Bert):
         self.encoder = ENCODERS[family.layers](self.config)
         self.pooler = self.make_pooler()
 
-    def make_pooler(self) -> Pooler:
+    def make_pooler(self) -> nn.Module:
         """Make a pooler with weights that are not yet initialised."""
+        if not self.config.has_pooler_layer:
+            return FirstToken()
         return Pooler(self.config) if self.config.family.pooler_activation == "tanh" else FamilyPooler(self.config)
+
+    def forward(
+        self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> BertOutput:
+        """Encode a batch; see `Bert.forward`."""
+        output = super().forward(batch, trace=trace, interventions=interventions)
+        if self.config.pooling == "mean":
+            return MeanOutput(output.hidden_BTH, self.pooler, attention_mask_BT=batch.attention_mask_BT)
+        return output
+
+    def pool(self, batch: BertInput) -> torch.Tensor:
+        """Compute the pooler's output for each row of a batch -> [B, H]."""
+        return self(batch).pooled_BH if self.config.pooling == "mean" else super().pool(batch)
+
+    def normalise_layers(self, hidden_LXH: torch.Tensor) -> torch.Tensor:
+        """Bring the hidden states of all layers into the form of the last layer's, which the output layers read.
+
+        Encoders with LayerNorm before each part normalise only the last layer's output.
+        """
+        if not isinstance(self.encoder, PreNormEncoder):
+            return hidden_LXH
+        return torch.cat([self.encoder.norm(hidden_LXH[:-1]), hidden_LXH[-1:]])

@@ -36,6 +36,7 @@ family-gpt = GPT(model_type { $type })예요. 앞의 토큰에만 어텐션하�
 config-field-unsupported = config.json의 { $name }이(가) { $value }인데, bertlab은 { $expected }인 모델만 열어요.
 position-embeddings-unknown = config.json의 position_embedding_type이 { $type }인데, 이 모델에서는 { $expected }이어야 해요.
 config-quantised = 가중치가 양자화되어 있어요({ $method }). bertlab은 부동소수점 가중치만 읽으니 양자화하기 전의 체크포인트를 써 주세요.
+config-rotary-unsupported = config.json의 { $name } 값은 bertlab이 지원하지 않아요. 조정하지 않은 회전 위치와, 일정한 간격으로 놓인 전역 레이어만 읽어요.
 config-sizes-missing = config.json에 { $fields }의 정수 값이 없어요.
 config-labels-misnumbered = config.json의 레이블 번호가 { $numbers }인데, 0부터 차례로 매겨야 해요.
 config-pruned-heads-malformed = config.json의 pruned_heads에는 레이어마다 헤드 목록이 하나씩 있어야 해요.

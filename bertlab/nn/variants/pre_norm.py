@@ -1,0 +1,170 @@
+"""Layers with LayerNorm before each part, rotary positions, gated feed-forward and local attention: ModernBERT's.
+
+Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
+
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, I feed-forward neurons.
+"""
+
+import torch
+from torch import nn
+
+from bertlab.config.config import ModelConfig
+from bertlab.nn.activation import make_activation
+from bertlab.nn.bert import Encoder, EncoderLayer, SelfAttention
+from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
+from bertlab.nn.trace import NO_TRACE, Trace
+
+
+class RotarySelfAttention(SelfAttention):
+    """Self-attention whose queries and keys are rotated by their position (Su et al. 2021, arXiv 2104.09864)."""
+
+    def __init__(self, config: ModelConfig, layer: int):
+        nn.Module.__init__(self)
+        H, rotary, has_biases = config.hidden_size, config.rotary, config.family.has_biases
+        self.num_heads = config.num_heads
+        self.dropout = nn.Dropout(config.attention_dropout)
+        self.qkv = nn.Linear(H, 3 * H, bias=has_biases)
+        self.out = nn.Linear(H, H, bias=has_biases)
+        self.theta = rotary.local_theta if rotary.is_local(layer) else rotary.global_theta
+
+    def split_heads(self, qkv_BT3H: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Split the projections into query, key and value, each [B, N, T, D], and rotate query and key."""
+        query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BT3H)
+        angle_TD = make_angles(query_BNTD, self.theta)
+        return rotate(query_BNTD, angle_TD), rotate(key_BNTD, angle_TD), value_BNTD
+
+
+def make_angles(like_BNTD: torch.Tensor, theta: float) -> torch.Tensor:
+    """Make the angle by which each position rotates each pair of dimensions, float32 [T, D]; both halves are equal."""
+    T, D = like_BNTD.shape[-2:]
+    dimension = torch.arange(0, D, 2, dtype=torch.float32, device=like_BNTD.device)
+    angle = torch.arange(T, dtype=torch.float32, device=like_BNTD.device)[:, None] / theta ** (dimension / D)
+    return torch.cat([angle, angle], dim=1)
+
+
+def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
+    """Rotate dimensions d and d + D / 2 of each vector together.
+
+    >>> quarter_turn = torch.full((1, 2), torch.pi / 2)
+    >>> rotate(torch.tensor([[[[1.0, 0.0]]]]), quarter_turn).round().flatten().tolist()
+    [-0.0, 1.0]
+    """
+    first_BNTD, second_BNTD = vector_BNTD.float().chunk(2, dim=-1)
+    turned_BNTD = torch.cat([-second_BNTD, first_BNTD], dim=-1)
+    return (vector_BNTD.float() * angle_TD.cos() + turned_BNTD * angle_TD.sin()).to(vector_BNTD.dtype)
+
+
+class GatedFeedForward(nn.Module):
+    """GeGLU: GELU of one half of the neurons, times the other half (Shazeer 2020, arXiv 2002.05202)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        has_biases = config.family.has_biases
+        self.up = nn.Linear(config.hidden_size, 2 * config.intermediate_size, bias=has_biases)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=has_biases)
+        self.activation = make_activation(config.activation)
+
+    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        neurons_BTI, gate_BTI = self.up(hidden_BTH).chunk(2, dim=-1)
+        return self.down(self.activation(neurons_BTI) * gate_BTI)
+
+
+class PreNormLayer(EncoderLayer):
+    """LayerNorm, self-attention and residual sum, then LayerNorm, feed-forward and residual sum.
+
+    The first layer has no LayerNorm before its attention, because the embeddings are normalised.
+    """
+
+    def __init__(self, config: ModelConfig, layer: int):
+        nn.Module.__init__(self)
+        H, has_biases = config.hidden_size, config.family.has_biases
+        self.attention = RotarySelfAttention(config, layer)
+        self.attention_norm = nn.LayerNorm(H, config.layer_norm_eps, bias=has_biases) if layer else nn.Identity()
+        self.feed_forward = GatedFeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(H, config.layer_norm_eps, bias=has_biases)
+        self.dropout = nn.Dropout(config.hidden_dropout)
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        layer: int = 0,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        normal_BTH = self.attention_norm(hidden_BTH)
+        attended_BTH = self.attention(normal_BTH, mask, layer=layer, trace=trace, interventions=interventions)
+        return self.complete_layer(hidden_BTH, attended_BTH)
+
+    def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
+        """Compute the layer's output, [X, H], from the input of the layer and the output of its attention."""
+        hidden_XH = hidden_XH + self.dropout(attended_XH)
+        return hidden_XH + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_XH)))
+
+
+class PreNormEncoder(Encoder):
+    """A stack of L such layers and a last LayerNorm; most layers attend to nearby tokens only."""
+
+    def __init__(self, config: ModelConfig):
+        nn.Module.__init__(self)
+        self.layers = nn.ModuleList(PreNormLayer(config, layer) for layer in range(config.num_layers))
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.family.has_biases)
+        self.rotary = config.rotary
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """Run the embeddings through all layers -> the last layer's output after the last LayerNorm, [B, T, H]."""
+        hidden_BTH = interventions.patch(0, hidden_BTH)
+        trace.record("hidden", hidden_BTH)
+        return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
+
+    def run_from(
+        self,
+        first: int,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """Run the input of layer number `first` through it and all later ones."""
+        local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
+        for layer in range(first, len(self.layers)):
+            hidden_BTH = self.layers[layer](
+                hidden_BTH, local_mask if self.rotary.is_local(layer) else mask, layer=layer, trace=trace,
+                interventions=interventions,
+            )  # fmt: skip
+            if layer + 1 == len(self.layers):
+                hidden_BTH = self.norm(hidden_BTH)
+            hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
+            trace.record("hidden", hidden_BTH)
+        return hidden_BTH
+
+
+def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:
+    """Make the mask of local attention, to add to scores: each token attends to `window // 2` tokens on each side.
+
+    Args:
+        hidden_BTH: a tensor with the number of tokens, the type and the device that the mask should have.
+        window: the width of the window.
+        mask: the mask of global attention, see `bert.make_additive_mask`.
+
+    >>> make_local_mask(torch.zeros(1, 3, 4), 2, None)[0, 0] == 0
+    tensor([[ True,  True, False],
+            [ True,  True,  True],
+            [False,  True,  True]])
+    """
+    T = hidden_BTH.shape[1]
+    if window // 2 >= T - 1:
+        return mask
+    position_T = torch.arange(T, device=hidden_BTH.device)
+    is_far_TT = (position_T[:, None] - position_T).abs() > window // 2
+    far_11TT = (is_far_TT.to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min)[None, None]
+    return far_11TT if mask is None else torch.minimum(mask, far_11TT)  # a sum could be -inf
