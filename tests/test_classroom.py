@@ -301,6 +301,7 @@ def test_a_lesson_can_be_gone_through_alone(monkeypatch):
     app.button(key="lesson-next").click().run()
     assert app.session_state["url.page"] == "attention"
     assert app.query_params["lesson"] == "attention.3"
+    assert app.text_input(key="b").value == "", "the step has no second sentence"
     app.button(key="lesson-leave").click().run()
     assert "lesson" not in app.query_params
 

@@ -173,7 +173,7 @@ def recall(name: str, default: str = "") -> str:
     return st.session_state["url.values"].get(name, default)
 
 
-def store(name: str, value: str, default: str = "", *, in_address: bool = True) -> None:
+def store(name: str, value: str, default: str | None = "", *, in_address: bool = True) -> None:
     """Store a value in the session, and write it to the address of this run.
 
     Every run builds the address anew, so it must store all values of its page again.
@@ -181,12 +181,17 @@ def store(name: str, value: str, default: str = "", *, in_address: bool = True) 
     Args:
         name: the name of the value in the address.
         value: the value.
-        default: the default of the value. The address omits a value that equals its default.
+        default: the default of the value. The address omits a value that equals its default. None if there is none: a
+            page that draws a field for the value then does not take it for an old default.
         in_address: whether the address may contain the value. The address always omits values longer than
             `MAX_TEXT_LENGTH`.
     """
     state = st.session_state
-    state["url.values"][name], state["url.defaults"][name] = value, default
+    state["url.values"][name] = value
+    if default is None:
+        state["url.defaults"].pop(name, None)
+    else:
+        state["url.defaults"][name] = default
     state["url.page_values"].add(name)
     address = state["url.address"]
     address.pop(name, None)

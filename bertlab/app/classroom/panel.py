@@ -81,7 +81,7 @@ def hides_page() -> bool:
             st.title(t(f"{place.step.page}-title"), anchor=False)
             frame.note(t("class-page-hidden"))
             for name, value in place.step.values.items():
-                url.store(name, value)  # so that a reload finds them in the address
+                url.store(name, value, default=None)  # so that a reload finds them in the address
             return True
     return False
 
