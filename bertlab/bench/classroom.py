@@ -122,6 +122,14 @@ async def _run_class(
         (moment - start) * 1000
         for moment in await asyncio.gather(*(student.wait_for("Answer: 10") for student in students))
     ]
+    times = {
+        **first_round,
+        **compute_percentiles("step", step_ms),
+        **compute_percentiles("page", page_ms),
+        **compute_percentiles("guess", guess_ms),
+        **compute_percentiles("reveal", reveal_ms),
+    }
+    print(f"before the server is killed: {times}", file=sys.stderr, flush=True)  # thirty browsers may not come back
     before = store.count_guesses(QUESTION_STEP)
     for student in students:
         await student.close()
@@ -141,11 +149,7 @@ async def _run_class(
         "first_error": errors[0] if errors else None,
         "guesses": sum(after.values()),
         "lost_guesses": len(students) - sum(after.values()) + sum((before - after).values()),
-        **first_round,
-        **compute_percentiles("step", step_ms),
-        **compute_percentiles("page", page_ms),
-        **compute_percentiles("guess", guess_ms),
-        **compute_percentiles("reveal", reveal_ms),
+        **times,
     }
 
 
