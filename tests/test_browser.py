@@ -544,6 +544,9 @@ def test_the_back_button_restores_earlier_texts_and_steps_of_the_tour(visit):
     assert picture["x"] + picture["width"] <= panel["x"], "the tour does not cover what it explains"
     tab.go_back()
     tab.wait_for_url("**/input?**lesson=tour.1")
+    tab.go_back()
+    tab.locator(".st-key-start-tour button").wait_for()
+    tab.locator(".st-key-class-panel").wait_for(state="detached")
 
 
 def test_ablate_heads_by_clicking_and_undo(visit):

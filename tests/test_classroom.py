@@ -353,6 +353,26 @@ def test_the_back_button_leads_through_the_steps(monkeypatch):
     assert go_back("lessons", {}, lesson="tour.2") == ("lessons", "tour.2"), "the reader has opened another page"
 
 
+def test_undo_within_a_step_stays_in_the_step(monkeypatch):
+    monkeypatch.delenv(CLASS, raising=False)
+    steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
+    app = open_page("attention", lesson="tour.2", lang="en", **steps[1].values)
+
+    def undo():
+        app.button(key="undo").click().run()
+        return app.text_input(key="a").value, app.query_params["lesson"]
+
+    app.text_input(key="a").set_value("A cat slept.").run()
+    assert undo() == (steps[1].values["a"], "tour.2")
+    app.text_input(key="a").set_value("A dog slept.").run()
+    app.button(key="lesson-next").click().run()
+    assert app.session_state["url.page"] == "attention", "the next step has the same page"
+    app.text_input(key="a").set_value("A bird slept.").run()
+    assert undo() == (steps[2].values["a"], "tour.3")
+    assert undo() == (steps[2].values["a"], "tour.3"), "changes of the previous step are not undone in this one"
+    assert app.toast[0].value == text("undo-nothing")
+
+
 def test_the_tour_ends_with_pages_to_see_next_and_is_no_button_in_a_class(store):
     app = open_page("lessons", lesson="tour.5")
     assert not {"lesson-next", "start-tour"} & (buttons(app) | buttons(open_page("start")))

@@ -237,6 +237,11 @@ def set_cookie(name: str, value: str) -> None:
     _component("cookie")(key=f"cookie-{name}", data={"name": name, "value": value})
 
 
+def join_addresses() -> None:
+    """Let the browser's history have one address where a page is opened with values, and not two."""
+    _component("history")(key="history")
+
+
 def draw_class_news(seen: str, *, is_teacher: bool) -> None:
     """Run the enclosing fragment again whenever the class has changed. The browser asks for that without a script run.
 

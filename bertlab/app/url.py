@@ -65,6 +65,8 @@ def enter_page(page: str) -> None:
     state["url.fresh"] = page_changed or has_gone_back or after_undo or was_linked
     # a link within the session replaces all values, as the back button does
     state["url.went_back"], state["url.page_values"] = has_gone_back or was_linked, set()
+    if was_linked:  # what was changed before has no place among the values of the link
+        state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
     state.pop("figures.request", None)  # of the previous run
     state["url.skip_undo"] = (

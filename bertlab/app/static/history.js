@@ -1,0 +1,18 @@
+// When a page is opened with values, as the steps of a lesson are, Streamlit adds two addresses to the browser's history:
+// the first one has the new values, but still the previous page. Here the second one replaces it, so that the back button
+// does not lead to it.
+const SOON = 5000; // milliseconds, between the two addresses on a busy server
+
+export default function () {
+  if (window.bertlabHistory) return;
+  const half = (window.bertlabHistory = { address: "", time: 0 });
+  const push = history.pushState.bind(history);
+  history.pushState = (state, title, address) => {
+    const { pathname, search } = new URL(address, location.href);
+    const isPageNew = pathname !== location.pathname;
+    const isHalfNew = half.address === location.href && Date.now() - half.time < SOON;
+    if (isPageNew && isHalfNew && search === location.search) history.replaceState(state, title, address);
+    else push(state, title, address);
+    Object.assign(half, { address: isPageNew ? "" : location.href, time: Date.now() });
+  };
+}
