@@ -11,6 +11,7 @@ from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, o
 from support.texts import text
 
 import bertlab
+from bertlab.app import fields
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.attention_summary import find_telling_attention
@@ -260,6 +261,15 @@ def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
     app.run()
     assert "passage" not in app.query_params
     assert app.text_area[0].value == passage
+
+
+@pytest.mark.parametrize("screen", ["question", "xray"])
+def test_the_end_of_a_very_long_passage_is_not_read(shipped, monkeypatch, screen):
+    monkeypatch.setattr(fields, "MAX_PASSAGE_CHARACTERS", 20)
+    captions = {caption.value for caption in open_page(screen, passage="Rain fell. Tea was cold.").caption}
+    assert text("question-passage-cut", count=24, limit=20) in captions
+    captions = {caption.value for caption in open_page(screen, passage="Rain fell. Green tea").caption}
+    assert text("question-passage-cut", count=20, limit=20) not in captions
 
 
 @pytest.mark.parametrize(("count", "truncated"), [(64, False), (65, True)])

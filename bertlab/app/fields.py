@@ -15,6 +15,7 @@ from bertlab.config.config import ModelConfig
 
 MAX_TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
+MAX_PASSAGE_CHARACTERS = 100_000  # some 100 windows for every visitor who pastes a book
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 
@@ -37,6 +38,21 @@ def note_too_long_for_link(place, text: str) -> None:
     """Show a caption if a text is too long to be part of the address."""
     if len(text) > url.MAX_TEXT_LENGTH:
         place.caption(t("text-too-long-for-link"))
+
+
+def passage(place, default: str, height: int) -> str:
+    """Draw the text field of a passage, and return its text, at most `MAX_PASSAGE_CHARACTERS` of it.
+
+    Args:
+        place: where to draw it: `st` or a column.
+        default: the initial passage.
+        height: the height of the field in pixels.
+    """
+    text = url.text(place.text_area, t("question-passage"), default, key="passage", height=height)
+    note_too_long_for_link(place, text)
+    if len(text) > MAX_PASSAGE_CHARACTERS:
+        place.caption(t("question-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
+    return text[:MAX_PASSAGE_CHARACTERS]
 
 
 def sentence_pair(first: str, second: str) -> tuple[str, str]:

@@ -76,9 +76,7 @@ def _draw_sentence_fields(kind: str, examples: Examples, right) -> ProbeInput:
 
 def _draw_question_fields(kind: str, examples: Examples, right) -> ProbeInput:
     question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
-    passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
-    fields.note_too_long_for_link(st, passage)
-    return ProbeInput(kind, question, passage)
+    return ProbeInput(kind, question, fields.passage(st, examples.passage, 130))
 
 
 def _draw_text_field(kind: str, examples: Examples, right) -> ProbeInput:

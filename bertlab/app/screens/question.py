@@ -21,8 +21,7 @@ left, right = st.columns(2, gap="large")
 examples = selection.examples_for("answer")
 with left:
     question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
-    text = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=250)
-    fields.note_too_long_for_link(st, text)
+    text = fields.passage(st, examples.passage, 250)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:
             values = {"question": example, "passage": examples.passage}

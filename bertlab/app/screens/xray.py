@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, selection
 from bertlab.app.i18n import t
 from bertlab.app.parts import xray
 from bertlab.app.parts.reading import call_xray
@@ -11,8 +11,7 @@ frame.heading("xray")
 left, right = st.columns(2, gap="large")
 examples = selection.examples_for("answer")
 question = fields.text_line(left, t("question-question"), examples.questions[0], key="question")
-text = url.text(left.text_area, t("question-passage"), examples.passage, key="passage", height=250)
-fields.note_too_long_for_link(left, text)
+text = fields.passage(left, examples.passage, 250)
 
 xray_result = None
 with right.container(key="decision"), frame.show_errors():

@@ -55,7 +55,7 @@ batch-table-without-header = Every line has tabs, so this is read as a table of 
 batch-upload = Or upload a table
 batch-empty = Paste lines or a table, or upload a CSV, TSV, JSON Lines or Parquet file. Your data stays on this machine.
 batch-empty-paste = Paste lines or a table. Your data stays on this machine. For a file, use the panel below.
-batch-too-many-rows = { $count } rows are too many at once: only the first { $limit } are predicted.
+batch-too-many-rows = { FORMAT($count, spec: ",") } rows are too many at once: only the first { FORMAT($limit, spec: ",") } are predicted.
 batch-empty-texts = { $count ->
         [one] Row { $first } has no text and is listed without a prediction.
        *[other] { $count } rows have no text; the first is row { $first }. They are listed without a prediction.

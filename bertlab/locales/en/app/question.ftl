@@ -10,6 +10,7 @@ question-candidates-help = Score: the start logit of the first token plus the en
 question-progress = Read { $done } of { $of } windows of the passage
 question-reading = Reading the passage …
 question-too-long = Only the first { $limit } tokens of the question are read.
+question-passage-cut = This passage has { FORMAT($count, spec: ",") } characters: only the first { FORMAT($limit, spec: ",") } are read.
 question-no-answer-likelier = “No answer” has a higher score than this answer, so the answer may be wrong. This checkpoint was fine-tuned without unanswerable questions, as in SQuAD v1.1.
 question-answer = answer
 question-probability = probability

@@ -43,7 +43,7 @@ batch-table-without-header = 줄마다 탭이 있어서 { $rows }행 { $columns 
 batch-upload = 또는 표 파일 올리기
 batch-empty = 텍스트나 표를 붙여 넣거나 CSV, TSV, JSON Lines, Parquet 파일을 올리세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요.
 batch-empty-paste = 텍스트나 표를 붙여 넣으세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요. 파일은 아래에서 올릴 수 있어요.
-batch-too-many-rows = { $count }행은 한 번에 예측하기에 너무 많아서 앞의 { $limit }행만 예측해요.
+batch-too-many-rows = { FORMAT($count, spec: ",") }행은 한 번에 예측하기에 너무 많아서 앞의 { FORMAT($limit, spec: ",") }행만 예측해요.
 batch-empty-texts = { $count ->
         [1] { $first }행에는 텍스트가 없어서 예측 없이 표에 남아요.
        *[other] 텍스트가 없는 행이 { $count }개 있어요. 그중 첫 번째는 { $first }행이에요. 이런 행은 예측 없이 표에 남아요.

@@ -10,6 +10,7 @@ question-candidates-help = 점수는 첫 토큰의 시작 로짓과 마지막 �
 question-progress = 지문의 윈도우 { $of }개 중 { $done }개를 읽었어요
 question-reading = 지문을 읽고 있어요 …
 question-too-long = 질문은 앞의 토큰 { $limit }개까지만 읽어요.
+question-passage-cut = 지문이 { FORMAT($count, spec: ",") }자라서 앞의 { FORMAT($limit, spec: ",") }자까지만 읽어요.
 question-no-answer-likelier = “답 없음”의 점수가 이 답보다 높으니 답이 틀릴 수 있어요. 이 체크포인트는 SQuAD v1.1처럼 답이 있는 질문으로만 파인튜닝했어요.
 question-answer = 답
 question-probability = 확률
