@@ -12,8 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from datasets.distributed import split_dataset_by_node
-
 from bertlab.config.errors import DataError, first_line
 from bertlab.config.languages import Message
 from bertlab.text.readers import hub
@@ -140,6 +138,8 @@ class StreamShard(Shard):
         return f"{self.path} shard {self.share + 1} of {self.shares}"
 
     def rows(self, column: str) -> Iterator[Record]:
+        from datasets.distributed import split_dataset_by_node  # imported here as in `hub.read_errors`
+
         stream = split_dataset_by_node(_hub_rows(self.path, stream=True), self.share, self.shares)
         return (Record(number, row) for number, row in enumerate(stream, 1))
 
@@ -212,7 +212,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
         for row in shard.rows(column):
             number, is_open = row.number, True
             yield shard.text_of(row, column)
-    except hub.READ_ERRORS as error:
+    except hub.read_errors() as error:
         if isinstance(error, DataError) and not isinstance(shard, FileShard) and not is_open:
             raise
         reason = error if isinstance(error, DataError) else first_line(error)
@@ -252,7 +252,7 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
-    except hub.READ_ERRORS:
+    except hub.read_errors():
         columns = [column]  # reading the rows will then name the row that cannot be read
     if column not in columns:
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))

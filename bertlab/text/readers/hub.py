@@ -2,24 +2,27 @@
 
 import zlib
 
-import datasets
 import httpx2
 import huggingface_hub
 import pyarrow as pa
 
 from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
-# Raised by `datasets` and the libraries it uses (pandas, Arrow, zlib) if a data set is damaged or cannot be reached.
-READ_ERRORS = (
-    OSError,
-    ValueError,
-    RuntimeError,
-    EOFError,
-    zlib.error,
-    pa.ArrowException,
-    httpx2.HTTPError,
-    datasets.exceptions.DatasetsError,
-)
+
+def read_errors() -> tuple[type[Exception], ...]:
+    """List what `datasets` and its libraries (pandas, Arrow, zlib) raise for a damaged or unreachable data set."""
+    import datasets  # takes a second, and most programs load nothing from the hub
+
+    return (
+        OSError,
+        ValueError,
+        RuntimeError,
+        EOFError,
+        zlib.error,
+        pa.ArrowException,
+        httpx2.HTTPError,
+        datasets.exceptions.DatasetsError,
+    )
 
 
 def load(name: str, split: str, streaming: bool = False):
@@ -36,13 +39,15 @@ def load(name: str, split: str, streaming: bool = False):
     Raises:
         DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit if only the split is missing.
     """
+    import datasets  # as in `read_errors`
+
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")
     # `huggingface_hub` warns at every retry; the error below already says why the data set cannot be loaded.
     huggingface_hub.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)
-    except READ_ERRORS as error:
+    except read_errors() as error:
         error_type = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
         raise error_type("hub-data-unavailable", name=name, reason=first_line(error)) from error
 
