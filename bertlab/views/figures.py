@@ -32,6 +32,8 @@ _AXIS = {
     "zeroline": False,
     "linecolor": GRID,
     "automargin": True,
+    # The margins grow with the labels. By default Plotly measures each label again, to hide those that do not fit.
+    "ticklabeloverflow": "allow",
     "ticks": "",
     "title": {"font": {"size": 13}},
 }
@@ -308,7 +310,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
             hovertemplate=f"{escape_markup(label)}: {percent(share)}<extra></extra>",
         )
     figure.add_vline(0.5, line={"color": PALETTE["themes"]["light"]["ground"], "width": 2, "dash": "dot"})
-    figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENT_AXIS)
+    figure.update_xaxes(range=[0, 1], **_PERCENT_AXIS)
     figure.update_yaxes(visible=False)
     figure.update_layout(
         barmode="stack", bargap=0.1, margin={"l": 24, "r": 28}, legend={"traceorder": "normal", "font": {"size": 15}}
