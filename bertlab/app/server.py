@@ -1,11 +1,14 @@
-"""Preparation of the server process: a higher limit on open files, and a limit on repeated log messages."""
+"""Preparation of the server process: the limit on open files, a limit on repeated log messages, and slow imports."""
 
 import contextlib
 import logging
+import threading
 import time
 from functools import cache
+from importlib import import_module
 
 OPEN_FILES = 16_384  # each visitor needs about three; macOS allows 256 for the whole process by default
+SLOW_MODULES = ("pandas", "sklearn.cluster", "sklearn.manifold")  # of tables, and of the page Sentences
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
@@ -55,3 +58,12 @@ def prepare() -> None:
     raise_open_file_limit()
     for name in ("asyncio", "tornado.application", "tornado.general", "uvicorn.error"):
         logging.getLogger(name).addFilter(RepeatFilter())
+
+
+@cache
+def import_slow_modules() -> None:
+    """Start to import `SLOW_MODULES` in the background, so that the first page with a table or a map does not wait.
+
+    Call this after a page is drawn. Later calls have no effect.
+    """
+    threading.Thread(target=lambda: [import_module(name) for name in SLOW_MODULES], daemon=True).start()

@@ -64,3 +64,4 @@ finally:
     skeleton_place.empty()
 link.draw_link()
 url.write_address(is_last=True)
+server.import_slow_modules()

@@ -14,6 +14,8 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import PAGES, TIMEOUT_SECONDS, VISITOR_CHANGES, WORDS, TextChange
 from bertlab.config.errors import BertlabError
 
+SECONDS_BEFORE_VISITS = 5  # between the first visitor of a server and the timed ones
+
 
 class VisitorOptions(Protocol):
     """The number of visitors, and what each of them does."""
@@ -130,13 +132,15 @@ def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
 def time_first_visits(address: str, options: VisitorOptions) -> dict[str, float]:
     """Visit every page once, each in a new session, and return the milliseconds until its script has run.
 
-    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before.
+    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before: a first
+    visitor opens a page and looks at it for some seconds, in which the server imports the remaining ones.
 
     Raises:
         BertlabError: a page could not be opened.
     """
     warm_up, *visitors = (Visitor(TextChange(page, "", ""), 0, options) for page in ("paper", *PAGES))
     asyncio.run(warm_up.visit(address))
+    time.sleep(SECONDS_BEFORE_VISITS)
     for visitor in visitors:
         asyncio.run(visitor.visit(address))
         if visitor.errors:
