@@ -9,13 +9,16 @@ from safetensors.torch import load_file, save_file
 from support.encoders import assert_close
 from support.errors import raises_error
 from support.families import FAMILIES, SUBWORD_FAMILIES, make_hf_model, save_hf_checkpoint, train_hf_tokenizer
+from support.pages import errors, open_page
 
 import bertlab
 from bertlab.checkpoints import checkpoint
-from bertlab.config.errors import CheckpointError
+from bertlab.checkpoints.prune import prune
+from bertlab.config.errors import CheckpointError, InterventionError
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.views.live import live_html
 
 CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
 CASES += [
@@ -153,3 +156,40 @@ def test_a_damaged_checkpoint_of_a_family_is_refused_in_one_line(tiny_tokenizer,
     refused("checkpoint-tokenizer-of-other", fields={"pad_token_id": 1})
     (tmp_path / "tokenizer.json").write_text(train_hf_tokenizer("XLMRoberta", 150).backend_tokenizer.to_str())
     refused("checkpoint-tokenizer-of-other")
+
+
+def test_the_explorer_names_the_special_tokens_of_the_checkpoint(tiny_tokenizer, tmp_path):
+    save_hf_checkpoint(tmp_path, "Roberta", "MaskedLM", tiny_tokenizer)
+    session = bertlab.load(tmp_path)
+    attention = session.attention("The potter set the <mask> down.", "A bowl.")
+    assert [row.token for row in attention.tokens if row.special] == ["<s>", "</s>", "</s>", "</s>"]
+    assert "<mask>" in [row.token for row in attention.tokens]
+    named = {name for names in session.head_roles("The potter set the bowl down.").names_LN for name in names}
+    assert named <= {"previous", "next", "itself", "same", "<s>", "</s>"}
+    (fill,) = session.fill_mask("The [MASK] sang.", originals=["potter"])
+    assert (fill.start, fill.end) == (4, 10)
+    page = open_page("attention", checkpoint=str(tmp_path))
+    assert not page.exception
+    assert not errors(page)
+
+
+def test_modernbert_is_explored_and_what_it_lacks_is_one_line(tiny_tokenizer, tmp_path):
+    save_hf_checkpoint(tmp_path, "ModernBert", "MaskedLM", tiny_tokenizer)
+    session, text = bertlab.load(tmp_path), "The potter set the [MASK] down."
+    effects = session.head_effects("masked_lm", text)
+    for layer, head in ((0, 1), (3, 0)):
+        changed = session.intervene("masked_lm", text, changes=f"{layer}.{head}")
+        outcome = next(row for row in changed.outcomes if row.label == effects.label)
+        expected = outcome.log_odds_after - outcome.log_odds_before
+        assert float(effects.effects_LN[layer, head]) == pytest.approx(expected, abs=1e-4)
+    lens = session.lens(text)
+    assert lens.final_T == lens.tokens_LT[-1]
+    assert lens.rank_LT[-1].max() == 1
+    with raises_error(CheckpointError, "block-of-other-layers", type="modernbert"):
+        session.block(text, layer=0, head=0, position=1)
+    with raises_error(CheckpointError, "positions-rotary", type="modernbert"):
+        session.position_similarity()
+    with raises_error(CheckpointError, "live-model-unsupported"):
+        live_html(session)
+    with raises_error(InterventionError, "prune-unsupported"):
+        prune(session.model, [(0, 0)])

@@ -186,7 +186,7 @@ def note_other_language_of(name: str, tokenizer: Tokenizer, language: str, comma
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return
-    unknown = sum(token == "[UNK]" for token in tokens)
+    unknown = sum(token == tokenizer.special.unk for token in tokens)
     single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     values = {"name": os.path.basename(name), "language": _name_language(language)}
     values |= {"text_language": _name_language(code), "tokens": len(tokens)}

@@ -31,7 +31,8 @@ class AttentionSummary:
     max_entropy: float
     """The entropy of uniform attention over the tokens, log2 T bits."""
     role: str
-    """The pattern that gets the largest share of the head's attention in this text, one of `roles.ROLES`."""
+    """The pattern that gets the largest share of the head's attention in this text: one of `roles.PATTERNS`, or the
+    name of a special token."""
     role_share: float
     """The share of the head's attention in this pattern, 0..1, averaged over the tokens that are not special."""
 

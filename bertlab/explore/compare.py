@@ -24,6 +24,7 @@ from bertlab.explore.facts import TokenRow
 from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
+from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 from bertlab.text.word_spans import find_words
 
 
@@ -216,7 +217,7 @@ def _cosine_similarity(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndar
 
 # -- units -------------------------------------------------------------------------------------------------------
 
-_SPECIAL_TOKENS = ("[CLS]", "[SEP]")
+_SPECIAL_TOKENS = (*SPECIAL_TOKENS[2:4], *OTHER_SPECIAL_TOKENS[2:4])
 _Units = list[tuple[str, tuple[int, ...]]]  # the text of each unit, and the positions of its tokens
 
 

@@ -89,7 +89,8 @@ def fill_jointly(
 
     def make_filling(ids_T: torch.Tensor, logp: float) -> Filling:
         tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
-        return Filling(tokens, float(np.exp(logp)), _fill_text(encoding, positions, tokens, text, pair))
+        words = tokens if tokenizer.kind == "WordPiece" else tuple(token.lstrip("Ġ▁") for token in tokens)
+        return Filling(tokens, float(np.exp(logp)), _fill_text(encoding, positions, words, text, pair))
 
     return JointFill(
         fillings=tuple(map(make_filling, ids_BT, logp_B.tolist())),

@@ -12,6 +12,7 @@ import numpy as np
 from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
 
 # Each role is named after the key that a query attends to; "same" is another occurrence of the query's token.
+PATTERNS = ("previous", "next", "itself", "same")  # the roles that are not named after a special token
 ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
@@ -21,7 +22,10 @@ def find_head_roles(attention: AttentionMap) -> HeadRoles:
     queries_T = [token.position for token in attention.tokens if not token.special]
     share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, patterns_RTT)[..., queries_T].mean(-1)
     best_LN = share_RLN.argmax(0)
-    names_LN = tuple(tuple(ROLES[role] for role in best_N) for best_N in best_LN)
+    # the vocabulary of the checkpoint may have other names for [CLS] and [SEP]
+    own_names = {"[CLS]": attention.tokens[0].token, "[SEP]": attention.tokens[-1].token}
+    roles = [own_names.get(role, role) for role in ROLES]
+    names_LN = tuple(tuple(roles[role] for role in best_N) for best_N in best_LN)
     return HeadRoles(names_LN, share_RLN.max(0))
 
 

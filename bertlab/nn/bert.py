@@ -19,6 +19,7 @@ from torch import nn
 
 from bertlab.config.config import ACTIVATIONS, ModelConfig
 from bertlab.config.errors import TextError
+from bertlab.nn.embedding_table import make_embedding
 from bertlab.nn.heads import TaskHeads
 from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
 from bertlab.nn.trace import NO_TRACE, Trace
@@ -35,16 +36,6 @@ class BertInput(Protocol):
     """True for tokens, False for padding; None if there is no padding."""
     lengths: list[int]
     """Number of tokens in each row; used only if there is a mask."""
-
-
-def make_embedding(rows: int, size: int) -> nn.Embedding:
-    """Make an embedding table. On the meta device, it is not initialised: a checkpoint is loaded into it afterwards.
-
-    Drawing from a normal distribution on the meta device makes torch import its compiler, which takes seconds.
-    """
-    if torch.get_default_device().type == "meta":
-        return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
-    return nn.Embedding(rows, size)
 
 
 class Embeddings(nn.Module):
@@ -220,12 +211,7 @@ class BertOutput:
 
 
 class Bert(TaskHeads):
-    """BERT with random weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`.
-
-    >>> config = ModelConfig(vocab_size=10, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
-    >>> Bert(config, heads=["nsp", "mlm"]).head_names
-    ('mlm', 'nsp')
-    """
+    """BERT with random weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`."""
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
         super().__init__()

@@ -208,7 +208,7 @@ def predict_masks(
 
 def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
     """Rank the token that a mask replaced; None if `word` is empty, has several tokens or is not in the vocabulary."""
-    ids = tokenizer.encode_plain([word])[0] if word else []
+    ids = tokenizer.encode_word(word) if word else []
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         return None
     probability = probs_V[ids[0]]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from bertlab.config.errors import TextError
-from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
+from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 
 MASK = "[MASK]"
-_SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
+_SPECIAL = re.compile("|".join(map(re.escape, (*SPECIAL_TOKENS, *OTHER_SPECIAL_TOKENS))))
 # Matches a word in a string that has one letter for each character of the text: its class (see `_classify`) or, in a
 # special token that the user typed, S for the first character and s for the others.
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")

@@ -72,7 +72,7 @@ def columns_html(
     ]
     word_spans = iter(find_words(passage))
     word, cursor = next(word_spans, None), reading.start
-    html = [_make_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)]
+    html = [_make_column(reading, reading.tokens[0], reading.tokens[0].token, height_2T, labels)]
     columns: list[str] = []  # the columns of the current word
 
     def end_word() -> None:

@@ -15,7 +15,8 @@ from bertlab.classroom.computed import fill_in, find_names
 from bertlab.classroom.lesson import Lesson, Step
 from bertlab.config.errors import BertlabError
 from bertlab.explore.attention_summary import summarise_attention
-from bertlab.text.word_spans import MASK, find_words, mask_spans
+from bertlab.text.tokenizers.encoding import MASK_NAMES
+from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
 
 Values = Mapping[str, str]
@@ -77,7 +78,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
 def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
     """Find what the first layer predicts for the [MASK], and from which layer on the final prediction has rank 1."""
     lens = sessions.compute(checkpoint, "lens", values["masked"])
-    position = next(row.position for row in lens.tokens if row.token == MASK)
+    position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     return {

@@ -7,6 +7,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.attention_summary import AttentionSummary, summarise_attention
 from bertlab.explore.facts import AttentionMap, TokenRow
+from bertlab.explore.roles import PATTERNS
 from bertlab.views import block, columns
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
@@ -136,7 +137,7 @@ def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> 
     query, key = (f"<b>{escape_html(names[position])}</b>" for position in (summary.query, summary.key))
     places = {"layer": summary.layer, "head": summary.head}
     sentence = t("attention-sentence", query=query, key=key, share=percent(summary.share), **places)
-    role = summary.role if summary.role.startswith("[") else t(f"heads-role-{summary.role}")
+    role = t(f"heads-role-{summary.role}") if summary.role in PATTERNS else summary.role
     details = [
         t("attention-sentence-role", role=role, share=percent(summary.role_share), **places),
         t("attention-sentence-entropy", query=query, bits=summary.entropy, most=summary.max_entropy),

@@ -12,6 +12,7 @@ from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
 from bertlab.tasks.masked_lm import Original
+from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_numbers
 from bertlab.views.numbers import percent
 
@@ -72,6 +73,7 @@ def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -
         help: the help text of the field.
     """
     text = fields.text_line(place, t("fill-mask-text"), examples.sentence, key="text", help=help)
+    text = text.replace(MASK_NAMES[1], MASK)  # the name that RoBERTa's vocabulary has for it
     default = examples.masked_word if text == examples.sentence else ""
     # compared as strings, because `int` fails on a very long number, which a link may contain
     stored_numbers = set(url.recall("mask", default).split("."))

@@ -17,8 +17,10 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange
+from bertlab.explore.roles import PATTERNS
 from bertlab.tasks.registry import TASK_TYPES, probe_types
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
+from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import MIN_COLOUR_LIMIT
 from bertlab.views.figures import DIVERGING
@@ -27,7 +29,6 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
 
 MAX_CHANGE_BUTTONS = 18  # further changes are only counted
-ROLES = ("previous", "next", "itself", "same")  # the roles with a translated name; [CLS] and [SEP] need none
 # the texts of the grid that have no parameters; their message ids begin with "heads-grid-"
 GRID_TEXTS = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
 # Heads that help the prediction have the colour of positive values, heads that hurt it that of negative values.
@@ -85,7 +86,7 @@ def _draw_text_field(kind: str, examples: Examples, right) -> ProbeInput:
 
 def _draw_mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
     text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
-    masks = text.count(MASK)
+    masks = sum(map(text.count, MASK_NAMES))
     if masks < 2:
         return ProbeInput(kind, text, None)
     widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
@@ -225,7 +226,10 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
         "head": t("heads-grid-head", layer="{layer}", head="{head}"),
         "effect": t("heads-grid-effect", effect="{effect}", before="{before}", after="{after}"),
         "role": t("heads-grid-role", role="{role}", share="{share}"),
-        "roles": {role: t(f"heads-role-{role}") for role in ROLES} | {"[CLS]": "[CLS]", "[SEP]": "[SEP]"},
+        "roles": {
+            role: t(f"heads-role-{role}") if role in PATTERNS else role
+            for role in (*PATTERNS, *(name for names in roles.names_LN for name in names))
+        },
     }
     roles_LN = [
         [[name, float(share)] for name, share in zip(names, shares, strict=True)]

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.text.word_spans import MASK
+from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
@@ -28,7 +28,7 @@ with frame.show_errors():
     lens_call = calls.call_session(checkpoint, "lens", text)
     lens = lens_call.result
     tokens = token_labels(lens.tokens)
-    masks = [index for index, token in enumerate(tokens) if token == MASK]
+    masks = [index for index, token in enumerate(tokens) if token in MASK_NAMES]
     default = masks[0] if masks else min(1, len(tokens) - 1)
     position = fields.position(st, t("depth-position"), tokens, default, key="at")
     first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))

@@ -9,7 +9,7 @@ from torch import nn
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import TextError
-from bertlab.nn.bert import make_embedding
+from bertlab.nn.embedding_table import make_embedding
 from bertlab.nn.trace import NO_TRACE, Trace
 
 

@@ -10,6 +10,7 @@ from bertlab.config.errors import CheckpointError
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 OTHER_SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")
 MASK = SPECIAL_TOKENS[4]
+MASK_NAMES = (MASK, OTHER_SPECIAL_TOKENS[4])
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,9 @@ class SubwordTokenizer(Tokenizer):
         """Return only the ids of many texts; see `Tokenizer.encode_ids`."""
         return super().encode_ids([self._name_masks(text) for text in texts])
 
+    def encode_word(self, word: str) -> list[int]:
+        return self.encode_plain([f" {word}"])[0]  # a token at the begin of a word contains the space before it
+
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the token of every id as readable text."""
         return [self._readable[id] for id in ids]

@@ -310,6 +310,10 @@ class Tokenizer:
         """Return the ids of many texts in which "[SEP]" and the like are ordinary characters, as in a corpus."""
         return _encode_ids(self._plain_backend, texts)
 
+    def encode_word(self, word: str) -> list[int]:
+        """Return the ids of a word as it stands inside a text; special tokens in it are ordinary characters."""
+        return self.encode_plain([word])[0]
+
     @cached_property
     def _plain_backend(self) -> tokenizers.Tokenizer:
         """The backend with special tokens in a text treated as ordinary characters."""

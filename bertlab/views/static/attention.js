@@ -259,6 +259,9 @@ class AttentionView {
       return { input, label: element("label", { class: "bl-check", title: tip }, input, text[{ renorm: "renormalise", merge: "wholeWords" }[name] ?? name]) };
     };
     this.hide = check("hide", text.hideTip);
+    const hideable = [...this.tokenData.hideable].map((position) => this.tokenData.tokens[position]);
+    // The vocabulary of the checkpoint may have other names for [CLS] and [SEP].
+    if (hideable.length) this.hide.label.lastChild.data = text.hide.replace("[CLS]", hideable[0]).replace("[SEP]", hideable.at(-1));
     this.renorm = check("renorm", text.renormaliseTip);
     this.fit = check("fit", text.fitTip);
     this.merge = check("merge", text.wholeWordsTip);
