@@ -5,7 +5,7 @@ from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
 
 from bertlab.app.examples import read_examples
-from bertlab.explore.summary import find_sentences
+from bertlab.text.pretraining.sentences import find_sentences
 
 
 @pytest.fixture(autouse=True)

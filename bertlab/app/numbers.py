@@ -283,6 +283,16 @@ NUMBERS = {
         "Carbonell & Goldstein 1998, The Use of MMR, §2",
         "https://doi.org/10.1145/290941.291025",
     ),
+    "summary_score": Number(
+        r"p_i=\sigma(w\cdot h_{[\mathrm{CLS}]_i}+b)",
+        "Liu 2019, BERTSUM, §3.1",
+        _ARXIV + "1903.10318",
+    ),
+    "trigram_blocking": Number(
+        r"\mathrm{trigrams}(i)\cap\bigcup_{j\in C}\mathrm{trigrams}(j)=\varnothing",
+        "Liu 2019, BERTSUM, §4.2",
+        _ARXIV + "1903.10318",
+    ),
     "rouge": Number(
         r"F_1=\frac{2\cdot\mathrm{common}(a,b)}{|a|+|b|}",
         "Lin 2004, ROUGE, §2–3",

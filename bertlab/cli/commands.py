@@ -30,7 +30,7 @@ COMMANDS = {
     "embed": Command("cli.sentences", "Embed", "embed", "compute a vector for every text of a file"),
     "similar": Command("cli.sentences", "Similar", "similar", "find similar texts in a file"),
     "cluster": Command("cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
-    "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the most central sentences of texts"),
+    "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
     "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
     "heads": Command("cli.explore", "Heads", "heads", "measure the effect of each attention head"),
     "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),

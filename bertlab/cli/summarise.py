@@ -1,4 +1,4 @@
-"""The command `bertlab summarise`: the most central sentences of texts, compared with references if there are any."""
+"""The command `bertlab summarise`: the sentences that summarise texts, compared with references if there are any."""
 
 import sys
 from collections.abc import Iterable
@@ -19,15 +19,18 @@ LANGUAGE_SAMPLE = 50  # documents from which the language of a file is recognise
 
 @dataclass(frozen=True, kw_only=True)
 class Summarise(QueryOptions):
-    """Choose the most central sentences of a text: those whose vectors are most similar to those of the others.
+    """Choose the sentences that summarise a text.
 
-    Nothing is trained for this. How good such a summary is depends on the texts; if the file has a column of reference
-    summaries, ROUGE compares with them the chosen sentences and, as a baseline, the first sentences of each text.
-    Without references nothing is said about quality.
+    By default these are the most central ones, whose vectors are most similar to those of the others; nothing is
+    trained for this. A checkpoint that `bertlab finetune custom --type summarisation` has trained scores the sentences
+    itself. How good a summary is depends on the texts; if the file has a column of reference summaries, ROUGE compares
+    with them the chosen sentences and, as a baseline, the first sentences of each text. Without references nothing is
+    said about quality.
 
     Examples:
       bertlab summarise report.txt --sentences 3
       bertlab summarise articles.jsonl --column article --reference summary --json
+      bertlab summarise report.txt --checkpoint runs/summaries
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -36,8 +39,8 @@ class Summarise(QueryOptions):
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
-    """How much a sentence has to differ from those chosen before, 0 to 1. With 0, only sentences that share three
-    consecutive words with a chosen one are left out."""
+    """How much a sentence has to differ from those chosen before, 0 to 1. With 0, and always with learned scores, only
+    sentences that share three consecutive words with a chosen one are left out."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
     one."""
@@ -72,7 +75,9 @@ def summarise(config: Summarise) -> None:
          "sentences": [{"index": index} | vars(each.sentences[index]) for index in each.chosen]}
         for id, each in zip(documents.ids, summaries, strict=True)
     ]  # fmt: skip
-    result = {"documents": rows} | ({"rouge": comparison} if comparison else {})
+    result = {"scores": "learned" if summaries[0].is_learned else "centrality", "documents": rows} | (
+        {"rouge": comparison} if comparison else {}
+    )
     lines = terminal_summary.summary_lines
     print_result(config, session, result, lambda: lines(documents.ids, summaries, comparison))
 

@@ -163,6 +163,11 @@ HEADS = {
         ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",
         {"": "discriminator_predictions.dense_prediction", "dense": "discriminator_predictions.dense"},
     ),
+    # BERTSUM (Liu 2019, arXiv 1903.10318), section 3.1: the logit that a sentence is in the summary, from its [CLS].
+    "summarise": HeadSpec(
+        lambda config: Classifier(config, 1), Message("head-summarise"),
+        Message("head-remedy-finetune", task="custom --type summarisation"), "BertModel", {"": "summary_layer"},
+    ),
 }  # fmt: skip
 
 
@@ -275,3 +280,7 @@ class TaskHeads(nn.Module):
     def rtd(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict whether a token was replaced -> logit_X. Raises MissingHead."""
         return self.head("rtd")(hidden_XH)[..., 0]
+
+    def summarise(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Score sentences by their [CLS] -> logit_X that a sentence belongs to the summary. Raises MissingHead."""
+        return self.head("summarise")(hidden_XH)[..., 0]

@@ -58,6 +58,10 @@ class LabelledRowReader(FinetuneTaskType):
             DataError: the cell is not a target of this type.
         """
 
+    def make_example(self, row: dict, spec: TaskSpec, id: str, texts: tuple[str, ...], target) -> Example:
+        """Make the example of a row from its parts; a subclass may read further columns of the row."""
+        return Example(id, texts, target)
+
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
         """Find the labels: those of the task, those that the data set declares, or all that occur in the column.
 
@@ -154,7 +158,7 @@ class LabelledRowReader(FinetuneTaskType):
                     target = self.read_target(value_of(row, column), labels, names_by_number, texts)
                 if spec.id in row and number_of_id.setdefault(id, number) != number:
                     raise DataError("row-id-repeated", row=number_of_id[id])
-                rows.append(Example(id, texts, target))
+                rows.append(self.make_example(row, spec, id, texts, target))
             except DataError as error:
                 invalid_rows.report(make_row_error(data.name, number, error, id if spec.id in row else None))
                 skipped.append(SkippedRow(number - 1, id))

@@ -84,8 +84,8 @@ class LabelledTaskType(LabelledRowReader):
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
-    def extra_facts(self, examples: Examples) -> dict:
-        """Facts about the training rows that `bertlab.json` records in addition to their number."""
+    def extra_facts(self, features: Features) -> dict:
+        """Facts about the training rows and their inputs that `bertlab.json` records in addition to their number."""
         return {}
 
     # -- hooks: prediction files -----------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class LabelledTaskType(LabelledRowReader):
         targets = np.array(str([row.target for row in train]).encode())
         return TrainingData(
             self, train.spec, loaded, train.labels if self.uses_labels else (), features.batches,
-            measure if held_out else None, facts | self.extra_facts(train), options,
+            measure if held_out else None, facts | self.extra_facts(features), options,
             checksum((features.ids.flat, features.ids.start, targets)),
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ from bertlab.tasks.regression import RegressionTask
 from bertlab.tasks.sentence_embedding import SentenceEmbeddingTask
 from bertlab.tasks.sentence_pair import SentencePairTask
 from bertlab.tasks.span.task import SpanTask
+from bertlab.tasks.summarisation import SummarisationTask
 from bertlab.tasks.tagging import TaggingTask
 from bertlab.tasks.task_type import FinetuneTaskType, TaskType
 
@@ -60,6 +61,7 @@ TASK_TYPES = TaskTypes(
     TaggingTask(),
     SpanTask(),
     SentenceEmbeddingTask(),
+    SummarisationTask(),
 )
 
 

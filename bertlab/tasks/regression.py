@@ -67,8 +67,8 @@ class RegressionTask(LabelledTaskType):
             raise DataError("cell-not-number", cell=repr(cell)[:80])
         return value
 
-    def extra_facts(self, examples: Examples) -> dict:
-        values = [row.target for row in examples]
+    def extra_facts(self, features: Features) -> dict:
+        values = [row.target for row in features.examples]
         return {"value_range": [min(values), max(values)]}
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:

@@ -124,8 +124,8 @@ class SentenceEmbeddingTask(RegressionTask):
         if not all(text.strip() for text in texts):
             raise DataError("row-empty")
 
-    def extra_facts(self, examples: Examples) -> dict:
-        return {} if examples.spec.labels else super().extra_facts(examples)
+    def extra_facts(self, features: Features) -> dict:
+        return {} if features.examples.spec.labels else super().extra_facts(features)
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         size = max(len(row.texts) for row in examples)

@@ -26,20 +26,23 @@ class TaskFlags:
     ] = None
     """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
     choices, tagging a tag for every word, and span an answer in a passage. sentence_embedding trains vectors on
-    pairs of texts."""
+    pairs of texts, and summarisation a score for every sentence of a document."""
     text_column: Annotated[str | None, _NAME] = None
     """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
-    separated by spaces); with span, the passage (default `context`)."""
+    separated by spaces); with span, the passage (default `context`); with summarisation, the document or a list of its
+    sentences (default `document` or `sentences`)."""
     pair_column: Annotated[str | None, _NAME] = None
     """The column of the second text of a pair. With --type span it is the column of the question (default
-    `question`)."""
+    `question`); with summarisation, that of the reference summaries, if there are any (default `summary`)."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """The columns of the choices for multiple_choice: one column per choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None
     """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
     (default `answers` or `answer`). The column `answer_start`, if there is one, gives the index of the answer's first
     character, from 0; otherwise the answer is where its text first occurs. For sentence_embedding, it is the
-    similarity of a pair, or a label of inference (NLI); without it, the texts of each row belong together."""
+    similarity of a pair, or a label of inference (NLI); without it, the texts of each row belong together. For
+    summarisation, it is the numbers of the chosen sentences, from 0, or their texts (default `chosen`); without it, the
+    sentences most similar to the reference summary count as chosen."""
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row, which messages and prediction files use."""
 

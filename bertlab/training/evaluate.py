@@ -64,7 +64,7 @@ class EvaluateConfig(TaskFlags):
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Predictions to score instead of a checkpoint. For question answering: a JSON object {id: text}, or rows with id
     and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the columns index
-    and prediction."""
+    and prediction; for summaries, a prediction is the scores of all sentences, separated by spaces."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: a JSON object {id: score}; a higher score means that an answer is less likely."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
@@ -82,7 +82,7 @@ class EvaluateConfig(TaskFlags):
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in an input. By default 128, or 384 for passages; more if the checkpoint was fine-tuned
-    with more."""
+    with more. For summaries, as in fine-tuning."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
     (tau) on these rows and store it. Metrics of a task that the checkpoint was not fine-tuned on are stored

@@ -49,6 +49,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
       bertlab finetune mrpc --from strongest --data glue/mrpc --out runs/mrpc --seeds 3
       bertlab finetune custom --type classification --text-column review --label-column stars --data mine.csv \\
           --from strongest --out runs/mine
+      bertlab finetune custom --type summarisation --data articles.jsonl --from strongest --out runs/summaries
       bertlab finetune rte --from strongest --out runs/rte --grid
       bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
     """
@@ -83,8 +84,8 @@ class FinetuneConfig(TaskFlags, RunConfig):
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Number of passes over the training rows; by default 3, or 2 for question answering."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of tokens in an input; longer texts are truncated. By default 128, or 384 for a question and a
-    window of its passage."""
+    """Maximum number of tokens in an input; longer texts are truncated. By default 128, 384 for a question and a window
+    of its passage, or 512 for a window of a document to be summarised."""
     stride: int = 128
     """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None

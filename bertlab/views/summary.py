@@ -1,4 +1,4 @@
-"""The sentences of a summary: marked in their text, and as bars of their centrality."""
+"""The sentences of a summary: marked in their text, and as bars of their scores."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MAX_HOVER = 80  # characters of a sentence that are shown at its bar
 
 
 def summary_html(text: str, summary: Summary) -> str:
-    """The text with the chosen sentences in blue with their centrality, and a dotted line above the first ones.
+    """The text with the chosen sentences in blue with their scores, and a dotted line above the first ones.
 
     Args:
         text: the text that was summarised.
@@ -29,10 +29,10 @@ def summary_html(text: str, summary: Summary) -> str:
             style += f" border-top: 2px dotted {ORANGE};"
         if is_chosen:
             style += f" background: {transparent(BLUE, 0.25)}; border-bottom: 3px solid {BLUE}; border-radius: 3px;"
-        tag, score = ("mark", f"<sup> {sentence.centrality:.2f}</sup>") if is_chosen else ("span", "")
+        tag, score = ("mark", f"<sup> {sentence.score:.2f}</sup>") if is_chosen else ("span", "")
         parts.append(escape_html(text[cursor : sentence.start]))
         parts.append(
-            f'<{tag} style="{style}" title="{index + 1}: {sentence.centrality:.2f}">'
+            f'<{tag} style="{style}" title="{index + 1}: {sentence.score:.2f}">'
             f"{escape_html(sentence.text)}{score}</{tag}>"
         )
         cursor = sentence.end
@@ -40,17 +40,17 @@ def summary_html(text: str, summary: Summary) -> str:
 
 
 def sentence_list_html(summary: Summary, indices: Sequence[int]) -> str:
-    """A list of some sentences with their numbers in the text and their centrality."""
+    """A list of some sentences with their numbers in the text and their scores."""
     items = [
         f'<li value="{index + 1}" dir="auto" style="margin-bottom: 6px;">{escape_html(summary.sentences[index].text)}'
-        f' <span style="opacity: 0.7;">({summary.sentences[index].centrality:.2f})</span></li>'
+        f' <span style="opacity: 0.7;">({summary.sentences[index].score:.2f})</span></li>'
         for index in indices
     ]
     return f'<ol style="{FONT} padding-left: 2.2em;">{"".join(items)}</ol>'
 
 
-def centrality_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
-    """The centrality of every sentence, in text order; the chosen ones are blue and have their number above the bar.
+def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
+    """The score of every sentence, in text order; the chosen ones are blue and have their number above the bar.
 
     Args:
         summary: the summary.
@@ -59,16 +59,21 @@ def centrality_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
     chosen, numbers = set(summary.chosen), range(1, len(summary.sentences) + 1)
     figure = empty_figure(height=240)
     figure.add_bar(
-        x=list(numbers), y=[sentence.centrality for sentence in summary.sentences],
+        x=list(numbers), y=[sentence.score for sentence in summary.sentences],
         marker={"color": [BLUE if number - 1 in chosen else GREY for number in numbers], "cornerradius": 3},
         text=[str(number) if number - 1 in chosen else "" for number in numbers], textposition="outside",
         cliponaxis=False,
         customdata=[escape_markup(shorten(sentence.text, MAX_HOVER)) for sentence in summary.sentences],
         hovertemplate="%{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
     )  # fmt: skip
-    figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})
+    if not summary.is_learned:
+        figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # an average sentence
     figure.update_xaxes(title=render("figure-sentence-number", lang), nticks=12, showgrid=False)
     figure.update_yaxes(
-        title=render("figure-centrality", lang), rangemode="tozero", showgrid=True, gridcolor=GRID, nticks=5
+        title=render("figure-summary-score" if summary.is_learned else "figure-centrality", lang),
+        rangemode="tozero",
+        showgrid=True,
+        gridcolor=GRID,
+        nticks=5,
     )
     return figure

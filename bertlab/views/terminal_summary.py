@@ -11,12 +11,16 @@ METRIC_NAMES = dict(zip(METRICS, ("ROUGE-1", "ROUGE-2", "ROUGE-L"), strict=True)
 
 
 def summary_lines(ids: Sequence[str], summaries: Sequence[Summary], comparison: RougeComparison | None) -> list[str]:
-    """The centrality, the number and the text of each chosen sentence; then ROUGE, if there are references."""
+    """The score, the number and the text of each chosen sentence; then ROUGE, if there are references."""
     lines = []
     for id, summary in zip(ids, summaries, strict=True):
         lines += [make_printable(id)] if len(ids) > 1 else []
-        header = ("centrality", "sentence", f"{len(summary.chosen)} of {len(summary.sentences):,}")
-        chosen = [(f"{summary.sentences[i].centrality:.2f}", str(i + 1), make_printable(summary.sentences[i].text))
+        header = (
+            "score" if summary.is_learned else "centrality",
+            "sentence",
+            f"{len(summary.chosen)} of {len(summary.sentences):,}",
+        )
+        chosen = [(f"{summary.sentences[i].score:.2f}", str(i + 1), make_printable(summary.sentences[i].text))
                   for i in summary.chosen]  # fmt: skip
         lines += [*table([header, *chosen], ">><"), ""]
     if comparison is None:

@@ -1,6 +1,7 @@
-"""Summary: the most central sentences of a text, marked in the text, beside the first ones."""
+"""Summary: the sentences of a text with the largest scores, marked in the text, beside the first ones."""
 
 import os
+from collections import Counter
 
 import streamlit as st
 
@@ -9,14 +10,18 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.config.languages import detect_language
-from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, compare_with_references, find_sentences
+from bertlab.explore.centrality import DIVERSITY
+from bertlab.explore.summary import NUM_SENTENCES, Summary, compare_with_references
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.rouge import METRICS
+from bertlab.text.pretraining.sentences import find_sentences
 from bertlab.views.numbers import percent
-from bertlab.views.summary import centrality_bars, sentence_list_html, summary_html
+from bertlab.views.summary import score_bars, sentence_list_html, summary_html
 from bertlab.views.terminal_summary import METRIC_NAMES
 
 MAX_SENTENCES = 2_000  # because all users share the CPU cores
 MAX_CHOSEN = 10
+MAX_REPEATED = 10  # sentences that are named because they were left out
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
 SCROLLED_HEIGHT = 420  # pixels
 
@@ -26,9 +31,11 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
     if not summary.is_trained:
         name = os.path.basename(sessions.open_session(checkpoint).name)
         frame.note(t("summary-untrained", checkpoint=name))
-    languages = [detect_language([sentence.text]) for sentence in summary.sentences]
-    if others := min(languages.count(code) for code in set(languages)) if len(set(languages)) > 1 else 0:
-        frame.note(t("summary-mixed", count=others))
+    if summary.is_learned:
+        st.caption(t("summary-learned", checkpoint=os.path.basename(sessions.open_session(checkpoint).name)))
+    languages = Counter(detect_language([sentence.text]) for sentence in summary.sentences)
+    if not summary.is_learned and len(languages) > 1:
+        frame.note(t("summary-mixed", count=min(languages.values())))
     if len(summary.truncated):
         frame.note(t("summary-cut", count=len(summary.truncated)))
     if len(summary.chosen) < min(count, len(summary.sentences)):
@@ -36,7 +43,7 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
 
 
 def draw_sentences(place, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
-    """List some sentences with their numbers and their centrality."""
+    """List some sentences with their numbers and their scores."""
     with place:
         st.subheader(t(heading), anchor=False)
         st.html(sentence_list_html(summary, indices))
@@ -51,15 +58,21 @@ def draw_reference(summary: Summary) -> None:
     fields.note_too_long_for_link(st, reference)
     comparison = compare_with_references([summary], [reference])
     if comparison:
-        columns = {t("summary-metric"): [t("summary-chosen"), t("summary-first")]}
+        best = t("summary-best" if summary.is_learned else "summary-chosen")
+        columns = {t("summary-metric"): [best, t("summary-first")]}
         for metric in METRICS:
             columns[METRIC_NAMES[metric]] = [percent(row[metric]) for row in (comparison.summary, comparison.first)]
         display.table(columns)
         display.explain("rouge")
 
 
-def show_summary(document: str, count: int, diversity: float) -> None:
+def show_summary(document: str, count: int, options: dict[str, float]) -> None:
     """Summarise a text of at least two sentences, and show the result.
+
+    Args:
+        document: the text.
+        count: the maximum number of sentences of the summary.
+        options: further keyword arguments of `Session.summarise`.
 
     Raises:
         BertlabError: the checkpoint cannot be opened.
@@ -67,26 +80,31 @@ def show_summary(document: str, count: int, diversity: float) -> None:
     checkpoint = selection.open_checkpoint("embed", document)
     text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
     call = calls.assign("summary", calls.call_session(
-        checkpoint, "summarise", text, count, diversity=diversity, progress=progress
+        checkpoint, "summarise", text, count, progress=progress, **options
     ))  # fmt: skip
     summary = call.result
     note_limits(checkpoint, summary, count)
     with st.container(height=SCROLLED_HEIGHT) if len(document) > LONG_TEXT else st.container(key="highlights"):
         st.html(summary_html(document, summary))
-    st.caption(t("summary-legend"))
+    st.caption(t("summary-legend-learned" if summary.is_learned else "summary-legend"))
+    if summary.repeated:
+        numbers = [str(index + 1) for index in summary.repeated[:MAX_REPEATED]]
+        more = len(summary.repeated) - len(numbers)
+        st.caption(t("summary-repeated", numbers=", ".join(numbers), count=len(summary.repeated), more=more))
     left, right = st.columns(2, gap="large")
-    draw_sentences(left, "summary-chosen", summary, summary.chosen)
+    draw_sentences(left, "summary-best" if summary.is_learned else "summary-chosen", summary, summary.chosen)
     draw_sentences(right, "summary-first", summary, summary.first)
     shared = len({*summary.chosen} & {*summary.first})
     st.caption(t("summary-overlap", shared=shared, count=len(summary.first)))
+    score = "score" if summary.is_learned else "centrality"
     rows = [
-        {"number": index + 1, "sentence": sentence.text, "centrality": sentence.centrality,
+        {"number": index + 1, "sentence": sentence.text, score: sentence.score,
          "is-chosen": index in summary.chosen}
         for index, sentence in enumerate(summary.sentences)
     ]  # fmt: skip
     plots.draw(
         "centrality",
-        centrality_bars,
+        score_bars,
         call,
         lang=language(),
         data={name: [row[name] for row in rows] for name in rows[0]},
@@ -95,7 +113,8 @@ def show_summary(document: str, count: int, diversity: float) -> None:
         t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
         "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
-    display.explain("centrality", "summary_choice", "sentence_cosine")
+    learned, central = ("summary_score", "trigram_blocking"), ("centrality", "summary_choice", "sentence_cosine")
+    display.explain(*(learned if summary.is_learned else central))
     draw_reference(summary)
 
 
@@ -109,9 +128,11 @@ with frame.show_errors():
     count = url.integer_choice(
         left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
     )
+    session = sessions.open_session(selection.select_checkpoint("embed", [document]))
+    is_learned = TASK_TYPES["summarisation"].can_predict(session.model)
     diversity = url.number(
         right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
-        help=t("summary-diversity-help"),
+        help=t("summary-diversity-unused" if is_learned else "summary-diversity-help"), disabled=is_learned,
     )  # fmt: skip
     spans = find_sentences(document)
     if len(spans) > MAX_SENTENCES:
@@ -120,4 +141,4 @@ with frame.show_errors():
     if len(spans) < 2:
         frame.note(t("summary-single" if spans else "summary-empty"))
     else:
-        show_summary(document, count, diversity)
+        show_summary(document, count, {} if is_learned else {"diversity": diversity})

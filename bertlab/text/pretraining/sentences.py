@@ -60,6 +60,21 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
+def find_sentences(text: str) -> list[tuple[int, int]]:
+    """Find the first and the last character of every sentence that has a letter or a digit.
+
+    >>> find_sentences("Rain fell. ***\\nIt stopped.")
+    [(0, 10), (15, 26)]
+    """
+    spans, end = [], 0
+    for sentence in split_sentences(text):
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        if any(character.isalnum() for character in sentence):
+            spans.append((start, end))
+    return spans
+
+
 def _is_continued(line: str, start: int, period: int, next_start: int) -> bool:
     """Whether a sentence goes on after a period.
 

@@ -133,7 +133,11 @@ number-map_pca-explanation = The two directions in which the vectors vary most. 
 number-map_umap-explanation = Like t-SNE, neighbours stay together, and more of the arrangement of the groups is preserved. Distances between groups still mean little.
 number-centrality = centrality
 number-summary_choice = choice of the sentences
+number-summary_score = score of a sentence
+number-trigram_blocking = trigram blocking
 number-rouge = ROUGE
 number-centrality-explanation = PageRank on the sentences: a sentence is central if its vector v is similar to those of others, above all of central ones. S is the number of sentences and d = 0.85. The figure shows S · r: 1 is an average sentence. The smallest cosine of the text is subtracted, because the cosines of a checkpoint that was not trained on sentence vectors are all large.
 number-summary_choice-explanation = Sentences are chosen one at a time. c is the centrality and s the cosine, both scaled to 0–1 within the text; C are the sentences chosen so far, and λ is the value of “Avoid similar sentences”. A sentence that shares three consecutive words with a chosen one is left out (trigram blocking).
+number-summary_score-explanation = The probability that a sentence belongs to the summary. Every sentence i has its own [CLS] token, and h is the last hidden state of that token; w and b are the output layer that was fine-tuned on documents with chosen sentences. Each sentence is scored on its own, so the scores do not add up to 1.
+number-trigram_blocking-explanation = Sentences are chosen one at a time, the largest score first. C are the sentences chosen so far. A sentence that shares three consecutive words with one of them is left out.
 number-rouge-explanation = a and b are the words of the reference and of the summary, or their pairs of consecutive words for ROUGE-2. For ROUGE-L, the common words are those in the same order (longest common subsequence). Words are compared in lower case and without stemming, so Korean words with different particles differ.

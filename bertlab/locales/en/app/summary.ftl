@@ -1,14 +1,15 @@
 summary = Summary
-summary-title = The central sentences of a text
-summary-lead = Paste a text. The sentences that are most similar to all the others are marked, in the order of the text, beside the first ones.
-summary-about = Every sentence becomes a vector, and a sentence whose vector is similar to many others is central: it says what the text says most often. The most central sentences that do not repeat each other make an extractive summary; nothing is trained for it. In news the first sentences are often as good a summary, so compare both, with a reference summary if you have one.
+summary-title = A text in a few sentences
+summary-lead = Paste a text. A few of its sentences are marked as its summary, beside the first ones.
+summary-about = Every sentence becomes a vector, and a sentence whose vector is similar to many others is central: it says what the text says most often. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on chosen sentences (`bertlab finetune custom --type summarisation`) scores every sentence itself instead. In news the first sentences are often as good a summary, so compare both, with a reference summary if you have one.
 summary-try = Move the first sentence to the end of the text, and see whether it is still chosen.
-start-summary = Mark the most central sentences of a text.
+start-summary = Mark the sentences that summarise a text.
 
 summary-document = Text
 summary-count = Sentences
 summary-diversity = Avoid similar sentences
 summary-diversity-help = 0 chooses by centrality alone; with larger values, a sentence that is similar to one chosen before counts less.
+summary-diversity-unused = Without effect: this checkpoint was fine-tuned on chosen sentences, and only sentences that repeat three words of a chosen one are left out.
 summary-empty = There is no sentence yet: paste a text with several sentences.
 summary-single = There is only one sentence, so there is nothing to choose.
 summary-too-long = This text has { FORMAT($count, spec: ",") } sentences: only the first { FORMAT($limit, spec: ",") } are used. For longer texts, use `bertlab summarise`.
@@ -17,6 +18,7 @@ summary-mixed = { $count ->
        *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality says little.
     }
 summary-untrained = { $checkpoint } was not trained on sentence vectors, so its choice is rough.
+summary-learned = { $checkpoint } was fine-tuned on chosen sentences: it scores every sentence by the probability that it belongs to the summary.
 summary-cut = { $count ->
         [one] 1 sentence is longer than the checkpoint reads; its end has no effect.
        *[other] { FORMAT($count, spec: ",") } sentences are longer than the checkpoint reads; their ends have no effect.
@@ -25,13 +27,23 @@ summary-fewer = { $chosen ->
         [one] Only 1 sentence is chosen: all others repeat three words of it.
        *[other] Only { $chosen } sentences are chosen: all others repeat three words of one of them.
     }
+summary-repeated = { $count ->
+        [one] Sentence { $numbers } was left out: it repeats three words of a chosen sentence.
+       *[other] { $more ->
+            [0] Sentences { $numbers } were left out: they repeat three words of a chosen sentence.
+           *[other] Sentences { $numbers } and { FORMAT($more, spec: ",") } more were left out: they repeat three words of a chosen sentence.
+        }
+    }
 summary-progress = Computing vectors: { $done } of { $of }
 summary-legend = Blue: chosen, with the centrality. Dotted line above: the first sentences. Point at a sentence to see its number and centrality.
+summary-legend-learned = Blue: chosen, with the score. Dotted line above: the first sentences. Point at a sentence to see its number and score.
 summary-chosen = Most central
+summary-best = Largest scores
 summary-first = The first
 summary-number = number
 summary-sentence = sentence
 summary-centrality = centrality
+summary-score = score
 summary-is-chosen = chosen
 summary-overlap = { $shared ->
         [0] None of the chosen sentences is among the first { $count }.

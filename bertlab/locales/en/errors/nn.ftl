@@ -19,6 +19,7 @@ head-regress = regression
 head-choose = multiple-choice
 head-tag = tagging
 head-rtd = replaced-token detection
+head-summarise = summary (sentence scores)
 head-remedy-pretrain = continue its pre-training with `bertlab pretrain --from ...` to get one
 head-remedy-electra = use the discriminator of an ELECTRA, which has one
 head-remedy-finetune = fine-tune it to get one, for example with `bertlab finetune { $task } --from ...`

@@ -23,6 +23,8 @@ row-tag-count-differs = has { $tags ->
        *[other] { $tokens } tokens
     }
 tag-empty = has an empty tag for { $token }
+chosen-sentence-unknown = has { $index } as a chosen sentence; sentences are numbered from 0 to { $last }
+chosen-sentence-not-found = has the chosen sentence { $sentence }, which is not a sentence of the document
 label-unknown = has the unknown label { $label }; the labels are { $known }
 label-unknown-of-many = has the unknown label { $label }; the labels are { $known } and more
 choice-unknown = has the label { $label }; the label must be the number of a choice, 0 to { $last }
@@ -56,6 +58,13 @@ predictions-id-repeated = { $path } row { $row } has a second prediction for { $
 predictions-id-unknown = { $path } row { $row } has a prediction for { $id }, but { $name } has no such id
 predictions-count-differs = the number of predictions ({ $predictions }) is not the number of rows ({ $rows })
 prediction-invalid = { $path } row { $row } has { $value }, which is not a prediction of this task
+summary-scores-count-differs = the prediction for { $id } has { $scores ->
+        [one] 1 score
+       *[other] { $scores } scores
+    }, but the document has { $count ->
+        [one] 1 sentence
+       *[other] { $count } sentences
+    }
 predictions-unreadable = cannot read { $path }: { $reason }
 predictions-not-utf8 = { $path } is not UTF-8 text
 conll-sentences-differ = { $path } has { $sentences ->

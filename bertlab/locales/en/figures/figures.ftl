@@ -89,4 +89,5 @@ figure-no-cluster = in no cluster
 figure-other-clusters = other clusters
 figure-cluster-without-words = no words
 figure-centrality = centrality (1 = average)
+figure-summary-score = score (probability)
 figure-sentence-number = sentence

@@ -133,7 +133,11 @@ number-map_pca-explanation = 벡터들이 가장 많이 달라지는 두 방향�
 number-map_umap-explanation = t-SNE처럼 이웃을 가까이 놓고, 묶음들의 배치도 조금 더 지켜요. 그래도 묶음 사이의 거리에는 큰 뜻이 없어요.
 number-centrality = 중심성
 number-summary_choice = 문장을 고르는 방법
+number-summary_score = 문장 점수
+number-trigram_blocking = 트라이그램 차단
 number-rouge = ROUGE
 number-centrality-explanation = 문장에 PageRank를 써요. 벡터 v가 다른 문장들과, 특히 중심적인 문장들과 비슷할수록 값이 커요. S는 문장 수이고 d = 0.85예요. 그림의 값은 S · r이라서 평균인 문장이 1이에요. 문장 벡터를 학습하지 않은 체크포인트는 코사인이 모두 크기 때문에, 텍스트에서 가장 작은 코사인을 빼요.
 number-summary_choice-explanation = 문장을 하나씩 골라요. c는 중심성, s는 코사인이고 둘 다 이 텍스트 안에서 0~1로 맞춰요. C는 지금까지 고른 문장들, λ는 “비슷한 문장 피하기”의 값이에요. 고른 문장과 이어진 세 단어가 같은 문장은 빼요(트라이그램 차단).
+number-summary_score-explanation = 문장이 요약에 들어갈 확률이에요. 문장 i마다 [CLS] 토큰이 하나씩 있고, h는 그 토큰의 마지막 은닉 상태예요. w와 b는 고른 문장이 표시된 문서로 파인튜닝한 출력층이에요. 문장마다 따로 점수를 매기기 때문에 더해도 1이 되지 않아요.
+number-trigram_blocking-explanation = 점수가 큰 문장부터 하나씩 골라요. C는 지금까지 고른 문장들이고, 그중 하나와 이어진 세 단어가 같은 문장은 빼요.
 number-rouge-explanation = a와 b는 참조 요약과 요약의 단어이고, ROUGE-2에서는 이어진 두 단어예요. ROUGE-L에서는 순서가 같은 단어(최장 공통 부분 수열)를 세요. 소문자로 바꿔서 비교하고 어간은 따로 찾지 않기 때문에, 조사가 다른 한국어 단어는 다른 단어로 봐요.

@@ -19,6 +19,7 @@ head-regress = 회귀
 head-choose = 선다형
 head-tag = 태깅
 head-rtd = 바뀐 토큰 탐지(RTD)
+head-summarise = 요약(문장 점수)
 head-remedy-pretrain = `bertlab pretrain --from ...`으로 이어서 사전 학습하면 생겨요.
 head-remedy-electra = 이 출력층이 있는 ELECTRA 판별기(discriminator)를 써 주세요.
 # the Korean task of the same type stands in for an English one

@@ -89,4 +89,5 @@ figure-no-cluster = 군집 없음
 figure-other-clusters = 다른 군집
 figure-cluster-without-words = 단어 없음
 figure-centrality = 중심성(평균 = 1)
+figure-summary-score = 점수(확률)
 figure-sentence-number = 문장

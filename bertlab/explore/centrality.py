@@ -1,0 +1,99 @@
+"""The centrality of sentences, and a choice of central sentences that differ from each other.
+
+Shape legend: S sentences, P vector.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertlab.tasks.summary_rows import NUM_SENTENCES, list_trigrams
+
+DIVERSITY = 0.3
+DAMPING = 0.85  # of PageRank
+TOLERANCE = 1e-7  # PageRank ends when the sum of all changes is smaller
+MAX_ITERATIONS = 200
+ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
+
+
+def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
+    """Compute the PageRank of sentences, divided by its mean -> float64 [S].
+
+    The weight of two sentences is their cosine minus the smallest one of the text, because the cosines of a checkpoint
+    that was not trained on sentence vectors are all large. The matrix of weights is not stored, so memory grows with
+    the number of sentences, not with its square.
+
+    Args:
+        vectors_SP: the vectors, of length 1.
+
+    Source: Erkan and Radev 2004 (LexRank, arXiv 1109.2128), section 3.3, continuous variant; Zheng and Lapata 2019
+    (arXiv 1906.03508), for the subtraction.
+    """
+    vectors_SP = vectors_SP.astype(np.float64)
+    count, low = len(vectors_SP), find_smallest_cosine(vectors_SP)
+
+    def multiply(values_S: np.ndarray) -> np.ndarray:
+        product_S = vectors_SP @ (vectors_SP.T @ values_S) - low * values_S.sum()
+        return (product_S - (1 - low) * values_S).clip(0)  # no sentence votes for itself
+
+    degree_S = multiply(np.ones(count))
+    is_linked_S = degree_S > 1e-9 * count
+    rank_S = np.full(count, 1 / count)
+    for _ in range(MAX_ITERATIONS):
+        share_S = np.divide(rank_S, degree_S, out=np.zeros(count), where=is_linked_S)
+        next_S = (1 - DAMPING + DAMPING * rank_S[~is_linked_S].sum()) / count + DAMPING * multiply(share_S)
+        change, rank_S = np.abs(next_S - rank_S).sum(), next_S / next_S.sum()
+        if change < TOLERANCE:
+            break
+    return rank_S * count
+
+
+def find_smallest_cosine(vectors_SP: np.ndarray) -> float:
+    """Find the smallest cosine of any two vectors of length 1."""
+    starts = range(0, len(vectors_SP), ROWS_AT_ONCE)
+    return min(float((vectors_SP[first : first + ROWS_AT_ONCE] @ vectors_SP[first:].T).min()) for first in starts)
+
+
+def choose_sentences(
+    texts: Sequence[str],
+    vectors_SP: np.ndarray,
+    centrality_S: np.ndarray,
+    num_sentences: int = NUM_SENTENCES,
+    diversity: float = DIVERSITY,
+) -> tuple[list[int], list[int]]:
+    """Choose central sentences that differ from each other, one at a time (maximal marginal relevance).
+
+    A sentence that repeats three consecutive words of a chosen one is left out (trigram blocking).
+
+    Args:
+        texts: the sentences.
+        vectors_SP: their vectors, of length 1.
+        centrality_S: the result of `compute_centrality`.
+        num_sentences: the maximum number of sentences.
+        diversity: the weight of the largest cosine with a chosen sentence, 0..1; both centrality and cosine are scaled
+            to 0..1 within the text.
+
+    Returns:
+        The indices of the chosen sentences, in the order of the choice, and of those that were left out.
+
+    Source: Carbonell and Goldstein 1998, section 2; Liu 2019 (arXiv 1903.10318), for trigram blocking.
+    """
+    low = find_smallest_cosine(vectors_SP)
+    spread = np.ptp(centrality_S)
+    central_S = (centrality_S - centrality_S.min()) / spread if spread > 1e-6 else np.ones(len(texts))
+    similarity_S = np.zeros(len(texts))
+    is_open_S = np.ones(len(texts), bool)
+    chosen, repeated, used = [], [], set()
+    while len(chosen) < num_sentences and is_open_S.any():
+        score_S = (1 - diversity) * central_S - diversity * similarity_S
+        best = int(np.where(is_open_S, score_S, -np.inf).argmax())
+        is_open_S[best] = False
+        trigrams = list_trigrams(texts[best])
+        if used & trigrams:
+            repeated.append(best)
+            continue
+        chosen.append(best)
+        used |= trigrams
+        cosine_S = (vectors_SP @ vectors_SP[best] - low) / max(1 - low, 1e-9)
+        similarity_S = np.maximum(similarity_S, cosine_S)
+    return chosen, repeated

@@ -1,0 +1,296 @@
+"""Extractive summaries: a score for every sentence of a document, learned from chosen sentences.
+
+An input has [CLS] before and [SEP] after every sentence; the token types of consecutive sentences alternate between 0
+and 1 (interval segments). A linear layer on the hidden state of each [CLS] is the logit that the sentence is chosen. A
+document that is longer than the model is read in overlapping windows.
+
+Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 3.
+
+Shape legend: B batch, T tokens, X sentences of a batch, I inputs, S sentences of a document.
+"""
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.nn.bert import Bert
+from bertlab.tasks.error_analysis import ScoredRow
+from bertlab.tasks.examples import Example, Examples
+from bertlab.tasks.features import NO_TAG, Features, Input, check_max_tokens, to_ragged
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
+from bertlab.tasks.loss import Loss
+from bertlab.tasks.rouge import METRICS as ROUGE
+from bertlab.tasks.rouge import compute_rouge
+from bertlab.tasks.span.windows import Ragged
+from bertlab.tasks.summary_rows import (
+    DOCUMENT_NAMES,
+    NUM_SENTENCES,
+    SummaryExample,
+    choose_by_reference,
+    choose_by_scores,
+    find_windows,
+    read_chosen,
+    read_sentences,
+)
+from bertlab.tasks.task_type import EvaluationOptions, ProgressMetric
+from bertlab.text.batch import Batch, LabelBatch
+from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.readers.rows import Rows
+from bertlab.text.readers.text_file import REFERENCE_NAMES
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+BATCH_SIZE = 8  # windows in a batch of a prediction; they are long
+DOCUMENTS_AT_ONCE = 500  # documents whose sentences are tokenised together, which bounds the memory
+MIN_WINDOW_TOKENS = 16  # even if all documents of fine-tuning were shorter
+WINDOW_TOKENS = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window of fine-tuning
+R_PRECISION = "r_precision"
+FIRST = "first_"  # the prefix of the metrics of the first sentences
+_BY_REFERENCE = "\0chosen"  # the name of a column that no file has: the sentences chosen by the reference
+
+
+@dataclass(frozen=True)
+class SummaryFeatures(Features):
+    """The windows of documents. `unit_I` has the index of its sentence at each [CLS], and -1 at other tokens."""
+
+    truncated: tuple[tuple[int, int], ...] = ()
+    """(document, sentence) of each sentence whose end was cut off because it is longer than a window."""
+
+    def __getitem__(self, i: int) -> Input:
+        return Input(self.ids[i], (np.cumsum(self.unit_I[i] >= 0) - 1) % 2)
+
+
+class SummaryLoss:
+    """Mean binary cross-entropy of the sentences."""
+
+    def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
+        hidden_BTH, target_BT = model(batch.inputs).hidden_BTH, batch.labels_B
+        is_sentence_BT = target_BT != NO_TAG
+        logit_X, target_X = model.summarise(hidden_BTH[is_sentence_BT]).float(), target_BT[is_sentence_BT].float()
+        count = max(1, len(target_X))
+        accuracy = ((logit_X.detach() > 0) == (target_X > 0)).sum() / count
+        loss = F.binary_cross_entropy_with_logits(logit_X, target_X, reduction="sum") / count
+        metrics = {"sentence_accuracy": accuracy}
+        return Loss(loss, metrics, batch.inputs.attention_mask_BT.sum(), {"sentence": loss})
+
+    def counts(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
+        """Count the sentences that the loss is averaged over."""
+        return {"sentence": (batch.labels_B != NO_TAG).sum()}
+
+
+class SummarisationTask(LabelledTaskType):
+    """A score for every sentence of a document."""
+
+    name = "summarisation"
+    head = "summarise"
+    command = "summarise"
+    page = "summary"
+    metrics = (R_PRECISION, FIRST + R_PRECISION)
+    max_tokens = 512
+    progress_metric = ProgressMetric(key="sentence_accuracy", label="sentences")
+    column_flags = ("text_column", "pair_column")
+    required_flags = ()
+    fixed_columns = True
+    loss = SummaryLoss()
+
+    def default_spec(self) -> TaskSpec:
+        return super().default_spec().replace(text=DOCUMENT_NAMES[:1], label=("chosen",))
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def read_examples(
+        self,
+        data: Rows,
+        spec: TaskSpec,
+        labels: tuple[str, ...] = (),
+        invalid_rows: InvalidRows | None = None,
+        training: bool = False,
+    ) -> Examples:
+        """Convert rows to examples; without a column of chosen sentences, they are chosen by the reference summaries.
+
+        Raises:
+            DataError: as `LabelledRowReader.read_examples`.
+        """
+        spec = _find_columns(data, spec)
+        label = spec.label
+        if len(spec.text) > 1 and data.find_label_column(label, training=False) is None:
+            data, spec = _add_chosen(data, spec), spec.replace(label=(_BY_REFERENCE,))
+        examples = super().read_examples(data, spec, labels, invalid_rows, training)
+        has_references = any(row.reference for row in examples)
+        metrics = (*self.metrics, *ROUGE, *(FIRST + name for name in ROUGE)) if has_references else self.metrics
+        return replace(examples, spec=examples.spec.replace(label=label, metrics=metrics))
+
+    def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
+        return read_sentences(row.get(spec.text[0]), spec.text[0])
+
+    def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> tuple[int, ...]:
+        return read_chosen(cell, texts)
+
+    def make_example(self, row: dict, spec: TaskSpec, id: str, texts: tuple[str, ...], target) -> SummaryExample:
+        reference = row.get(spec.text[1]) if len(spec.text) > 1 else None
+        return SummaryExample(id, texts, target, reference if isinstance(reference, str) else "", _BY_REFERENCE in row)
+
+    def distinct_targets(self, examples: Examples) -> set:
+        return {is_chosen for row in examples for is_chosen in row.target}
+
+    def format_target(self, examples: Examples, target: int) -> str:
+        return "chosen" if target else "not chosen"
+
+    def extra_facts(self, features: Features) -> dict:
+        facts = {WINDOW_TOKENS: int(np.diff(features.ids.start).max())}
+        return facts | ({"chosen_by": "reference"} if features.examples[0].is_chosen_by_reference else {})
+
+    def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> SummaryFeatures:
+        """Tokenise documents, and divide those that are too long into windows."""
+        check_max_tokens(max_tokens)
+        flat_ids, flat_units, lengths, example_of_input = array("i"), array("i"), array("q"), array("q")
+        truncated = []
+        for begin in range(0, len(examples), DOCUMENTS_AT_ONCE):
+            documents = examples[begin : begin + DOCUMENTS_AT_ONCE]
+            ids_of_sentence = iter(tokenizer.encode_plain([text for row in documents for text in row.texts]))
+            for example, row in enumerate(documents, begin):
+                sentences = [next(ids_of_sentence) for _ in row.texts]
+                truncated += [(example, s) for s, ids in enumerate(sentences) if len(ids) > max_tokens - 2]
+                sentences = [[tokenizer.cls_id, *ids[: max_tokens - 2], tokenizer.sep_id] for ids in sentences]
+                for first, last in find_windows([len(ids) for ids in sentences], max_tokens):
+                    size = len(flat_ids)
+                    for index in range(first, last):
+                        flat_ids.extend(sentences[index])
+                        flat_units.extend([index, *[-1] * (len(sentences[index]) - 1)])
+                    lengths.append(len(flat_ids) - size)
+                    example_of_input.append(example)
+        ids = to_ragged(flat_ids, lengths)
+        return SummaryFeatures(
+            examples=examples,
+            ids=ids,
+            second_start_I=np.array(lengths),
+            example_I=np.array(example_of_input),
+            unit_I=Ragged(np.array(flat_units, np.int32), ids.start),
+            inputs_per_example=1,
+            pad_id=tokenizer.pad_id,
+            truncated=tuple(truncated),
+        )
+
+    # -- predictions and metrics ------------------------------------------------------------------------------------
+
+    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+        return model.summarise(model(batch).hidden_BTH).sigmoid()
+
+    def compute_outputs(
+        self, model: Bert, features: Features, batch_size: int = BATCH_SIZE, progress: Callable = iter
+    ) -> list[np.ndarray]:
+        return super().compute_outputs(model, features, batch_size, progress)
+
+    def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Choose the score of every sentence -> for each document, the probabilities [S] that a sentence is chosen.
+
+        If several windows contain a sentence, the one counts in which it has more sentences on its shorter side.
+        """
+        scores = [np.zeros(len(row.texts), np.float32) for row in features.examples]
+        contexts = [np.full(len(row.texts), -1) for row in features.examples]
+        for i, score_T in enumerate(scores_I):
+            units_T, example = features.unit_I[i], int(features.example_I[i])
+            positions = np.flatnonzero(units_T >= 0)
+            units, place = units_T[positions], np.arange(len(positions))
+            context = np.minimum(place, place[::-1])
+            is_better = context > contexts[example][units]
+            scores[example][units[is_better]] = score_T[positions][is_better]
+            contexts[example][units[is_better]] = context[is_better]
+        return scores
+
+    def choose_predictions(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return list(outputs)
+
+    def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
+        size = options.max_tokens or self.choose_window_size(loaded)
+        return super().predict(loaded, examples, replace(options, max_tokens=size), progress)
+
+    def choose_window_size(self, loaded: Checkpoint) -> int:
+        """Choose the number of tokens of a window: that of the longest one in fine-tuning, because at later positions
+        the scores were not learned."""
+        longest = loaded.record.get(WINDOW_TOKENS)
+        size = longest if type(longest) is int and longest > 0 else loaded.max_tokens_for(0) or self.max_tokens
+        return min(max(size, MIN_WINDOW_TOKENS), loaded.config.max_positions)
+
+    def raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
+        """Compute R-precision and, if there are references, ROUGE; both also for the first sentences.
+
+        R-precision is the share of the chosen sentences among equally many sentences with the largest scores. A row
+        without chosen sentences or without a reference is left out of the mean.
+        """
+        values: dict[str, list[float]] = {name: [] for name in examples.spec.metrics}
+        for row, scores in zip(examples, predictions, strict=True):
+            if len(scores) != len(row.texts):
+                raise DataError("summary-scores-count-differs", id=row.id, scores=len(scores), count=len(row.texts))
+            if row.chosen:
+                values[R_PRECISION].append(_share_found(row.chosen, _choose_best(scores, len(row.chosen))))
+                values[FIRST + R_PRECISION].append(_share_found(row.chosen, range(len(row.chosen))))
+            if row.reference.strip():
+                chosen = sorted(choose_by_scores(row.texts, scores)[0])
+                for prefix, indices in (("", chosen), (FIRST, range(min(NUM_SENTENCES, len(scores))))):
+                    rouge = compute_rouge(row.reference, " ".join(row.texts[index] for index in indices))
+                    for name, value in rouge.items():
+                        values[prefix + name].append(value)
+        return {name: float(np.mean(each)) if each else 0.0 for name, each in values.items()}
+
+    def format_prediction(self, examples: Examples, row: Example, prediction: np.ndarray) -> str:
+        return " ".join(f"{score:.4f}" for score in prediction)
+
+    def parse_prediction(self, cell: str, examples: Examples) -> np.ndarray:
+        scores = np.array([float(score) for score in cell.split()], np.float32)
+        if not np.isfinite(scores).all():
+            raise ValueError(cell)
+        return scores
+
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], None]:
+        predictions = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH_SIZE, progress)
+        rows = []
+        for row, scores in zip(features.examples, predictions, strict=True):
+            best = _choose_best(scores, len(row.chosen))
+            gold, predicted = (", ".join(str(index + 1) for index in indices) for indices in (row.chosen, best))
+            score = _share_found(row.chosen, best) if best else 1.0
+            lowest = min((float(scores[index]) for index in row.chosen), default=1.0)
+            rows.append(ScoredRow(row.id, (" ".join(row.texts),), gold, predicted, score, lowest))
+        return predictions, rows, None
+
+
+def _choose_best(scores_S: np.ndarray, count: int) -> list[int]:
+    """Choose the sentences with the largest scores -> their indices in order."""
+    return sorted(np.argsort(-scores_S, kind="stable")[:count].tolist())
+
+
+def _share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
+    return len({*chosen} & {*predicted}) / len(chosen)
+
+
+def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
+    """Find the columns of the document and of the reference summary, if the task does not name existing ones."""
+    document, *reference = spec.text
+    if document in DOCUMENT_NAMES and document not in data.columns:
+        document = next((name for name in DOCUMENT_NAMES if name in data.columns), document)
+    if not reference:
+        reference = [name for name in REFERENCE_NAMES if name in data.columns][:1]
+    elif reference[0] in REFERENCE_NAMES and reference[0] not in data.columns:
+        reference = []
+    return spec.replace(text=(document, *reference))
+
+
+def _add_chosen(data: Rows, spec: TaskSpec) -> Rows:
+    """Add a column of the sentences chosen by the reference summary; [] for an invalid row, which is reported later."""
+    rows = []
+    for row in data.rows:
+        try:
+            chosen = choose_by_reference(read_sentences(row.get(spec.text[0]), spec.text[0]), str(row[spec.text[1]]))
+        except (DataError, KeyError):
+            chosen = []
+        rows.append({**row, _BY_REFERENCE: chosen})
+    return replace(data, columns=(*data.columns, _BY_REFERENCE), rows=rows)

@@ -1,0 +1,196 @@
+"""The rows of extractive summaries: a document, its sentences, the chosen ones, and an optional reference summary."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bertlab.config.errors import DataError
+from bertlab.tasks.examples import Example, read_text
+from bertlab.tasks.rouge import compute_ngram_f1
+from bertlab.text.pretraining.sentences import find_sentences, split_sentences
+
+DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
+NUM_SENTENCES = 3
+_WORD = re.compile(r"\w+")
+_NUMBERS = re.compile(r"\[?[\d\s,;]*\]?")
+_SHOWN = 60  # characters of a sentence in a message
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryExample(Example):
+    """A document; its texts are the sentences, and its target has 1 for each chosen sentence and 0 for the others."""
+
+    reference: str = ""
+    """The reference summary; "" if there is none."""
+    is_chosen_by_reference: bool = False
+    """Whether the target was computed from the reference, because the row does not name the chosen sentences."""
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The indices of the chosen sentences."""
+        return tuple(index for index, is_chosen in enumerate(self.target or ()) if is_chosen)
+
+
+def read_sentences(cell: object, column: str) -> tuple[str, ...]:
+    """Read the sentences in a cell: a list of them, or a document to be split.
+
+    Raises:
+        DataError: the cell is empty, or contains neither text nor a list of texts.
+    """
+    if isinstance(cell, list):
+        if not all(isinstance(sentence, str) for sentence in cell):
+            raise DataError("cell-not-list-of-texts", column=repr(column))
+        sentences = tuple(cell)
+    else:
+        text = read_text({column: cell}, column)
+        sentences = tuple(text[slice(*span)] for span in find_sentences(text))
+    if not any(sentence.strip() for sentence in sentences):
+        raise DataError("row-empty")
+    return sentences
+
+
+def read_chosen(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
+    """Read which sentences are chosen.
+
+    Args:
+        cell: the indices of the chosen sentences, from 0, or their texts: as a list, as one text, or as JSON.
+        sentences: the sentences of the document.
+
+    Returns:
+        1 for each chosen sentence and 0 for the others.
+
+    Raises:
+        DataError: an index is too large, or a text is not a sentence of the document.
+
+    >>> read_chosen("0, 2", ["Rain fell.", "Tea.", "It ended."]), read_chosen(["Tea."], ["Rain fell.", "Tea."])
+    ((1, 0, 1), (0, 1))
+    """
+    if isinstance(cell, str) and _NUMBERS.fullmatch(cell.strip()):
+        cell = [int(number) for number in re.findall(r"\d+", cell)]
+    elif isinstance(cell, str):
+        cell = _parse_list(cell)
+    index_of_text: dict[str, int] = {}
+    for index, sentence in enumerate(sentences):
+        index_of_text.setdefault(_normalise(sentence), index)
+    chosen: set[int] = set()
+    for item in cell if isinstance(cell, list) else [cell]:
+        if isinstance(item, str):
+            chosen.update(_find_texts(item, index_of_text))
+        elif isinstance(item, int | float) and not isinstance(item, bool) and item in range(len(sentences)):
+            chosen.add(int(item))
+        else:
+            raise DataError("chosen-sentence-unknown", index=repr(item)[:_SHOWN], last=len(sentences) - 1)
+    return tuple(int(index in chosen) for index in range(len(sentences)))
+
+
+def _parse_list(cell: str) -> list:
+    """Convert a text to a list: JSON, which tables use for lists, or one text."""
+    if cell.lstrip().startswith("["):
+        try:
+            value = json.loads(cell)
+            return value if isinstance(value, list) else [cell]
+        except ValueError:
+            pass
+    return [cell]
+
+
+def _find_texts(text: str, index_of_text: dict[str, int]) -> list[int]:
+    """Find the sentence with a text, or those with the sentences of a text."""
+    if (whole := index_of_text.get(_normalise(text))) is not None:
+        return [whole]
+    parts = split_sentences(text)
+    if missing := next((part for part in parts if _normalise(part) not in index_of_text), None):
+        raise DataError("chosen-sentence-not-found", sentence=repr(missing[:_SHOWN]))
+    return [index_of_text[_normalise(part)] for part in parts]
+
+
+def _normalise(text: str) -> str:
+    return " ".join(text.split())
+
+
+def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences: int = NUM_SENTENCES) -> list[int]:
+    """Choose the sentences that are most similar to a reference summary, one at a time.
+
+    Each step adds the sentence with which the sum of ROUGE-1 and ROUGE-2 rises most, and ends if it does not rise.
+
+    Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.1; Nallapati et al. 2017 (arXiv 1611.04230), section 3.
+
+    >>> choose_by_reference(["Rain fell.", "Tea was cold.", "The keeper slept."], "the keeper slept, rain fell")
+    [0, 2]
+    """
+    chosen: list[int] = []
+    best = 0.0
+    while len(chosen) < num_sentences:
+        values = {
+            index: compute_ngram_f1(reference, " ".join(sentences[each] for each in sorted([*chosen, index])))
+            for index in range(len(sentences))
+            if index not in chosen
+        }
+        index = max(values, key=values.__getitem__, default=None)
+        if index is None or values[index] <= best:
+            break
+        best = values[index]
+        chosen.append(index)
+    return sorted(chosen)
+
+
+def choose_by_scores(
+    sentences: Sequence[str], scores: Sequence[float], num_sentences: int = NUM_SENTENCES
+) -> tuple[list[int], list[int]]:
+    """Choose the sentences with the largest scores; one that repeats three words of a chosen one is left out.
+
+    Returns:
+        The indices of the chosen sentences, in the order of the choice, and of those that were left out.
+
+    Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.2, trigram blocking.
+    """
+    chosen, repeated, used = [], [], set()
+    for index in sorted(range(len(sentences)), key=lambda each: -scores[each]):
+        if len(chosen) >= num_sentences:
+            break
+        trigrams = list_trigrams(sentences[index])
+        if used & trigrams:
+            repeated.append(index)
+            continue
+        chosen.append(index)
+        used |= trigrams
+    return chosen, repeated
+
+
+def list_trigrams(text: str) -> set[tuple[str, ...]]:
+    """List every three consecutive words of a text; a shorter text is one entry.
+
+    >>> sorted(list_trigrams("The rain fell, slowly."))
+    [('rain', 'fell', 'slowly'), ('the', 'rain', 'fell')]
+    """
+    words = _WORD.findall(text.lower())
+    return {tuple(words[first : first + 3]) for first in range(max(1, len(words) - 2))}
+
+
+def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+    """Divide the sentences of a document into windows (first sentence, sentence after the last) of a limited length.
+
+    Consecutive windows share about half of their sentences, so that most sentences have others on both sides.
+
+    Args:
+        lengths: the number of tokens of each sentence; none of them exceeds `max_tokens`.
+        max_tokens: the maximum number of tokens of a window.
+
+    >>> find_windows([4, 4, 4, 4, 4], 8), find_windows([4, 4, 4], 12)
+    ([(0, 2), (1, 3), (2, 4), (3, 5)], [(0, 3)])
+    """
+    windows: list[tuple[int, int]] = []
+    first = last = 0
+    while True:
+        size = sum(lengths[first:last])
+        while last < len(lengths) and size + lengths[last] <= max_tokens:
+            size += lengths[last]
+            last += 1
+        windows.append((first, last))
+        if last == len(lengths):
+            return windows
+        first += max(1, (last - first) // 2)
+        while sum(lengths[first : last + 1]) > max_tokens:  # the next sentence must fit
+            first += 1
+        last = max(first, last)
