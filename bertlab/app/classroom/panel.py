@@ -114,6 +114,7 @@ def _draw_step() -> None:
     # such pages change when the answer is shown
     is_dependent = place.step.page == "guess" or place.step.hides_page
     if is_dependent and place.phase != st.session_state.get("class.phase"):
+        st.session_state["class.is_opening"] = True
         st.rerun(scope="app")
     if place.class_id and not roles.is_teacher():
         current.open_store().sign(roles.token())
