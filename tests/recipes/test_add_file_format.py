@@ -5,6 +5,7 @@ import json
 import pytest
 from support.pages import errors, open_page
 
+from bertlab.app.parts import files
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.languages import Message
@@ -54,7 +55,8 @@ def test_a_custom_task_is_trained_and_evaluated_on_a_new_file_format(cards, tmp_
     assert json.loads(capsys.readouterr().out)["examples"] == 40
 
 
-def test_the_classify_page_reads_an_upload_in_a_new_file_format(cards, shipped):
+def test_the_classify_page_reads_an_upload_in_a_new_file_format(cards, shipped, monkeypatch):
+    monkeypatch.setattr(files, "may_use", lambda: False)  # a student, whose upload is read by the page itself
     page = open_page("classify")
     content = "Monday: Rain fell.\nTuesday: The boats stayed in.\n"
     page.file_uploader(key="upload-classify").set_value(("reports.cards", content.encode(), "text/plain")).run()
