@@ -26,7 +26,8 @@ test: $(VENV)/.ready-for-tests
 test-fast: $(VENV)/.ready-for-tests
 	$(PYTEST) -m "not slow and not browser and not release and not simulated_gpu and not lessons" tests
 
-# What a change rarely breaks and takes long: the wheel outside the clone, the widgets in JupyterLab, whole benchmarks.
+# What takes long and a change rarely breaks: the wheel outside the clone, the widgets in JupyterLab, whole benchmarks,
+# a class in three browsers, lost processes, every validation text of real data.
 test-release: $(VENV)/.ready-for-tests
 	$(PYTEST) -m release
 

@@ -16,7 +16,7 @@ from bertlab.cli.app import CLASS_KEY
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 expect.set_options(timeout=60_000)  # pages are slow on a busy machine
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.release]
 
 KEY = "a-key-that-nobody-guesses"
 LESSON = """

@@ -158,7 +158,10 @@ def largest_differences(page, session, inputs):
 
 @needs_shipped
 @pytest.mark.browser
-@pytest.mark.parametrize(("name", "inputs"), [("scratch", english_inputs()), ("korean", korean_inputs())])
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [("scratch", english_inputs()), pytest.param("korean", korean_inputs(), marks=pytest.mark.release)],
+)
 def test_a_hundred_inputs_give_the_numbers_of_python(visit, name, inputs):
     session = bertlab.load(name)
     # every fifth input is computed with some heads switched off

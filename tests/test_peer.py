@@ -261,6 +261,7 @@ def test_the_report_of_this_repository_is_current_and_short():
     assert len(lines) <= 100
 
 
+@pytest.mark.release
 def test_bench_step_measures_every_part(capsys, monkeypatch):
     monkeypatch.setattr(training_step, "ATTENTION_SHAPES", ((1, 2, 8, 4),))
     monkeypatch.setattr(training_step, "MUON_PRESETS", ("tiny",))
@@ -282,6 +283,7 @@ def test_bench_prepare_measures_growing_amounts(tmp_path, tiny_checkpoint, capsy
     assert once["peak_resident_mb"] > once["peak_anonymous_mb"] > 0
 
 
+@pytest.mark.release
 def test_bench_features_measures_both_libraries(data, tiny_checkpoint, capsys):
     words = ["bench", "features", "--data", str(data / "squad/train.parquet"), "--checkpoint", str(tiny_checkpoint)]
     assert main([*words, "--max-tokens", "64", "--stride", "24", "--rows", "20", "--json"]) == 0
@@ -290,6 +292,7 @@ def test_bench_features_measures_both_libraries(data, tiny_checkpoint, capsys):
     assert found["ratio_min"] <= found["ratio"] <= found["ratio_max"]
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("task", ["sst2", "squad"])
 def test_bench_finetune_measures_all_three_implementations(task, data, tiny_checkpoint, capsys):
     source = data / {"sst2": "glue/sst2", "squad": "squad"}[task]
@@ -303,6 +306,7 @@ def test_bench_finetune_measures_all_three_implementations(task, data, tiny_chec
         assert 0 < found[f"{name}_min"] <= found[name] <= found[f"{name}_max"]
 
 
+@pytest.mark.release
 def test_the_parity_benchmark_resumes_and_prints_both_sides(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
     small = {name: replace(recipe, epochs=1.0, max_tokens=64) for name, recipe in finetune_parity.RECIPES.items()}
     monkeypatch.setattr(finetune_parity, "RECIPES", small)

@@ -234,6 +234,7 @@ sys.exit(dispatch.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("slow_rank", [0, 1])
 def test_ctrl_c_between_two_steps_of_a_process_stops_both_after_the_same_step(corpus, tmp_path, slow_rank):
     """The signal arrives while one process is between two steps, and the other waits for it in the next one."""
@@ -272,6 +273,7 @@ def test_two_gpus_resume_a_run_of_one_gpu_with_the_losses_of_a_cpu(corpus, alone
     assert_same_losses(rows(out), alone, tolerance=1e-3)
 
 
+@pytest.mark.release
 def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
     """A corpus of one pair, a batch of nine, two processes."""
     text = tmp_path / "one.jsonl"
@@ -283,6 +285,7 @@ def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
     assert_same_losses(rows(tmp_path / "two"), rows(tmp_path / "one"))
 
 
+@pytest.mark.release
 def test_a_lost_process_ends_the_run_and_one_process_resumes_it(corpus, alone, tmp_path):
     out = tmp_path / "run"
     process = torchrun(corpus, out)

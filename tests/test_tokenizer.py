@@ -88,6 +88,7 @@ def test_hard_strings_give_the_ids_of_transformers(google_vocab, options):
         assert list(encoding.token_type_ids) == expected.token_type_ids[row], ascii(HARD_STRINGS[row])
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("source", ["enwiki", "fiction"])
 def test_every_validation_text_gives_the_ids_of_transformers(data, google_vocab, source):
     parquet = pytest.importorskip("pyarrow.parquet")

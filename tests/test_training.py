@@ -663,6 +663,7 @@ def test_the_command_on_the_card_gives_the_metrics_on_the_card(corpus, tmp_path,
     assert checkpoint.load(saved).record["evaluate_command"].endswith(" --limit 128")
 
 
+@pytest.mark.release
 def test_a_run_with_compiled_layers_gives_the_same_losses(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "plain")))
     monkeypatch.setattr(devices, "can_compile", lambda device: True)
