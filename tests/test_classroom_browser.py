@@ -142,6 +142,8 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
     teacher.get_by_text("I want to delete").click()
     teacher.get_by_role("button", name="Delete all guesses").click()
     second.get_by_text("Look.").wait_for()
+    teacher.get_by_text("Look.").wait_for()
+    teacher.wait_for_selector('[data-test-script-state="notRunning"]')  # until then the button names the old file
     assert len(download(teacher, "Guesses (CSV)").splitlines()) == 1
     assert not faults
 
