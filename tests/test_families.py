@@ -10,10 +10,12 @@ from support.encoders import assert_close
 from support.errors import raises_error
 from support.families import FAMILIES, SUBWORD_FAMILIES, make_hf_model, save_hf_checkpoint, train_hf_tokenizer
 from support.pages import errors, open_page
+from support.texts import text as interface_text
 
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
+from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, InterventionError
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
@@ -193,3 +195,48 @@ def test_modernbert_is_explored_and_what_it_lacks_is_one_line(tiny_tokenizer, tm
         live_html(session)
     with raises_error(InterventionError, "prune-unsupported"):
         prune(session.model, [(0, 0)])
+
+
+def test_the_input_page_names_the_embeddings_that_modernbert_does_not_have(tiny_tokenizer, tmp_path):
+    save_hf_checkpoint(tmp_path, "ModernBert", "MaskedLM", tiny_tokenizer)
+    page = open_page("input", checkpoint=str(tmp_path))
+    captions = [caption.value for caption in page.caption]
+    assert interface_text("input-without-position") in captions
+    assert interface_text("input-without-segment") in captions
+    bert = [caption.value for caption in open_page("input", checkpoint="").caption]
+    assert interface_text("input-without-position") not in bert
+
+
+ROWS = {
+    "classification": [{"text": f"Day {i}.", "label": ("dry", "wet")[i % 2]} for i in range(12)],
+    "span": [
+        {
+            "context": f"Keeper {i} lit the lamp.", "question": "Who lit the lamp?",
+            "answers": {"text": [f"Keeper {i}"], "answer_start": [0]},
+        }
+        for i in range(12)
+    ],
+    "tagging": [{"tokens": ["Keeper", "saw", "rain"], "ner_tags": ["B-PER", "O", "O"]} for _ in range(12)],
+}  # fmt: skip
+COLUMNS = {
+    "classification": ["--text-column", "text", "--label-column", "label"],
+    "span": [],
+    "tagging": ["--text-column", "tokens", "--label-column", "ner_tags"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", [prefix for prefix in FAMILIES if prefix != "Bert"])
+def test_a_family_is_fine_tuned_and_keeps_its_architecture(prefix, tiny_tokenizer, tmp_path):
+    save_hf_checkpoint(tmp_path / "pretrained", prefix, "MaskedLM", tiny_tokenizer)
+    for kind, rows in ROWS.items():
+        (tmp_path / f"{kind}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        words = ["finetune", "custom", "--type", kind, *COLUMNS[kind], "--data", str(tmp_path / f"{kind}.jsonl")]
+        words += ["--from", str(tmp_path / "pretrained"), "--out", str(tmp_path / kind), "--epochs", "1"]
+        words += ["--batch-size", "4", "--max-tokens", "36", "--precision", "float32", "--threads", "1"]
+        assert main([*words, "--device", "cpu", "--optim.lr", "1e-2"]) == 0
+        before, after = (checkpoint.load(tmp_path / name) for name in ("pretrained", f"{kind}/checkpoint"))
+        assert after.config.family == before.config.family
+        weights, trained = before.model.state_dict(), after.model.state_dict()
+        name = next(name for name in weights if name.startswith("encoder.") and name.endswith("up.weight"))
+        assert not torch.equal(weights[name], trained[name]), f"{kind}: the layers were trained"

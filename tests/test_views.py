@@ -342,6 +342,10 @@ def test_embedding_strips_show_three_embeddings_and_their_sum():
     assert np.array(figure.data[2].z).shape == (len(tokens), 96)
     np.testing.assert_allclose(np.array(figure.data[3].z), parts[3][:, :96], atol=1e-4)
     assert list(figure.layout.yaxis.ticktext) == [row.token for row in tokens]
+    parts[1] = 0
+    without_positions = figures.embedding_strips(InputMap(tokens, *parts), labels=["t", "p", "s", "sum"])
+    assert [trace.name for trace in without_positions.data] == ["t", "s", "sum"]
+    assert without_positions.layout.xaxis3.domain[1] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.25, 1.0])

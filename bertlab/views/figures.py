@@ -191,9 +191,10 @@ def span_curves(
 
 
 def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = None, lang: str = DEFAULT) -> go.Figure:
-    """The three embeddings of every token and their normalised sum as four heat maps, one row for each token.
+    """The embeddings of every token and their normalised sum as heat maps, one row for each token.
 
-    Each heat map has its own scale and shows at most 96 dimensions. Blue is positive, orange negative.
+    Embeddings that the checkpoint does not have, which are zero, are left out. Each heat map has its own scale and
+    shows at most 96 dimensions. Blue is positive, orange negative.
 
     Args:
         embeddings: from `Session.embeddings`.
@@ -201,13 +202,15 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
         lang: language of the default titles.
     """
     labels = labels or render_all(lang, "figure-token", "figure-position", "figure-segment", "figure-sum")
-    parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
+    all_parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
+    parts = [(values_TH, label) for values_TH, label in zip(all_parts, labels, strict=True) if np.any(values_TH)]
     tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
     rows = list(range(len(tokens)))
     # a minimum height, so that the page below does not move while a user types
     figure = empty_figure(height=96 + max(600, 17 * len(tokens)))
-    width, gap = (1 - 0.03 * 3) / 4, 0.03
-    for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
+    gap = 0.03
+    width = (1 - gap * (len(parts) - 1)) / max(1, len(parts))
+    for column, (values_TH, label) in enumerate(parts):
         suffix = "" if column == 0 else str(column + 1)
         shown_TH = np.asarray(values_TH, float)[:, :_MAX_DIMENSIONS]
         # the 99 % quantile, so that a single large value does not make all others pale

@@ -18,6 +18,10 @@ with frame.show_errors():
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
     plots.draw("embeddings", figures.embedding_strips, embeddings, lang=language())
     display.sentence(sentences.embeddings(embeddings.result))
+    if not embeddings.result.position_TH.any():
+        st.caption(t("input-without-position"))
+    if not embeddings.result.token_type_TH.any():
+        st.caption(t("input-without-segment"))
     display.explain("embedding")
     st.subheader(t("input-table"), anchor=False)
     rows = {
