@@ -40,7 +40,7 @@ def test_only_an_open_question_of_the_current_step_takes_guesses(store):
     assert store.count_guesses(2) == {"3": 2}
     store.set_phase("revealed")
     assert not store.guess("a", 2, "1")
-    assert (store.own_guess("a", 2), store.own_guess("c", 2)) == ("3", None)
+    assert (store.find_guess("a", 2), store.find_guess("c", 2)) == ("3", None)
     store.go_to(3)
     assert store.current().phase == "closed"
     store.go_to(2)
@@ -50,7 +50,7 @@ def test_only_an_open_question_of_the_current_step_takes_guesses(store):
 def test_the_file_holds_no_token_and_only_the_owner_can_read_it(store, tmp_path):
     open_question(store)
     store.guess("the-token-of-a-browser", 0, "1")
-    store.sign("the-token-of-a-browser")
+    store.record_presence("the-token-of-a-browser")
     file = tmp_path / "classroom" / module.FILE
     content = b"".join(path.read_bytes() for path in file.parent.iterdir())
     assert b"the-token-of-a-browser" not in content
@@ -78,13 +78,13 @@ def test_delete_removes_the_guesses_from_the_file(store, tmp_path):
 
 
 def test_presence_ends_after_a_while(store, monkeypatch):
-    store.sign("a")
-    store.sign("b")
-    store.sign("b")
+    store.record_presence("a")
+    store.record_presence("b")
+    store.record_presence("b")
     assert store.count_present() == 2
     now = time.time() + module.PRESENT_SECONDS + 1
     monkeypatch.setattr(module.time, "time", lambda: now)
-    store.sign("a")
+    store.record_presence("a")
     assert store.count_present() == 1
 
 
@@ -111,7 +111,7 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
     store = ClassStore(tmp_path, "tea")
     assert (store.current().step, store.current().phase) == (2, "open")
     assert store.count_guesses(2) == {"0": 10, "1": 10, "2": 10}
-    assert store.own_guess("token-4", 2) == "1"
+    assert store.find_guess("token-4", 2) == "1"
     assert store.guess("token-4", 2, "2")
     store.close()
 

@@ -1,9 +1,9 @@
 """Access rules: which paths and hub models visitors of the app are allowed to open.
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
-visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
-With `--allow-hub` they can also open models of the Hugging Face Hub. The guesses of a class, and the uploads of jobs on
-whole files, cannot be opened.
+visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that `bertlab app --allow`
+names. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open the guesses of students in
+classroom mode, or the uploads of jobs on whole files.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """
@@ -21,14 +21,15 @@ from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASS
 from bertlab.config.errors import CheckpointError, DataError
 
 RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
-CLASS_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of a class, which no page may open
-JOB_DIRECTORY = f"{RUN_DIRECTORY}/files"  # the uploads of jobs on whole files and their results
+CLASS_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of students in classroom mode
+JOB_DIRECTORY = f"{RUN_DIRECTORY}/files"  # the uploaded files of jobs, and the results of these jobs
 
 
 def is_restricted() -> bool:
-    """Whether visitors are allowed to open only some paths: in a class, or if the app listens on more than loopback.
+    """Whether visitors are allowed to open only some paths.
 
-    A class may reach a loopback address through a proxy.
+    This is so in classroom mode, where students may reach a loopback address through a proxy, and if the app listens on
+    any other address.
     """
     return bool(os.environ.get(CLASS)) or not is_loopback(
         st.get_option("server.address") or ""
@@ -98,7 +99,7 @@ def shorten(name: str | Path) -> str:
 
 
 def format_path(path: Path) -> str:
-    """Format a path for the Python code of a page.
+    """Format a path for the Python code that a page shows.
 
     Returns:
         The path relative to the working directory. If it is outside of it: the whole path or, if paths are restricted,

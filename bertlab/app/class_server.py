@@ -1,11 +1,11 @@
-"""The app with a class: the pages of `streamlit_app.py`, and an address at which browsers ask where the class is.
+"""The app in classroom mode: the pages of `streamlit_app.py`, and an address that tells browsers the current step.
 
-The answer also has the text of a new step. So every student reads it at once, while the pages of all students are still
-being drawn, one after the other.
+If the step is new, the response also contains its text. So every student can read it at once, while the server is still
+drawing the students' pages one after the other.
 
-`bertlab app --class` starts this instead of `streamlit_app.py`. A question to this address costs a fraction of a
-millisecond, where running a part of a page costs several; with thirty students who ask several times a second, that is
-the difference between an idle server and a busy one.
+`bertlab app --class` starts this instead of `streamlit_app.py`. A request to this address costs a fraction of a
+millisecond, whereas running a part of a page costs several; with the browsers of thirty students asking several times a
+second, that is the difference between an idle server and a busy one.
 """
 
 import os
@@ -18,26 +18,26 @@ from starlette.routing import Route
 from streamlit.starlette import App
 
 NEWS_ADDRESS = "/class/news"
-FRESH_SECONDS = 0.1  # for this long, all browsers get the same answer without another look into the file
+CACHE_SECONDS = 0.1  # for this long, all browsers get the same news, and the class file is not read again
 
-_latest = (0.0, "")
+_latest = (0.0, "")  # when the news were read, in seconds of `time.monotonic`, and the news
 
 
 async def answer_news(request: Request) -> PlainTextResponse:
-    """Answer where the class is and how many have guessed, as `ClassStore.describe` does. Nothing of it is secret.
+    """Return the news: the current step and the number of guesses, as `ClassStore.describe` does. None of it is secret.
 
-    Whoever asks is present. A browser that names the language of its reader receives the text of the step below the
-    news, unless it names news of the same step as what it has seen.
+    A request also records that its student is present. If the parameter `lang` names a language, the text of the step
+    follows below the news, unless the parameter `seen` contains news of the same step.
     """
-    # The first page has imported these, for which a new server takes seconds; and it has made `bertlab` importable.
+    # Imported here, because these modules take seconds to import, and the first page makes `bertlab` importable.
     from bertlab.app.classroom import current, roles
 
     global _latest
     token = request.cookies.get(roles.PARTICIPANT_COOKIE, "")
     store = current.open_store()
     if roles.is_token(token) and roles.TEACHER_COOKIE not in request.cookies:
-        store.sign(token)
-    if time.monotonic() - _latest[0] > FRESH_SECONDS:
+        store.record_presence(token)
+    if time.monotonic() - _latest[0] > CACHE_SECONDS:
         _latest = (time.monotonic(), store.describe())
     text, code = _latest[1], request.query_params.get("lang", "")
     if code and _find_step(request.query_params.get("seen", "")) != _find_step(text):
@@ -46,12 +46,12 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
 
 def _find_step(news: str) -> str:
-    """Return the part of the news that differs between any two steps: the class and the step."""
+    """Return the part of the news that identifies the step: the number of the class and that of the step."""
     return news.split(" ")[0].rpartition(".")[0]
 
 
 def _make_preview(news: str, code: str) -> str:
-    """Make the text of the step in the news; "" if the lesson cannot be read, which the page then says."""
+    """Make the text of the step in the news; "" if the lesson cannot be read, since the page then shows the error."""
     from bertlab.app.classroom import current
     from bertlab.classroom.step_text import make_preview
     from bertlab.config.errors import BertlabError

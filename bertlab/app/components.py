@@ -37,10 +37,10 @@ def apply_style() -> None:
 
 
 def apply_further_style(name: str) -> None:
-    """Apply a style sheet of `static/` until a run of the page does not call this.
+    """Apply a style sheet of `static/` in this run of the page; in runs that do not call this, it does not apply.
 
-    Such a sheet changes what is around a part of the page while that part is shown. Rules with `:has()` would do the
-    same, but the browser would check them after every change of any page.
+    Such a sheet changes the surroundings of a part of the page while that part is shown. Rules with `:has()` would do
+    the same, but the browser would check them after every change of any page.
 
     Args:
         name: the name of the file without its suffix.
@@ -148,7 +148,7 @@ def draw_plot(
 
 
 def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
-    """Draw the grid of heads of head surgery.
+    """Draw the grid of attention heads on the page Head surgery.
 
     Args:
         data: the contents of the grid, with the keys that `static/heads.js` reads.
@@ -168,7 +168,7 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 def save_menu(
     key: str, *, data: export.Columns | None = None, code: str = "", extra_columns: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Draw the enclosed block and a menu below it, which saves its Plotly chart or SVG and copies its Python code.
+    """Draw the enclosed block and a menu below it, which saves the block's Plotly chart or SVG, or copies its code.
 
     Args:
         key: the key of the figure, unique on its page.
@@ -215,7 +215,7 @@ def draw_html_button(make_html: Callable[[], str], name: str) -> None:
 
 
 def draw_live_button(make_html: Callable[[], str], name: str) -> None:
-    """Draw a button that saves a checkpoint as one HTML file that runs it.
+    """Draw a button that saves a checkpoint as one HTML file, in which the model runs in the browser.
 
     Args:
         make_html: returns the HTML of the file. It is called when the button is clicked.
@@ -238,18 +238,18 @@ def set_cookie(name: str, value: str) -> None:
 
 
 def join_addresses() -> None:
-    """Let the browser's history have one address where a page is opened with values, and not two."""
+    """Keep one entry in the browser's history when a page is opened with values, instead of two."""
     _component("history")(key="history")
 
 
 def draw_class_news(seen: str, *, is_teacher: bool) -> None:
-    """Run the enclosing fragment again whenever the class has changed. The browser asks for that without a script run.
+    """Run the enclosing fragment again whenever the class has changed. To find out, the browser needs no script run.
 
-    A student's browser shows the text of a new step in place of the panel at once, and runs the fragment after that.
+    A student's browser first replaces the panel with the text of a new step, and then runs the fragment.
 
     Args:
-        seen: what the script knows, as `ClassStore.describe` returns it.
-        is_teacher: whether the number of guesses matters too, and not only where the class is.
+        seen: the state of the class that the panel shows, as `ClassStore.describe` returns it.
+        is_teacher: whether a change in the number of guesses also counts, and not only a change of step or phase.
     """
     parts = 2 if is_teacher else 1
     data = {"seen": " ".join(seen.split(" ")[:parts]), "parts": parts, "lang": "" if is_teacher else language()}
@@ -259,17 +259,17 @@ def draw_class_news(seen: str, *, is_teacher: bool) -> None:
 
 @cache
 def _plotly_file() -> str:
-    """Let the server offer the folder of Plotly's script. Return the address of the script relative to the app."""
+    """Make the server serve the folder of Plotly's script. Return the address of the script relative to the app."""
     folder = Path(plotly.__file__).parent / "package_data"
     return f"component/{declare_component('plotly', path=folder).name}/plotly.min.js"
 
 
 @cache
 def _component(name: str, *, isolate_styles: bool = True):
-    """Register a component of `static/`, whose files have this name.
+    """Register a component of `static/`.
 
     Args:
-        name: the name.
+        name: the name of the component's files without their suffixes.
         isolate_styles: whether the style sheets of the page and of the component do not affect each other.
     """
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))

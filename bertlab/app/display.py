@@ -33,16 +33,16 @@ def _draw_explanation(key: str) -> None:
         st.caption(f"{t('number-source')}: [{number.source}]({number.link})")
 
 
-def sentence(said: Sentence | None) -> None:
-    """Show a sentence about a figure; nothing if there is none."""
-    if said is None:
+def sentence(content: Sentence | None) -> None:
+    """Show a sentence about a figure; None shows nothing."""
+    if content is None:
         return
     values = {
         name: f"<b>{escape_html(value)}</b>" if isinstance(value, Quote)
         else escape_html(value) if isinstance(value, str) else value
-        for name, value in said.values.items()
+        for name, value in content.values.items()
     }  # fmt: skip
-    st.html(f'<p class="small" dir="auto">{t(said.id, **values)}</p>')
+    st.html(f'<p class="small" dir="auto">{t(content.id, **values)}</p>')
 
 
 def format_or_dash(number: float | None, spec: str) -> str:

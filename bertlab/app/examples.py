@@ -31,8 +31,8 @@ class Examples:
     review: str
     """A review to classify."""
     surgery: dict[str, Pair]
-    """{task type: (edited attention, patched hidden state)}, with which the tools of the page Head surgery open. Both
-    change the prediction; they are written in the syntax of `bertlab.explore.intervention_syntax`."""
+    """{task type: (edited attention, patched hidden state)}: the initial interventions in the tools of the page Head
+    surgery. Both change the prediction; they have the syntax of `bertlab.explore.intervention_syntax`."""
     similar_pair: Pair
     """Two sentences with nearly the same meaning, for checkpoints that compare sentences."""
     text_with_names: str
@@ -48,8 +48,8 @@ class Examples:
     time_machine_pair: Pair
     """A sentence pair with a [MASK], for the time machine."""
     next_sentence_pairs: dict[str, Pair]
-    """Sentence pairs for next-sentence prediction: the second sentence of "follow" follows the first; that of
-    "other" has a different topic; that of "near" has the same topic but does not follow."""
+    """Sentence pairs for next-sentence prediction. In "follow", the second sentence follows the first; in "other", it
+    has a different topic; in "near", it has the same topic but does not follow."""
     headlines: tuple[str, ...]
     """Headlines on five topics, for the page Sentences."""
     report: str

@@ -15,7 +15,7 @@ from bertlab.config.config import ModelConfig
 
 MAX_TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
-MAX_PASSAGE_CHARACTERS = 100_000  # some 100 windows for every visitor who pastes a book
+MAX_PASSAGE_CHARACTERS = 100_000  # limits a visitor who pastes a book to about 100 windows of the model
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 

@@ -47,7 +47,7 @@ def _about_html(page: str) -> str:
 
 
 def _lesson_link(page: str) -> str:
-    """Link to the list of notebooks, with the name of the one that explains a page; empty if there is none."""
+    """Make a link to the list of notebooks, with the title of the one that explains the page; "" if there is none."""
     title = find_lesson(page, language())
     if title is None:
         return ""

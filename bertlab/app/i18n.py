@@ -29,7 +29,7 @@ def error_text(error: Exception | str) -> str:
 
 
 def language() -> str:
-    """Return the code of this session's language: that of the language field, else that of the link, else English."""
+    """Return the language code of this session: the one chosen in the sidebar, else the one in the link, else "en"."""
     # the field has a value only after it was drawn; before that, the link decides
     chosen = st.session_state.get("lang") or url.recall("lang")
     return chosen if chosen in languages() else DEFAULT

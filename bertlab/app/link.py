@@ -1,4 +1,4 @@
-"""The link to a page, at its end: a button that copies it, and its QR code."""
+"""The link at the end of a page: a button that copies the page's address, and a QR code of this address."""
 
 import html
 from urllib.parse import quote, urlencode, urlsplit

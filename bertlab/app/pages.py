@@ -29,8 +29,8 @@ class Page:
     script: Path
     """The Streamlit script that draws it."""
     uses_checkpoint: bool = True
-    """Whether it uses the checkpoint of the sidebar. Other pages need no checkpoint, or have their own
-    fields for checkpoints or runs, so the field of the sidebar is disabled on them."""
+    """Whether it uses the checkpoint that is selected in the sidebar. Other pages need no checkpoint, or have their own
+    fields for checkpoints or runs, so the sidebar's field is disabled on them."""
     is_in_menu: bool = True
     """Whether the menu lists it. The start page lists every page."""
 
@@ -54,7 +54,8 @@ def register(
         icon: its icon in the menu.
         section: one of `SECTIONS`.
         script: the Streamlit script that draws it. Default: `screens/NAME.py`.
-        uses_checkpoint: whether it uses the checkpoint of the sidebar. Otherwise that field is disabled on the page.
+        uses_checkpoint: whether it uses the checkpoint selected in the sidebar. Otherwise the sidebar's field is
+            disabled on the page.
         is_in_menu: whether the menu lists it; the start page lists every page.
 
     Returns:
@@ -116,7 +117,7 @@ def menu() -> dict[str, list[Page]]:
 def find_page(heads: Collection[str]) -> Page:
     """Find the first page that shows a prediction of a checkpoint with these task heads.
 
-    If no page shows a prediction of these task heads, it is the page "attention", which needs no task head.
+    If no page shows a prediction of these task heads, return the page "attention", which needs no task head.
 
     Args:
         heads: the names of the task heads of a checkpoint, as in `Session.heads`.

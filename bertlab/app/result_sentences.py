@@ -1,4 +1,4 @@
-"""Sentences about the figures of training runs and evaluations, as those of `bertlab.app.sentences`.
+"""Sentences about the figures of training runs and evaluations, like those in `bertlab.app.sentences`.
 
 Shape legend: S snapshots, L layers, N heads, T tokens, W words, G labels, P predictions.
 """
@@ -20,8 +20,8 @@ SMALL = 0.01  # values below this, such as learning rates, are written with a po
 def curve(points: Columns, metric: str, name: str) -> Sentence | None:
     """Name the run whose curve reaches the best value, and say where this curve ends.
 
-    The best value is the lowest one of a loss or an error, and otherwise the highest one. Held-out text counts if any
-    run has been measured on it; otherwise the curves of the training steps count, as they are drawn.
+    The best value is the lowest one of a loss or an error, and the highest one of any other metric. The sentence is
+    about the values on held-out text or, if no run has any, about the drawn curves of the training steps.
 
     Args:
         points: the result of `views.curves.curve_points`.
@@ -59,8 +59,8 @@ def _format_value(value: float, is_percent: bool) -> str:
 def timeline(timeline: Timeline) -> Sentence | None:
     """Compare the predictions of the first and the last snapshot; without a prediction, their attention.
 
-    The sentence is about the first [MASK] of the text. If there is none, it is about the next sentence, and without a
-    second sentence, about the head whose attention changes most. None if there is nothing to compare.
+    The sentence is about the first [MASK] of the text. Without a [MASK], it is about next-sentence prediction; without
+    a second sentence too, it is about the head whose attention changes most. None if there is nothing to compare.
     """
     steps = [snapshot.step for snapshot in timeline.snapshots]
     ends = {"first": steps[0], "last": steps[-1]}
@@ -103,7 +103,7 @@ def groups(groups: Sequence[Group], other: str) -> Sentence | None:
 
     Args:
         groups: the groups.
-        other: the name of the group that has none.
+        other: the name to show for the group whose `name` is empty.
     """
     if not groups:
         return None

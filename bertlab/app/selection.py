@@ -53,16 +53,16 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
 
 def find_session(command: str) -> Session | None:
-    """Find the session of a page for a command. None if no checkpoint is suitable, or if it cannot be opened."""
+    """Open the checkpoint that a page for a command uses. None if none is suitable, or if it cannot be opened."""
     with suppress(BertlabError):
         return sessions.open_session(select_checkpoint(command))
     return None
 
 
 def examples_for(command: str) -> Examples:
-    """Read the examples in the language of the checkpoint of a page for a command.
+    """Read the examples in the language of the checkpoint that a page for a command uses.
 
-    If `find_session` finds no session, the examples are English.
+    If `find_session` finds no checkpoint, the examples are English.
     """
     session = find_session(command)
     return read_examples(session.language if session else DEFAULT)
@@ -204,6 +204,6 @@ def _is_language_shipped(command: str, code: str) -> bool:
 
 
 def _name_language(code: str) -> str:
-    """Return the name of a language in the interface language, else in English, else its own name for itself."""
+    """Return the name of a language in the interface language, else in English, else in the language itself."""
     id = f"language-name-{code}"
     return t(id) if id in message_ids() else languages()[code].name

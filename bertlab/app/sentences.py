@@ -3,7 +3,8 @@
 A function takes the result that a figure draws, and returns the id and the values of a message, which
 `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
-Shape legend: L layers, N heads, T tokens, U units.
+Shape legend: L and M layers, N heads, T tokens, H hidden size, P distances between positions, U units (the tokens or
+words that `explore.compare` compares).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.benchmarks import TaskResult
 from bertlab.views.numbers import SignedNumber, percent
 
-FAR = 10  # positions; the distance whose similarity is compared with that of neighbours
-FIRST_GUESSES = 5
+FAR = 10  # position vectors at this distance are compared with those of neighbouring positions
+FIRST_GUESSES = 5  # a true token with at most this rank is among the first guesses
 MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
 
 
@@ -48,7 +49,7 @@ def make_sentence(id: str, **values: object) -> Sentence:
 
 
 def candidates(candidates: Sequence[Candidate]) -> Sentence:
-    """Compare the two most probable tokens for a mask, and say what share all tokens of the figure have."""
+    """Compare the two most probable tokens for a mask, and give the total probability of all tokens in the figure."""
     shown = percent(sum(row.probability for row in candidates))
     values = {"first": Quote(candidates[0].token), "count": len(candidates), "shown": shown}
     if len(candidates) < 2 or not candidates[1].probability:
@@ -80,7 +81,7 @@ def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
 
 
 def positions(similarity: PositionSimilarity) -> Sentence:
-    """Compare the similarity of neighbouring position vectors with that of distant ones."""
+    """Compare the similarity of neighbouring position vectors with the similarity of distant ones."""
     far = min(FAR, len(similarity.learned_P) - 1)
     near, distant = float(similarity.learned_P[1]), float(similarity.learned_P[far])
     return make_sentence("positions", near=near, distance=far, distant=distant)
@@ -94,7 +95,7 @@ def embeddings(input_map: InputMap) -> Sentence:
 
 
 def ranking(rows: Sequence[RankedSentence]) -> Sentence:
-    """Name the most and the least probable candidate for the next sentence by their numbers, from 1."""
+    """Name the most and the least probable candidate for the next sentence by their numbers, counted from 1."""
     best, worst = (pick(rows, key=lambda row: row.probability) for pick in (max, min))
     values = {"best": best.index + 1, "high": percent(best.probability)}
     if len(rows) < 2:
@@ -174,7 +175,7 @@ def layer_norms(block_map: BlockMap) -> Sentence:
 
 
 def predictions(example: PretrainingExample) -> Sentence | None:
-    """Count the predictions whose true token is first, and those whose true token is among the first five."""
+    """Count the predictions that rank the true token first, and those that rank it among the first five."""
     ranks = [row.rank for row in example.predictions]
     if not ranks:
         return None
@@ -201,7 +202,7 @@ def results(rows: Sequence[TaskResult]) -> Sentence | None:
 
 
 def compared_heads(comparison: Comparison) -> Sentence:
-    """Name the head whose attention differs most, and how many heads differ by less than half of that."""
+    """Name the head whose attention differs most, and count the heads that differ less than half as much."""
     js_LN = comparison.js_LN
     layer, head = np.unravel_index(int(js_LN.argmax()), js_LN.shape)
     most = float(js_LN[layer, head])

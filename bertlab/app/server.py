@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 
 OPEN_FILES = 16_384  # each visitor needs about three; macOS allows 256 for the whole process by default
-SLOW_MODULES = ("pandas", "sklearn.cluster", "sklearn.manifold")  # of tables, and of the page Sentences
+SLOW_MODULES = ("pandas", "sklearn.cluster", "sklearn.manifold")  # for tables, and for the page Sentences
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 

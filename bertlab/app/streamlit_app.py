@@ -16,7 +16,7 @@ if str(ROOT) not in sys.path:
 from bertlab.app import skeleton  # noqa: E402
 
 page_place, skeleton_place = st.container(key="page"), st.empty()  # the skeleton is below the previous page
-if "torch" not in sys.modules:  # the first visit of a new server, for which the imports below take seconds
+if "torch" not in sys.modules:  # at the first visit after a start of the server, the imports below take seconds
     skeleton.draw(skeleton_place)
 
 from bertlab.app import components, frame, link, server, sidebar, url, view_state  # noqa: E402
@@ -57,7 +57,7 @@ try:
         panel.draw()
         if url.is_new_page():  # otherwise the previous state of the page stays in sight
             skeleton.draw(skeleton_place, t("page-loading"))
-        if not panel.hides_page():
+        if not panel.hide_page():
             with panel.take_turn(), frame.show_errors():
                 page.run()
 finally:

@@ -14,7 +14,7 @@ DEFAULTS = {
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
-TIME_MACHINE = {"at", "against"}  # of the time machine; fields of other pages have the same names
+TIME_MACHINE = {"at", "against"}  # settings of the time machine; fields of other pages have the same names
 
 
 def read() -> dict:
@@ -53,7 +53,7 @@ def store(view_state: dict) -> None:
 
 
 def enter_page() -> None:
-    """Record the current page. Call this after `url.enter_page`."""
+    """Prepare the settings for a run of the current page. Call this after `url.enter_page`."""
     state = st.session_state
     # whether the link or the user has chosen settings, which an opening must not replace
     state.setdefault("view.chosen", _has_any(state["url.values"]))

@@ -144,7 +144,7 @@ class ClassStore:
 
     # -- participants ------------------------------------------------------------------------------------------------
 
-    def sign(self, token: str) -> None:
+    def record_presence(self, token: str) -> None:
         """Record that a participant is present.
 
         Args:
@@ -186,7 +186,7 @@ class ClassStore:
                 time.time())  # fmt: skip
             return True
 
-    def own_guess(self, token: str, step: int) -> str | None:
+    def find_guess(self, token: str, step: int) -> str | None:
         """Return the guess of a participant for a step of the current class; None if there is none."""
         state = self.current()
         with self._transaction() as run:

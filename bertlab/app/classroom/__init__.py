@@ -1,1 +1,1 @@
-"""Classroom mode: the panel of a lesson beside the pages, for a teacher, for students, and for one person alone."""
+"""Lessons in the app: a panel beside the pages for a teacher, for students, and for a reader without a class."""

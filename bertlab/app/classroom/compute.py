@@ -1,6 +1,6 @@
-"""Compute the values that appear in the text of a lesson's step: see `bertlab.classroom.computed`.
+"""Compute the values that appear in the text of a lesson's step (see `bertlab.classroom.computed`).
 
-They are computed for the text in the address of the step, by the checkpoint that the page of the step uses.
+The input is the text in the address of the step; the checkpoint is the one that the step's page uses.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Values = Mapping[str, str]
 
 
 def fill_in_step(step: Step) -> Step:
-    """Return a step with computed values in place of their names; dashes if they cannot be computed."""
+    """Return a step in whose text computed values replace their names, or dashes if they cannot be computed."""
     if not find_names(step.say):
         return step
     values: dict[str, object] = {}
@@ -34,7 +34,7 @@ def fill_in_step(step: Step) -> Step:
 
 
 def fill_in_lesson(lesson: Lesson) -> Lesson:
-    """Return a lesson with computed values in every step."""
+    """Return a lesson in which `fill_in_step` has filled in every step."""
     return replace(lesson, steps=tuple(map(fill_in_step, lesson.steps)))
 
 
@@ -62,7 +62,10 @@ def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[s
 
 
 def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
-    """Find the largest weight of the chosen layer, heads and tokens; if no layer is chosen, the most telling one."""
+    """Find the largest attention weight of the layer, heads and tokens in the address.
+
+    If the address contains no layer, find the weight that stands out most in the text.
+    """
     texts = values["a"], values.get("b") or None
     attention = sessions.compute_attention(checkpoint, *texts)
     summary = sessions.find_telling_attention(checkpoint, *texts)

@@ -1,4 +1,4 @@
-"""The lesson that a session goes through, and the step at which it is: of the class, or of one person alone."""
+"""The lesson of a session and its current step, which the teacher chooses in a class and the reader without a class."""
 
 import os
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Place:
     phase: str
     """One of `bertlab.classroom.store.PHASES`."""
     class_id: int
-    """The number of the class; 0 for one person alone."""
+    """The number of the class; 0 without a class."""
 
     @property
     def step(self) -> Step:
@@ -41,12 +41,12 @@ class Place:
 
     @property
     def key(self) -> str:
-        """What differs between any two steps that a session can be at, also after the language was changed."""
+        """A key that differs between any two steps, and between the same step in two languages."""
         return f"{self.class_id}.{self.lesson.name}.{self.step_index}.{language()}"
 
 
 def find_place() -> Place | None:
-    """Find the place of this session; None if it goes through no lesson.
+    """Find the step at which this session is; None if the session is in no lesson.
 
     Raises:
         BertlabError: the lesson file or the file of the class cannot be read.
@@ -64,7 +64,7 @@ def find_place() -> Place | None:
 
 
 def store_place(lesson: str, step_index: int) -> None:
-    """Go to a step of a lesson alone. Call this from a widget's callback.
+    """Go to a step of a lesson without a class. Call this from a widget's callback.
 
     Args:
         lesson: the name of a shipped lesson; "" to leave the lesson.
@@ -74,14 +74,18 @@ def store_place(lesson: str, step_index: int) -> None:
 
 
 def return_to_address(page: str) -> Place | None:
-    """Go to the place in the address after the browser's back or forward button; alone, the lesson is part of it.
+    """Go to the step in the address after the browser's back or forward button.
 
     When a step opens another page, Streamlit puts two addresses into the browser's history. The first one still has the
-    previous page, but already the values of the step. It is replaced by the address of the step beside that has this
-    page.
+    previous page, but already the values of the new step. It is replaced with the address of the previous or next step
+    if that step has this page; otherwise the session leaves the lesson.
 
     Args:
         page: the name of the page in the address.
+
+    Returns:
+        The step. None if neither button was pressed, in a class, where the address contains no step, and if the address
+        contains no lesson.
     """
     if os.environ.get(CLASS) or not url.went_back():
         return None
@@ -90,23 +94,28 @@ def return_to_address(page: str) -> Place | None:
     place = find_place()
     if place and place.step.page != page and place.step.values.items() <= st.query_params.to_dict().items():
         steps, index = place.lesson.steps, place.step_index
-        beside = (number for number in (index - 1, index + 1) if number in range(len(steps)))
-        number = next((number for number in beside if steps[number].page == page), None)
+        neighbours = (number for number in (index - 1, index + 1) if number in range(len(steps)))
+        number = next((number for number in neighbours if steps[number].page == page), None)
         store_place("" if number is None else place.lesson.name, number or 0)
         st.query_params.from_dict(url.make_address({} if number is None else steps[number].values))
         place = find_place()
     return place
 
 
-def own_guess(place: Place, token: str) -> str | None:
-    """Return the guess of this session for the question of the step; None if there is none."""
+def find_own_guess(place: Place, token: str) -> str | None:
+    """Return this session's guess for the question of a step; None if there is none.
+
+    Args:
+        place: the step.
+        token: the random token of the participant; "" without a class.
+    """
     if place.class_id:
-        return open_store().own_guess(token, place.step_index)
+        return open_store().find_guess(token, place.step_index)
     return st.session_state.get(f"lesson.guess.{place.lesson.name}.{place.step_index}")
 
 
 def read(name: str, code: str = "") -> Lesson:
-    """Read a lesson, or its version in another language if it lacks this one.
+    """Read a lesson in a language. If it has no such version, read it in English or else in any other language.
 
     Args:
         name: the name of a shipped lesson, or the path of a file.
@@ -128,7 +137,7 @@ def _read(path: Path, version: int) -> Lesson:
 
 @cache
 def open_store() -> ClassStore:
-    """Open the file of the class. All sessions share it.
+    """Open the file that stores the class. All sessions share the result.
 
     Raises:
         BertlabError: the file cannot be created or opened.

@@ -16,8 +16,8 @@ def draw_bars(question: Question, counts: Mapping[str, int], *, own: str | None,
 
     Args:
         question: the question.
-        counts: {guess: how often}, as in `ClassStore.count_guesses`.
-        own: the guess of the reader, which is marked; None if there is none.
+        counts: {guess: how often it was made}, as in `ClassStore.count_guesses`.
+        own: the reader's guess, which is marked; None if there is none.
         shows_answer: whether the correct answer is marked with a tick.
     """
     total = sum(counts.values())

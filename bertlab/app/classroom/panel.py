@@ -1,9 +1,9 @@
-"""The panel of a lesson beside the pages: what the step says, its question, and what everyone guessed.
+"""The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses.
 
-In a class every session follows the teacher: the browser asks three times a second whether the class has moved on, and
-only then does the panel run again. The answer has the text of a new step, so that a student reads it before that. A
-student receives neither the notes nor the answer before the teacher reveals it, and nobody receives the guess of a
-single other person.
+In a class, every session follows the teacher: the browser asks the server three times a second whether the class has
+moved on, and only then does the panel run again. The response contains the text of a new step, so that a student can
+read it before the panel has run. Students never receive the teacher's notes, and receive the answer only when the
+teacher reveals it. Nobody receives the guess of another person, only counts.
 """
 
 import threading
@@ -29,7 +29,7 @@ _turns = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
-    """Open the page of the current step, if the session is not there yet. Call this before the page is entered.
+    """Open the page of the current step unless this session has opened it already. Call this before `url.enter_page`.
 
     Args:
         page: the name of the page that the session opens.
@@ -43,7 +43,7 @@ def follow(page: str) -> None:
         state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        # a link to a step alone contains what its reader has changed on the page
+        # without a class, a link to a step contains the values that the sender has changed on the page
         if previous is None and not place.class_id and page == place.step.page:
             state["class.followed"] = place.key
             return
@@ -57,7 +57,7 @@ def open_step(place: Place) -> None:
 
 
 def draw() -> None:
-    """Draw the panel, if this session goes through a lesson. The style sheet moves it beside the page."""
+    """Draw the panel if this session is in a lesson. The style sheet moves it beside the page."""
     with frame.show_errors():
         place = current.find_place()
         if place is None:
@@ -73,8 +73,8 @@ def draw() -> None:
                 teacher.draw_menu(place)
 
 
-def hides_page() -> bool:
-    """Hide the page of the step if it would give the answer away; a line says so. Return whether it is hidden."""
+def hide_page() -> bool:
+    """Show a note instead of the step's page if the page would give the answer away. Return whether it is hidden."""
     with frame.show_errors():
         place = current.find_place()
         if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
@@ -88,7 +88,10 @@ def hides_page() -> bool:
 
 @contextmanager
 def take_turn() -> Iterator[None]:
-    """Wait until the page that the class has just opened may be drawn. Other runs of a page do not wait."""
+    """Wait until fewer than `PAGES_AT_ONCE` students' pages are being drawn for a new step, then run the block.
+
+    Only a run that opens a step in a student's session waits.
+    """
     is_opening = st.session_state.pop("class.is_opening", False)
     waits = is_opening and roles.is_class() and not roles.is_teacher()
     if waits:
@@ -103,7 +106,8 @@ def take_turn() -> Iterator[None]:
 @frame.show_errors()
 def _draw_step() -> None:
     """Draw the current step. If the class has moved on since this page was opened, open the page of the new step."""
-    news = current.open_store().describe() if roles.is_class() else ""  # first: what changes from now on is news
+    # read before the step, so that a change after this line makes the browser run the panel again
+    news = current.open_store().describe() if roles.is_class() else ""
     place = current.find_place()
     if place is None:
         st.rerun(scope="app")
@@ -111,13 +115,13 @@ def _draw_step() -> None:
         open_step(place)
     if place.class_id:
         components.draw_class_news(news, is_teacher=roles.is_teacher())
-    # such pages change when the answer is shown
-    is_dependent = place.step.page == "guess" or place.step.hides_page
-    if is_dependent and place.phase != st.session_state.get("class.phase"):
+    # such a page changes when the answer is shown
+    depends_on_phase = place.step.page == "guess" or place.step.hides_page
+    if depends_on_phase and place.phase != st.session_state.get("class.phase"):
         st.session_state["class.is_opening"] = True
         st.rerun(scope="app")
     if place.class_id and not roles.is_teacher():
-        current.open_store().sign(roles.token())
+        current.open_store().record_presence(roles.token())
     st.html(make_heading(place.lesson, place.step_index, language()))
     st.markdown(compute.fill_in_step(place.step).say)
     if place.step.question:
@@ -133,14 +137,14 @@ def _draw_step() -> None:
 
 
 def _page_hash() -> str:
-    """Return what Streamlit calls the page that the browser shows. There is no public function for this."""
+    """Return Streamlit's hash of the page that the browser shows. Streamlit has no public function for this."""
     return getattr(get_script_run_ctx(), "page_script_hash", "")
 
 
 def _is_outdated() -> bool:
-    """Whether the browser still had the previous page when it asked for this run, and has removed the present one.
+    """Whether the browser still showed the previous page when it requested this run of the panel.
 
-    Streamlit then shows this run on the previous page, and nothing below the panel.
+    Streamlit then removes the current page, and shows the previous page with nothing below the panel.
     """
     context = get_script_run_ctx()
     is_fragment = bool(getattr(context, "fragment_ids_this_run", None))
@@ -148,8 +152,8 @@ def _is_outdated() -> bool:
 
 
 def _draw_question(place: Place, question: Question) -> None:
-    """Draw the question for a student: the form, the own guess, or what everyone guessed and the answer."""
-    own = current.own_guess(place, roles.token() if place.class_id else "")
+    """Draw the question for a student: the form with the student's guess or, later, all guesses and the answer."""
+    own = current.find_own_guess(place, roles.token() if place.class_id else "")
     if problem := st.session_state.pop("class.problem", ""):
         frame.note(t(problem), "error")
     if place.phase == "closed":
@@ -212,7 +216,7 @@ def _to_float(number: float | None) -> float | None:
 
 
 def _draw_navigation(place: Place) -> None:
-    """Draw the buttons of a student: back to the page of the step and, alone, to the other steps."""
+    """Draw a student's buttons: back to the page of the step and, without a class, to the other steps."""
     name, index, count = place.lesson.name, place.step_index, len(place.lesson.steps)
     is_last = index == count - 1
     if not place.class_id:
@@ -237,7 +241,7 @@ def _draw_navigation(place: Place) -> None:
 
 
 def _draw_next_pages(names: tuple[str, ...]) -> None:
-    """Draw a button for each page that a reader may want to see next; it leaves the lesson."""
+    """Draw a button for each page that a reader may want to see next. A click leaves the lesson."""
     st.html(f'<p class="small">{t("class-what-next")}</p>')
     for name in names:
         page = PAGES[name]

@@ -1,8 +1,8 @@
-"""Who a visitor of a class is: the teacher, who has the key, or a participant, whom a random token identifies.
+"""The role of a visitor of a class: the teacher, who has the key, or a participant, whom a random token identifies.
 
-The key is in an environment variable of the server. It reaches the app only in the teacher's address, from which it is
-removed at once; the teacher's browser then has a cookie with a digest of it. A participant's token is a cookie too, so
-that a reload of the page or a restart of the server does not make a second participant out of the first.
+The key is in an environment variable of the server. The teacher's browser sends it only in the address, from which it
+is removed at once; from then on, a cookie contains a digest of the key. A participant's token is also stored in a
+cookie, so that a participant is not counted twice after a reload of the page or a restart of the server.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ def is_teacher() -> bool:
 
 
 def enter() -> None:
-    """Find out who this visitor is. Call this at the start of every run, after `url.read_address`.
+    """Determine the role of this visitor. Call this at the start of every run, after `url.read_address`.
 
-    A key in the address is compared once, and removed from the address and from the values of the session.
+    A key in the address is checked once, and removed from the address and from the values of the session.
     """
     state = st.session_state
     key = state["url.values"].pop("key", "")
@@ -77,5 +77,5 @@ def _equal(first: str, second: str) -> bool:
 
 
 def _digest_key() -> str:
-    """Return what the teacher's cookie contains. The key cannot be computed from it."""
+    """Return the digest of the key for the teacher's cookie. The key cannot be computed from it."""
     return hmac.new(os.environ.get(CLASS_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

@@ -1,6 +1,6 @@
 """The teacher's part of the panel: the steps, the question, everyone's guesses, and the menu of the class.
 
-Every function that changes the class checks the key of the session again.
+Every function that changes the class or exports its guesses first checks that this session belongs to the teacher.
 """
 
 import os
@@ -30,7 +30,7 @@ def check_teacher() -> None:
     """Raise an error unless this session has shown the key.
 
     Raises:
-        BertlabError: it has not.
+        BertlabError: this session has not shown the key.
     """
     if not roles.is_teacher():
         raise BertlabError("class-needs-key")
@@ -61,7 +61,7 @@ def make_csv_export() -> Callable[[], str]:
 
 
 def draw_question(place: Place, question: Question) -> None:
-    """Draw how many have answered, the guesses, and the button of the next phase."""
+    """Draw the number of students who have answered, the guesses, and the button for the next phase."""
     store = current.open_store()
     counts = store.count_guesses(place.step_index)
     if place.phase != "closed":
@@ -69,7 +69,7 @@ def draw_question(place: Place, question: Question) -> None:
         present = max(store.count_present(), answered)
         line = t("class-answered", answered=answered, present=present, waiting=present - answered)
         st.html(f'<p class="say" role="status">{line}</p>')
-    # on the projector, a distribution that grows would lead those who have not answered
+    # on the projector, a growing distribution would influence those who have not answered yet
     if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
         st.html(distribution.draw_bars(question, counts, own=None, shows_answer=place.phase == "revealed"))
     if place.phase == "revealed":

@@ -18,7 +18,7 @@ frame.heading("guess")
 
 
 def read_counts() -> dict[str, int] | None:
-    """Return how often each word was guessed; None if the current question is not answered yet.
+    """Return how often each word was guessed; None until the answer to the current question is revealed.
 
     Outside a lesson, the guesses are typed into a field.
     """
@@ -28,7 +28,7 @@ def read_counts() -> dict[str, int] | None:
             return None
         if place.class_id:
             return dict(current.open_store().count_guesses(place.step_index))
-        return {current.own_guess(place, ""): 1}
+        return {current.find_own_guess(place, ""): 1}
     typed = fields.text_line(st, t("guess-guesses"), t("guess-example"), key="guesses", help=t("guess-guesses-help"))
     words = [" ".join(word.split()).lower() for word in typed.split(",")]
     return {word: words.count(word) for word in words if word}
