@@ -53,10 +53,10 @@ def job(tmp_path, shipped):
 def server(tmp_path, monkeypatch, shipped):
     """An empty run directory, and no job."""
     monkeypatch.chdir(tmp_path)
-    file_jobs._running.cache_clear()
+    file_jobs._background_process.cache_clear()
     yield
-    file_jobs._running().cancel()
-    file_jobs._running.cache_clear()
+    file_jobs._background_process().cancel()
+    file_jobs._background_process.cache_clear()
 
 
 def test_a_row_that_cannot_be_used_is_named_and_the_others_are_predicted(job):
@@ -151,11 +151,11 @@ def test_one_job_at_a_time_which_an_ended_process_interrupts(server, monkeypatch
     assert not file_jobs.find(id).is_cancelling
     file_jobs.cancel(id)
     assert file_jobs.find(id).is_cancelling
-    file_jobs._running().cancel()
+    file_jobs._background_process().cancel()
     assert file_jobs.find(id).state.status == "interrupted"
     file_jobs.resume(id)
     assert not file_jobs.find(id).is_cancelling
-    file_jobs._running().cancel()
+    file_jobs._background_process().cancel()
     monkeypatch.setattr(background.subprocess, "Popen", start)
     assert file_worker.work(file_jobs.find(id).directory) == 0, "its file and its settings are complete"
     assert file_jobs.find(id).state.status == "finished"

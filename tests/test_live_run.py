@@ -20,10 +20,10 @@ from bertlab.config.errors import BertlabError
 def runs(tmp_path, monkeypatch):
     """An empty run directory, and no live run."""
     monkeypatch.chdir(tmp_path)
-    live_run._running.cache_clear()
+    live_run._background_process.cache_clear()
     yield tmp_path / "runs"
     live_run.cancel()
-    live_run._running.cache_clear()
+    live_run._background_process.cache_clear()
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_reason_of_a_failure_is_shown(runs, monkeypatch):
     command = [sys.executable, "-c", "print('bertlab: no words'); raise SystemExit(2)"]
     monkeypatch.setattr(background.subprocess, "Popen", lambda _, **options: start(command, **options))
     live_run.start("ko")
-    live_run._running().process.wait()
+    live_run._background_process().process.wait()
     assert live_run.find_error() == "bertlab: no words"
 
 

@@ -1,4 +1,4 @@
-"""A process in the background of the server, whose output goes to a file; at most one at a time."""
+"""A background process of the server. Its output goes to a file; at most one process of a kind runs at a time."""
 
 import json
 import subprocess
@@ -20,14 +20,14 @@ class BackgroundProcess:
     directory: Path | None = None
     """The directory it writes to."""
     started: float = 0.0
-    """When it was started, in seconds of `time.monotonic`."""
+    """When the process was started, in seconds of `time.monotonic`."""
     is_cancelled: bool = False
-    """Whether someone cancelled it."""
+    """Whether the process was cancelled."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     """Held while a process is started or cancelled."""
 
     def start(self, module: str, directory: Path, arguments: dict) -> None:
-        """Start `python -m MODULE JSON`. Check with `is_running` first, and hold `lock` meanwhile.
+        """Start `python -m MODULE JSON`. Before that, check `is_running`; hold `lock` for both.
 
         Args:
             module: the name of the module.
@@ -54,7 +54,7 @@ class BackgroundProcess:
                 self.process.wait()
 
     def find_error(self) -> str | None:
-        """Return the last line that a failed process printed; None if it did not fail, or was cancelled."""
+        """Return the last line that the process printed; None if it has not failed, or was cancelled."""
         if self.process is None or self.is_cancelled or not self.process.poll():
             return None
         return read_last_line(self.directory)

@@ -1,7 +1,7 @@
-"""Jobs on whole files: a process that predicts every row of an upload, one at a time for the whole server.
+"""Jobs on whole files: each predicts every row of an uploaded file in a process of its own, one job at a time.
 
-A job is a directory of `runs/files`, so it outlives the browser and the server. The id of a job is random, and the
-address of its page contains it.
+A job is stored in a directory of `runs/files`, so it survives a restart of the browser or the server. The id of a job
+is random, and the address of the page that shows the job contains it.
 """
 
 import re
@@ -32,14 +32,14 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class StoredJob:
-    """A job and how far it is."""
+    """A job and its progress."""
 
     id: str
     """Its id, which is the name of its directory."""
     job: FileJob
     """Its settings."""
     state: JobState
-    """How far it is. The status "interrupted" means that its process ended too early."""
+    """Its progress. The status "interrupted" means that its process ended too early."""
     is_running: bool
     """Whether its process is running."""
 
@@ -55,7 +55,7 @@ class StoredJob:
 
 
 @cache
-def _running() -> BackgroundProcess:
+def _background_process() -> BackgroundProcess:
     return BackgroundProcess()
 
 
@@ -76,8 +76,8 @@ def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
     Raises:
         BertlabError: another job is running, too many are stored, or a file cannot be written.
     """
-    with _running().lock:
-        _check_free()
+    with _background_process().lock:
+        _check_no_job_runs()
         if len(_list_ids()) >= MAX_JOBS:
             raise BertlabError("file-job-too-many", limit=MAX_JOBS)
         id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(8)}"
@@ -103,9 +103,9 @@ def resume(id: str) -> None:
     Raises:
         BertlabError: another job is running, or there is no such job.
     """
-    with _running().lock:
+    with _background_process().lock:
         stored = find(id)
-        _check_free()
+        _check_no_job_runs()
         (stored.directory / file_predictions.CANCEL).unlink(missing_ok=True)
         file_predictions.write_state(stored.directory, replace(stored.state, status="waiting", reason=""))
         _start_process(stored.directory)
@@ -122,9 +122,9 @@ def delete(id: str) -> None:
     """Delete a job that is not running, with its file and its results.
 
     Raises:
-        BertlabError: it is running, or there is no such job.
+        BertlabError: the job is running, or there is no such job.
     """
-    with _running().lock:
+    with _background_process().lock:
         stored = find(id)
         if stored.is_running:
             raise BertlabError("file-job-busy", title=stored.job.title)
@@ -141,7 +141,7 @@ def find(id: str) -> StoredJob:
         raise DataError("file-job-not-found")
     directory = _root() / id
     job, state = file_predictions.read_job(directory), file_predictions.read_state(directory)
-    is_running = _find_running() == id
+    is_running = _find_running_id() == id
     if not is_running and state.status in ("waiting", "running"):
         state = file_predictions.read_state(directory)  # it may have finished meanwhile
         if state.status in ("waiting", "running"):
@@ -159,16 +159,16 @@ def list_jobs(command: str) -> list[StoredJob]:
 
 
 def find_running() -> StoredJob | None:
-    """Find the job that is running, also one that another server started; None if there is none."""
-    id = _find_running()
+    """Find the job that is running, even if another server started it; None if no job is running."""
+    id = _find_running_id()
     with suppress(BertlabError):
         return find(id) if id else None
     return None
 
 
-def _find_running() -> str:
-    """Return the id of the running job; "" if there is none."""
-    process = _running()
+def _find_running_id() -> str:
+    """Return the id of the running job; "" if no job is running."""
+    process = _background_process()
     if process.is_running():
         return process.directory.name
     try:
@@ -182,14 +182,14 @@ def _find_running() -> str:
     return ""
 
 
-def _check_free() -> None:
-    if _find_running():
+def _check_no_job_runs() -> None:
+    if _find_running_id():
         running = find_running()
         raise BertlabError("file-job-busy", title=running.job.title if running else "–")
 
 
 def _start_process(directory: Path) -> None:
-    _running().start("bertlab.app.data.file_worker", directory, {"directory": str(directory)})
+    _background_process().start("bertlab.app.data.file_worker", directory, {"directory": str(directory)})
 
 
 def _list_ids() -> list[str]:

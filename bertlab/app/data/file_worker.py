@@ -18,13 +18,13 @@ from bertlab.config.lock import exclusive_lock
 from bertlab.explore.file_predictions import read_job, read_state, run_job, write_state
 from bertlab.text.readers.encoding import make_printable
 
-LOCK, RUNNING = ".lock", ".running"  # files beside the jobs: held by the running job, and its id
-NICENESS = 5  # the pages come first
-LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1  # a page that checks the lock holds it for a moment
+LOCK, RUNNING = ".lock", ".running"  # files beside the jobs: the lock that the running job holds, and that job's id
+NICENESS = 5  # gives the pages priority over the job
+LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1  # retries, because a page that checks the lock holds it for a moment
 
 
 def work(directory: Path) -> int:
-    """Run a job to its end. Return the exit code: 0, or 2 if it failed; the reason is then in its state."""
+    """Run a job to its end. Return the exit code: 0, or 2 if the job failed, which stores the reason in its state."""
     with suppress(OSError, AttributeError):  # not on Windows
         os.nice(NICENESS)
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Labelled rows for an evaluation, and its results, in caches that all users of the app share."""
+"""Labelled rows for evaluations, and the results of evaluations, in caches that all users of the app share."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -137,7 +137,8 @@ def analyse(
 
     Args:
         checkpoint: the checkpoint.
-        rows_key: strings and numbers that identify the rows. They are part of the cache key, because rows cannot be.
+        rows_key: strings and numbers that identify the rows. In the cache key they replace the rows, which cannot be
+            hashed.
         rows: the rows.
         spec: the task that the rows belong to.
         limit: the maximum number of rows to evaluate on.

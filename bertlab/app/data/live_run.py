@@ -1,4 +1,4 @@
-"""Live runs: a tiny BERT that is trained for a minute in its own process, one at a time for the whole server."""
+"""Live runs: each trains a tiny BERT for a minute in its own process, one run at a time for the whole server."""
 
 import time
 from functools import cache
@@ -13,12 +13,12 @@ from bertlab.text.story_world.world import StoryWorld
 from bertlab.text.word_spans import MASK, find_words, mask_spans
 
 PREFIX = "live-"
-MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # of a text to train on
+MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # length of a text to train on
 MAX_SECONDS = live_worker.SECONDS + 120  # a process that takes longer is stopped
 
 
 @cache
-def _running() -> BackgroundProcess:
+def _background_process() -> BackgroundProcess:
     return BackgroundProcess()
 
 
@@ -26,8 +26,8 @@ def start(language: str, text: str = "") -> None:
     """Start a run.
 
     Args:
-        language: the language of the story world.
-        text: the text to train on; "" for the story world.
+        language: the language of the generated stories.
+        text: the text to train on; "" to train on generated stories.
 
     Raises:
         BertlabError: a run is in progress, or the text is too short or too long.
@@ -35,39 +35,39 @@ def start(language: str, text: str = "") -> None:
     text = text.strip()
     if text and not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS:
         raise BertlabError("live-text-length", count=len(text), low=MIN_CHARACTERS, high=MAX_CHARACTERS)
-    with _running().lock:
+    with _background_process().lock:
         if is_running():
             raise BertlabError("live-run-busy")
         directory = Path(access.RUN_DIRECTORY) / time.strftime(f"{PREFIX}%Y%m%d-%H%M%S")
         directory.mkdir(parents=True)
         sentence = _mask_sentence(text or StoryWorld(language).make_story(0, True).text)
         arguments = {"directory": str(directory), "language": language, "text": text, "sentence": sentence}
-        _running().start("bertlab.app.data.live_worker", directory, arguments)
+        _background_process().start("bertlab.app.data.live_worker", directory, arguments)
 
 
 def cancel() -> None:
     """Stop the run in progress, if there is one."""
-    _running().cancel()
+    _background_process().cancel()
 
 
 def is_running() -> bool:
     """Whether a run is in progress. A process that takes much too long is stopped."""
-    running = _running()
-    if not running.is_running():
+    background = _background_process()
+    if not background.is_running():
         return False
-    if time.monotonic() - running.started > MAX_SECONDS:
-        running.process.kill()
+    if time.monotonic() - background.started > MAX_SECONDS:
+        background.process.kill()
         return False
     return True
 
 
 def find_error() -> str | None:
     """Return the last line that a failed run printed; None if the latest run did not fail."""
-    return _running().find_error()
+    return _background_process().find_error()
 
 
 def find_latest() -> Path | None:
-    """Return the directory of the latest live run, also of an earlier server; None if there is none."""
+    """Return the directory of the latest live run, even if it was started before the server; None if there is none."""
     runs = history.find_runs(access.RUN_DIRECTORY)
     names = sorted(name for name in runs if name.startswith(PREFIX))
     return runs[names[-1]] if names else None

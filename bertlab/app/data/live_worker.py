@@ -12,7 +12,7 @@ from bertlab.cli import main
 
 VOCABULARY_SIZE = 2000
 STORIES = 1500
-SECONDS = 60
+SECONDS = 60  # of pre-training
 
 
 def train(directory: str, language: str, text: str, sentence: str) -> int:
@@ -20,8 +20,8 @@ def train(directory: str, language: str, text: str, sentence: str) -> int:
 
     Args:
         directory: the run directory.
-        language: the language of the story world.
-        text: the text to train on; "" for the story world.
+        language: the language of the generated stories.
+        text: the text to train on; "" to train on generated stories.
         sentence: a sentence with a [MASK], whose prediction the log contains.
     """
     with tempfile.TemporaryDirectory() as temporary:

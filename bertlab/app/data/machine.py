@@ -14,7 +14,8 @@ from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
 NUM_MEASURED_STEPS = 3
-# of the matrices whose product measures the peak: one thread reaches its peak at this size, in an eighth of the time
+# The size of the square matrices that one thread multiplies to measure its peak. It reaches the peak at this size, and
+# the default size would take eight times as long.
 ONE_THREAD_SIZE = 1024
 _MEASUREMENT_LOCK = threading.Lock()
 
@@ -28,7 +29,7 @@ class Machine:
     device: str
     """Where it trains: cpu or gpu."""
     peak_flops: float
-    """Its peak: the FLOP per second of a large matrix product, as measured."""
+    """Its peak FLOP/s, measured with a large matrix product."""
     memory_bytes: float
     """The memory that was available when the peak was measured, in bytes."""
 

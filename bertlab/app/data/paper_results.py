@@ -1,4 +1,4 @@
-"""Our own results on the tasks of the paper: of shipped checkpoints, fine-tuning runs and reproduced tables."""
+"""Our own results on the tasks of the paper, from shipped checkpoints, fine-tuning runs and reproduced tables."""
 
 import statistics
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from bertlab.training.paper.benchmarks import OURS, read_cells, select_metrics
 
 @dataclass(frozen=True)
 class OwnResult:
-    """Our result on a task: that of one checkpoint or, in a reproduced table, the mean over its seeds."""
+    """Our result on a task: the result of one checkpoint or, for a reproduced table, the mean over its seeds."""
 
     system: str
     """What was evaluated: the name of the checkpoint or run; for a reproduced table, its directory and the checkpoint
@@ -28,8 +28,8 @@ class OwnResult:
     num_rows: int | None
     """The number of validation rows; None if unknown."""
     source: str
-    """The checkpoint that the page opens, as the sidebar names it (for a mean, that of seed 0); "" if it is not
-    stored."""
+    """The checkpoint that the page opens, as the sidebar names it (for a mean, the checkpoint of seed 0); "" if no
+    checkpoint is stored."""
 
 
 def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:

@@ -1,4 +1,7 @@
-"""Clusters, maps and similar pairs of sentences, in caches that all users of the app share."""
+"""Clusters, maps and similar pairs of sentences, in caches that all users of the app share.
+
+Shape legend: S sentences, P size of a sentence vector.
+"""
 
 from collections.abc import Sequence
 

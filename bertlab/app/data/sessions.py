@@ -32,7 +32,7 @@ from bertlab.views import bertviz_view, html, live, payload
 
 AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
 MAX_ANSWERS = 10  # the number of candidate answers that the pages about questions compute
-DRAWS_PER_GROUP = 5  # draws per step of the progress bar on the page Pre-training by hand
+DRAWS_PER_GROUP = 5  # random draws per step of the progress bar on the page Pre-training by hand
 WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larger batches are no faster on one core
 
 
@@ -125,7 +125,7 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
 
 
 def _record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a request for the saved files of the figures that are drawn next."""
+    """Record the checkpoints and texts of a request, which the saved files of the figures drawn next will contain."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 
@@ -380,7 +380,7 @@ def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -
 def compute_vectors(
     checkpoint: CheckpointKey, lines: tuple[str, ...], progress: Callable | None = None
 ) -> SentenceVectors:
-    """Compute the vectors of some lines; the result is cached in memory, and each vector on the disk.
+    """Compute the sentence vectors of some lines. The result is cached in memory, and each vector on the disk.
 
     Args:
         checkpoint: the checkpoint.
@@ -405,7 +405,7 @@ def _cached_vectors(checkpoint: CheckpointKey, lines: tuple[str, ...]) -> list:
 def compute_summary(
     checkpoint: CheckpointKey, text: str, num_sentences: int, progress: Callable | None = None, **options
 ) -> Summary:
-    """Choose the most central sentences of a text; the result is cached in memory, and the vectors on the disk.
+    """Choose the sentences that summarise a text. The result is cached in memory, and sentence vectors on the disk.
 
     Args:
         checkpoint: the checkpoint.

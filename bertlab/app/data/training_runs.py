@@ -24,7 +24,7 @@ MAX_OPEN_BYTES = 12_000_000  # a snapshot stays open if its weights take at most
 
 
 def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
-    """Find the shipped runs and those of a directory.
+    """Find the shipped runs and the runs in a directory.
 
     Args:
         directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
@@ -78,7 +78,7 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
 
 
 def read_language(run: Path) -> str:
-    """Read the language code of the vocabulary of a run.
+    """Read the language code of a run's vocabulary.
 
     Raises:
         BertlabError: the run has no snapshots, or the first one is damaged, or visitors are not allowed to open it.
@@ -106,7 +106,7 @@ def _read_tokenizer(checkpoint: CheckpointKey) -> Tokenizer:
 
 
 def choose_default_run(runs: dict[str, Path], language: str) -> str:
-    """Choose the run that a page opens with: the first shipped run in a language, else the first run.
+    """Choose the run that a page initially shows: the first shipped run in a language, else the first run.
 
     Args:
         runs: {name: run directory}, with all shipped runs among them.
@@ -211,9 +211,13 @@ def read_snapshot(
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
     """Pack the predictions of every snapshot for the canvas view of the time machine.
 
-    Args: run: the run directory. first: the text. second: the second text; None if there is no second text. computed:
-    the result of `compute_timeline` for these texts. options: the options of the view; this function adds `subject`,
-    the run and the texts, which the view writes into the files that a user saves from it.
+    Args:
+        run: the run directory.
+        first: the text.
+        second: the second text; None if there is no second text.
+        computed: the result of `compute_timeline` for these texts.
+        options: the options of the view. This function adds `subject` (the run and the texts), which the files that a
+            user saves from the view will contain.
 
     Raises:
         BertlabError: visitors are not allowed to open a snapshot, or the log cannot be read.

@@ -14,16 +14,16 @@ from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
 SEGMENTS = {"a": 0, "b": 1}  # sentence, as the filter of the canvas names it -> segment
-# On a narrow screen, the map of rollout scrolls sideways instead of drawing the names of the tokens over each other.
+# On a narrow screen, the rollout map scrolls sideways instead of drawing the names of the tokens over each other.
 ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
 ROLLOUT_MARGIN, ROLLOUT_TOKEN = 80, 14  # pixels
 
 
 def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Open the page at the head and token that say most about the text, unless the link or the user chose others.
+    """Open the page at the head and token that stand out most in the text, unless the link or the user chose others.
 
     Raises:
-        BertlabError: what `Session.attention` raises.
+        BertlabError: any error that `Session.attention` raises.
     """
     summary = sessions.find_telling_attention(checkpoint, *texts)
     heads = [summary.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
@@ -64,10 +64,7 @@ def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: 
 
 
 def choose_position(tokens: tuple[TokenRow, ...]) -> int:
-    """Return the position that the view of one head shows.
-
-    It is the position in the state of the view, or else the first token that is not special.
-    """
+    """Return the position that the view of one head shows: the stored one, or else that of the first ordinary token."""
     default = next((row.position for row in tokens if not row.special), 0)
     position = view_state.read()["token"]
     return position if type(position) is int and 0 <= position < len(tokens) else default
@@ -86,7 +83,7 @@ def draw_block(
         position: the position of the token.
 
     Raises:
-        BertlabError: what `Session.block` raises.
+        BertlabError: any error that `Session.block` raises.
     """
     block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
     token = escape_html(token_labels(block_map.result.tokens)[position])
@@ -113,7 +110,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
         texts: sentences A and B; None stands for no sentence B.
 
     Raises:
-        BertlabError: what `Session.rollout` raises.
+        BertlabError: any error that `Session.rollout` raises.
     """
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)

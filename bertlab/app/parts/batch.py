@@ -1,6 +1,6 @@
 """The panel that predicts many texts at once: paste them, view the predictions, download them.
 
-It takes uploads only from visitors who may not start a job on a whole file (`files`).
+It has an upload field only for visitors who may not start a job on a whole file with the panel of `files`.
 """
 
 import csv

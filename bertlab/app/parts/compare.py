@@ -31,7 +31,7 @@ def compare_inputs(
         second_texts: sentences A and B of the second input; None if the second checkpoint also reads `texts`.
 
     Raises:
-        BertlabError: what `explore.compare.compare` raises.
+        BertlabError: any error that `explore.compare.compare` raises.
     """
     # `sessions.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
@@ -59,7 +59,9 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
 
 
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
-    """Draw the difference of every head, and that of one head's attention; by default of the head that differs most.
+    """Draw how much every head differs, and how the attention of one head differs.
+
+    By default, it is the head that differs most.
 
     Args:
         comparison: the result of `compare_inputs`.
@@ -133,7 +135,7 @@ def _draw(
 
     Args:
         key: the key of the figure.
-        function: a function of `views.differences`. `views.columns` has one of the same name, which makes the columns
+        function: a function of `views.differences`. The function of the same name in `views.columns` makes the columns
             of the CSV file.
         comparison: the result of `compare_inputs`.
         values: the positional arguments of both functions after the comparison.

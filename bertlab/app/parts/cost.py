@@ -20,7 +20,7 @@ from bertlab.views.cost import format_duration, format_money, format_quantity
 from bertlab.views.numbers import percent, signed
 
 DEFAULT_PRESET = "base"
-# field -> (key in the address, highest value)
+# field of `ModelConfig` -> (key in the address, highest value)
 SIZES = {
     "num_layers": ("layers", 1_000), "hidden_size": ("hidden", 65_536), "num_heads": ("attention-heads", 1_024),
     "intermediate_size": ("intermediate", 262_144), "vocab_size": ("vocab", 10_000_000),
@@ -82,7 +82,7 @@ def _choose(key: str, options: list[str]) -> str:
 
 
 def choose_lengths(tokens: int) -> tuple[int, ...]:
-    """Choose the lengths of the growth figure: equal steps up to 4,096 tokens, or twice the chosen length.
+    """Choose the lengths of the growth figure, in equal steps up to 4,096 tokens or twice `tokens` if that is more.
 
     >>> choose_lengths(128)[:2], choose_lengths(128)[-1]
     ((256, 512), 4096)
@@ -95,7 +95,7 @@ def show_runs(cost: Cost, here: machine.Machine) -> None:
     """Draw the fields of a run, and the table of its time and price on this machine and on each GPU.
 
     Args:
-        cost: the cost of a step of the run.
+        cost: the cost of one training step of the run.
         here: this machine.
     """
     with st.container(horizontal=True):

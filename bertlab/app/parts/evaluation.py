@@ -1,4 +1,4 @@
-"""The run of the Evaluation page: read the rows and evaluate a checkpoint on them when the user asks for it."""
+"""The computation on the Evaluation page: read the rows, and evaluate a checkpoint on them when the user starts it."""
 
 import hashlib
 import os
@@ -123,7 +123,7 @@ def _invalid_option(source: Source) -> dict[str, InvalidRowAction]:
 
 @contextmanager
 def _suggest_skipping() -> Iterator[None]:
-    """Reword the error of an invalid row: it suggests a flag of the command line, but this page has a switch."""
+    """Reword the error about an invalid row: it suggests a command-line flag, but this page has a switch instead."""
     try:
         yield
     except DataError as error:

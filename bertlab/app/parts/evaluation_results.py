@@ -120,7 +120,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
 
 
 def _subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
-    """Return the columns of every saved file that name the checkpoint, the task type and the data."""
+    """Return the columns that name the checkpoint, the task type and the data in every saved file."""
     return {"checkpoint": sessions.loadable_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
 
 

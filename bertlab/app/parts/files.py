@@ -1,7 +1,7 @@
 """The panel that predicts a whole file in a process of the server: upload, progress, cancel, resume, download.
 
-A page calls `draw_panel` at its bottom, even if it shows an error above. The address contains the id of the job, so
-that a reload finds it again.
+A page calls `draw_panel` last, even if the page shows an error above the panel. The address contains the id of the job,
+so that the panel shows the job again after a reload.
 """
 
 import os
@@ -29,7 +29,7 @@ REFRESH_SECONDS = 2
 MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
 QUESTION_NAMES = ("question", "query", "질문")
-TRANSLATED_COLUMNS = {  # of the results; columns of the file keep their names
+TRANSLATED_COLUMNS = {  # column of the results -> message id of its name; columns of the file keep their names
     "row": "files-row", "answer": "files-answer", "vector": "files-vector", "probability": "batch-probability",
     "error": "batch-error",
 } | {field: f"batch-{column}" for field, column in PREDICTION_COLUMNS.items()}  # fmt: skip
@@ -37,14 +37,14 @@ MIME = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
 def may_use() -> bool:
-    """Whether this visitor may start jobs and see their files: anyone on this machine; in a class, the teacher."""
+    """Whether this visitor may start jobs and see their files: anyone if paths are not restricted, else the teacher."""
     return roles.is_teacher() or not access.is_restricted()
 
 
 def draw_panel(command: str, question: str = "") -> None:
     """Draw the panel. Visitors who may not start jobs see nothing.
 
-    The checkpoint of a job suits the language of its file, not of the text on the page.
+    The app picks a checkpoint for the language of the file, which may differ from that of the text on the page.
 
     Args:
         command: "classify", "tag", "answer", "embed" or "next-sentence".
@@ -57,7 +57,7 @@ def draw_panel(command: str, question: str = "") -> None:
     with st.expander(title, icon=":material/upload_file:", expanded=bool(id)), frame.show_errors():
         if error := st.session_state.pop("files.error", None):
             frame.note(error.render(language()), "error")
-        if id and _is_of_command(id, command):
+        if id and _has_command(id, command):
             url.store(JOB, id)
             is_running = file_jobs.find(id).is_running
             st.fragment(_draw_job, run_every=REFRESH_SECONDS if is_running else None)(id)
@@ -66,8 +66,8 @@ def draw_panel(command: str, question: str = "") -> None:
         _draw_list(command, id)
 
 
-def _is_of_command(id: str, command: str) -> bool:
-    """Whether a job belongs to a page; a job that does not exist is an error that every page shows."""
+def _has_command(id: str, command: str) -> bool:
+    """Whether a job has a command. If there is no such job, show an error and remove its id from the address."""
     try:
         return file_jobs.find(id).job.command == command
     except DataError as error:
@@ -140,7 +140,7 @@ def _scan(upload) -> FileScan:
 
 
 def _draw_question_column(place, scan: FileScan, question: str) -> str:
-    """Let the user choose the column of the questions -> its name; "" for the question of the page."""
+    """Let the user choose the column of the questions. Return its name; "" for the question on the page."""
     options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
     guess = guess_column(scan.columns, QUESTION_NAMES) or ""
     options = {guess: options[guess]} | options
@@ -148,7 +148,7 @@ def _draw_question_column(place, scan: FileScan, question: str) -> str:
 
 
 def _draw_pair_column(place, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
-    """Let the user choose the column of the second texts -> its name; "" for none."""
+    """Let the user choose the column of the second texts. Return its name; "" for none."""
     task_types = types_of_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
         return ""
@@ -160,11 +160,11 @@ def _draw_pair_column(place, scan: FileScan, checkpoint: sessions.CheckpointKey,
 
 def _start(job: FileJob, upload) -> None:
     """Start a job and put its id into the address."""
-    _act(lambda: url.store(JOB, file_jobs.start(job, lambda stream: stream.write(upload.getbuffer()))))
+    _run_action(lambda: url.store(JOB, file_jobs.start(job, lambda stream: stream.write(upload.getbuffer()))))
 
 
-def _act(action) -> None:
-    """Run an action of a button, unless this visitor may not; the panel shows its error."""
+def _run_action(action) -> None:
+    """Run the action of a button if this visitor may use the panel. If it fails, the panel shows the error."""
     try:
         if may_use():
             action()
@@ -177,7 +177,7 @@ def _act(action) -> None:
 
 @frame.show_errors()
 def _draw_job(id: str) -> None:
-    """Draw a job as it is now. When its process ends, the whole page runs again."""
+    """Draw the current state of a job. When its process has ended, run the whole page again."""
     stored = file_jobs.find(id)
     job, state = stored.job, stored.state
     if stored.is_running != st.session_state.get("files.was_running", stored.is_running):
@@ -219,12 +219,14 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
         if stored.is_running:
             st.button(
                 t("files-cancelling" if stored.is_cancelling else "files-cancel"), icon=":material/stop:",
-                key="files-cancel", on_click=_act, args=(lambda: file_jobs.cancel(id),), disabled=stored.is_cancelling,
+                key="files-cancel", on_click=_run_action, args=(lambda: file_jobs.cancel(id),),
+                disabled=stored.is_cancelling,
             )  # fmt: skip
         elif state.status != "finished":
             st.button(
-                t("files-resume"), type="primary", icon=":material/play_arrow:", key="files-resume", on_click=_act,
-                args=(lambda: file_jobs.resume(id),), disabled=file_jobs.find_running() is not None,
+                t("files-resume"), type="primary", icon=":material/play_arrow:", key="files-resume",
+                on_click=_run_action, args=(lambda: file_jobs.resume(id),),
+                disabled=file_jobs.find_running() is not None,
             )  # fmt: skip
         if state.done:
             for suffix, mime in MIME.items():
@@ -237,7 +239,7 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
         if not stored.is_running:
             with st.popover(t("files-delete"), icon=":material/delete:"):
                 st.button(
-                    t("files-delete-confirm"), key="files-delete", on_click=_act, args=(lambda: _delete(id),)
+                    t("files-delete-confirm"), key="files-delete", on_click=_run_action, args=(lambda: _delete(id),)
                 )  # fmt: skip
         st.button(t("files-close"), type="tertiary", key="files-close", on_click=url.store, args=(JOB, ""))
 
@@ -248,7 +250,7 @@ def _delete(id: str) -> None:
 
 
 def _draw_results(stored: file_jobs.StoredJob) -> None:
-    """Show the rows that could not be used, and the first rows of the results."""
+    """Show the first rows that could not be used, and the first rows of the results."""
     if stored.state.unusable:
         frame.note(t("files-unusable", count=stored.state.unusable, shown=MAX_REASONS))
         rows = file_results.read_unusable(stored.directory, MAX_REASONS)
@@ -264,7 +266,7 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
 
 
 def _draw_list(command: str, open_id: str) -> None:
-    """List the stored jobs of a page; a click opens one."""
+    """List the stored jobs of a command. A click opens a job."""
     jobs = [stored for stored in file_jobs.list_jobs(command) if stored.id != open_id]
     if not jobs:
         return

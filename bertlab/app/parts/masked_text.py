@@ -24,7 +24,7 @@ class MaskedText:
     text: str
     """The text as typed. It may contain [MASK]."""
     default: str
-    """The masked words of the example, as in the address; "" for any other text."""
+    """The initially masked words, as the address writes them: one word of the example, and "" for any other text."""
     masked_indices: frozenset[int]
     """The indices of the words masked by clicking, counted from 0."""
 
@@ -58,7 +58,7 @@ class MaskedText:
             second: the second sentence; None if there is none.
 
         Raises:
-            BertlabError: what `Session.fill_mask` raises.
+            BertlabError: any error that `Session.fill_mask` raises.
         """
         options = {"top_k": top_k, "originals": self.originals} | ({"pair": second} if second else {})
         return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
@@ -73,7 +73,7 @@ def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -
         help: the help text of the field.
     """
     text = fields.text_line(place, t("fill-mask-text"), examples.sentence, key="text", help=help)
-    text = text.replace(MASK_NAMES[1], MASK)  # the name that RoBERTa's vocabulary has for it
+    text = text.replace(MASK_NAMES[1], MASK)  # the name of the mask token in RoBERTa's vocabulary
     default = examples.masked_word if text == examples.sentence else ""
     # compared as strings, because `int` fails on a very long number, which a link may contain
     stored_numbers = set(url.recall("mask", default).split("."))

@@ -15,7 +15,7 @@ from bertlab.views.passage import escape_html
 
 
 def shuffle_words(text: str) -> str:
-    """Shuffle the words of a text. The result depends only on the text and, with two different words, differs from it.
+    """Shuffle the words of a text. The result depends only on the text, and differs from it unless all words are equal.
 
     >>> sorted(shuffle_words("a b c").split()), shuffle_words("a b") == shuffle_words("a b")
     (['a', 'b', 'c'], True)
@@ -31,7 +31,7 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
     """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention.
 
     Raises:
-        BertlabError: what `Session.pair_attention` raises.
+        BertlabError: any error that `Session.pair_attention` raises.
     """
     st.subheader(t("next-sentence-attention"), anchor=False)
     pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
@@ -62,7 +62,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
     """Draw fields for several candidates of sentence B, and rank them.
 
     Raises:
-        BertlabError: what `Session.rank_next_sentences` raises.
+        BertlabError: any error that `Session.rank_next_sentences` raises.
     """
     pairs = examples.next_sentence_pairs
     defaults = [pairs[name][1] for name in ("follow", "near", "other")]
@@ -86,7 +86,7 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
     """Predict the fixed test pairs, and show the score of each kind and all predictions.
 
     Raises:
-        BertlabError: what `Session.next_sentence_probes` raises.
+        BertlabError: any error that `Session.next_sentence_probes` raises.
     """
     with st.spinner(t("next-sentence-probes-progress")):
         probes = calls.call_session(checkpoint, "next_sentence_probes")
@@ -113,7 +113,7 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
 
 
 def _open_pair(values: dict[str, str]) -> None:
-    """Show a pair in the first view of the page."""
+    """Put a pair into the fields of the page's first view, and show this view."""
     for name, value in values.items():
         st.session_state[name] = value
         url.store(name, value)

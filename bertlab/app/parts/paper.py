@@ -121,7 +121,7 @@ def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Pa
 
 
 def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
-    """Make the values of the fields, by their names in the address, with which a page shows the example of a task."""
+    """Return {name of a field in the address: its value}, with which a page shows the example of a task."""
     first, *others = task.text_example
     if page.name == "question":
         return {"passage": first, "question": others[0], "refuse": str(int(find_task(task.name).unanswerable))}

@@ -13,9 +13,9 @@ from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
 MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
-MAX_MASK = 60  # percent
+MAX_MASK = 60  # the highest share of predicted tokens, in percent
 SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}  # percent of the predicted tokens
-QUOTE_LENGTH = 80  # characters; the page quotes so much of the document that sentence B was drawn from
+QUOTE_LENGTH = 80  # characters that the page quotes from the document of a random sentence B
 
 
 def choose_draw() -> int:
@@ -48,7 +48,7 @@ def choose_settings(objective: str) -> dict[str, object]:
     """Show the sliders and switches of the masking and the sentence pairs.
 
     Args:
-        objective: the sentence-pair objective of the checkpoint, "next" or "order"; the page starts with it.
+        objective: the sentence-pair objective of the checkpoint, "next" or "order", which the switch initially has.
 
     Returns:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
@@ -58,7 +58,7 @@ def choose_settings(objective: str) -> dict[str, object]:
     for place, (name, default) in zip(share_places, SHARES.items(), strict=True):
         share = _slider(place, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
-    del settings["same_share"]  # no field of `DrawSettings`: it is what the other two leave of 100 %
+    del settings["same_share"]  # not a field of `DrawSettings`, because it is 100 % minus the other two
     with st.container(horizontal=True):
         settings["whole_word"] = url.flag(
             st.toggle, t("pretraining-whole-word"), key="whole-word", help=t("pretraining-whole-word-help")
@@ -160,7 +160,7 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
         settings: the result of `choose_settings`.
 
     Raises:
-        BertlabError: what `Session.pretraining_losses` raises.
+        BertlabError: any error that `Session.pretraining_losses` raises.
     """
     st.subheader(t("pretraining-losses"), anchor=False, help=t("pretraining-losses-help"))
     bar = frame.progress_bar(st.empty(), "pretraining-progress")

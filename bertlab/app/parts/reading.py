@@ -16,7 +16,7 @@ def call_xray(
         the passage and the result of `Session.xray`, each with its code.
 
     Raises:
-        BertlabError: what `Session.xray` raises.
+        BertlabError: any error that `Session.xray` raises.
     """
     with st.spinner(t("question-reading")):
         bar = frame.progress_bar(st.empty(), "question-progress")

@@ -15,7 +15,7 @@ from bertlab.views.sentence_map import MAX_CELLS, cluster_matrix, cosine_matrix,
 NEIGHBOURS = 10  # neighbours of a line that are listed
 MAX_GROUPS = 200  # groups of similar lines that are listed
 MAX_LINKED = 300  # selected lines that are stored in the address
-SHOWN_LABEL = 80  # characters of a line in the list of lines
+LABEL_LENGTH = 80  # characters of a line in the list of lines
 
 
 def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vectors: calls.Expression) -> Clusters:
@@ -99,7 +99,10 @@ def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
 
 
 def _read_selection(count: int) -> list[int]:
-    """Read the selected lines of this session or, if there are none, of the link; unknown ones are ignored."""
+    """Read the indices of the selected lines: those in the address or, if they were too many for it, in the session.
+
+    Unknown indices are ignored.
+    """
     linked = url.parse_value(url.recall("chosen", "[]"), [])
     linked = linked if isinstance(linked, list) else []
     stored = st.session_state.get("sentences.chosen", ())
@@ -112,7 +115,7 @@ def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
     numbers = range(len(lines))
     line = url.integer_choice(
         st.selectbox, t("sentences-line"), numbers, 0, key="line",
-        format_func=lambda number: f"{number + 1} · {lines[number][:SHOWN_LABEL]}",
+        format_func=lambda number: f"{number + 1} · {lines[number][:LABEL_LENGTH]}",
     )  # fmt: skip
     found = calls.call_function(
         find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NEIGHBOURS, line
@@ -126,7 +129,7 @@ def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
 
 
 def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vectors: calls.Expression) -> None:
-    """Draw a threshold, and list the groups of lines that are at least as similar."""
+    """Draw a slider for a threshold, and list the groups of lines connected by pairs with at least this cosine."""
     threshold = url.number(
         st.slider, t("sentences-threshold"), 0.5, 1.0, 0.9, key="threshold", step=0.01, format="%.2f",
         help=t("sentences-threshold-help"),

@@ -31,7 +31,7 @@ from bertlab.views.passage import escape_html
 MAX_CHANGE_BUTTONS = 18  # further changes are only counted
 # the texts of the grid that have no parameters; their message ids begin with "heads-grid-"
 GRID_TEXTS = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
-# Heads that help the prediction have the colour of positive values, heads that hurt it that of negative values.
+# Heads that help the prediction have the colour of positive values; heads that hurt it, the colour of negative values.
 GRID_COLOURS = {
     "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
     "dark": PALETTE["themes"]["dark"]["ground"], "light": PALETTE["themes"]["light"]["ground"],
@@ -40,7 +40,7 @@ GRID_COLOURS = {
 
 @dataclass(frozen=True)
 class ProbeInput:
-    """The input of `Session.intervene`: which prediction is compared before and after the changes."""
+    """The input of `Session.intervene`, which compares a prediction for this input before and after the changes."""
 
     kind: str
     """The name of a task type with `can_probe`."""
@@ -126,7 +126,7 @@ def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
 
 
 def draw_change_buttons(line: str, config: ModelConfig) -> None:
-    """Draw one button per change that removes it, and two more: undo the last change, and remove all."""
+    """Draw a button for each change, which removes it, and two more buttons: undo the last change, and remove all."""
     parsed_changes = parse_changes(line, config)
     heads = range(config.num_heads)
     layers_off = [
@@ -203,7 +203,7 @@ def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput,
         place: the Streamlit element to draw the progress bar in.
 
     Raises:
-        BertlabError: what `Session.head_effects` raises.
+        BertlabError: any error that `Session.head_effects` raises.
     """
     bar = place.progress(0.0, t("heads-measuring"))
     _call_head_effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))

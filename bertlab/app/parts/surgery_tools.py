@@ -1,6 +1,7 @@
 """The tools of the Head surgery page below the grid of heads: edit attention, patch hidden states, export the model.
 
-The fields of the first two open with an example that changes the prediction, and a sentence says what they would do.
+The fields of the first two tools initially contain an example that changes the prediction, and a sentence says what the
+change would do.
 """
 
 import shlex
@@ -29,7 +30,7 @@ def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int
 def edit_attention(
     line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
-    """Draw the fields that replace one row of attention: all on one position, uniform, or numbers typed by the user.
+    """Draw the fields that replace a row of attention: by 1 for one position, by equal or by typed weights.
 
     Args:
         line: the line of changes.
@@ -39,23 +40,23 @@ def edit_attention(
         other: the text from which hidden states are patched.
 
     Raises:
-        BertlabError: what `Session.attention_row` and `Session.intervene` raise.
+        BertlabError: any error that `Session.attention_row` and `Session.intervene` raise.
     """
     st.caption(t("heads-row-lead"))
     config = sessions.open_session(checkpoint).config
-    (first_layer, first_head, first_position), first_target = _find_example_row(probe_input)
-    first_layer, first_head = min(first_layer, config.num_layers - 1), min(first_head, config.num_heads - 1)
+    (default_layer, default_head, default_position), default_target = _find_example_row(probe_input)
+    default_layer, default_head = min(default_layer, config.num_layers - 1), min(default_head, config.num_heads - 1)
     cells = st.columns([1, 1, 2])
-    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, first_layer, key="row.layer")
-    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, first_head, key="row.head")
-    position = _choose_position(cells[2], tokens, "row.from", first_position)
+    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, default_layer, key="row.layer")
+    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, default_head, key="row.head")
+    position = _choose_position(cells[2], tokens, "row.from", default_position)
     method = url.choice(
         st.segmented_control, t("heads-row-weights"), ["one", "uniform", "hand"], key="row.how", required=True,
         format_func=lambda method: t(f"heads-row-{method}"),
     )  # fmt: skip
     weights: list[tuple[int, float]] = []
     if method == "one":
-        weights = [(_choose_position(st, tokens, "row.to", first_target), 1.0)]
+        weights = [(_choose_position(st, tokens, "row.to", default_target), 1.0)]
     if method == "hand":
         probs_T = sessions.compute(
             checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
@@ -94,20 +95,20 @@ def patch_hidden_states(
         other: the other text.
 
     Raises:
-        BertlabError: what `Session.encode` raises for the other text, and what `Session.intervene` raises.
+        BertlabError: any error that `Session.encode`, for the other text, and `Session.intervene` raise.
     """
     config = sessions.open_session(checkpoint).config
     other_tokens = sessions.compute(checkpoint, "encode", other)
-    (first_into, first_to), (first_state, first_from) = _find_example_patch(probe_input)
+    (default_into, default_to), (default_state, default_from) = _find_example_patch(probe_input)
     cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     from_layer = fields.hidden_state(
-        cells[0].selectbox, t("heads-patch-from"), config.num_layers, first_state, key="patch.layer"
+        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_state, key="patch.layer"
     )
-    from_position = _choose_position(cells[1], other_tokens, "patch.from", first_from)
+    from_position = _choose_position(cells[1], other_tokens, "patch.from", default_from)
     layer = fields.hidden_state(
-        cells[2].selectbox, t("heads-patch-to"), config.num_layers, first_into, key="patch.into"
+        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_into, key="patch.into"
     )
-    position = _choose_position(cells[3], tokens, "patch.to", first_to)
+    position = _choose_position(cells[3], tokens, "patch.to", default_to)
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
@@ -126,7 +127,7 @@ def patch_hidden_states(
 
 
 def _find_example_row(probe_input: ProbeInput) -> tuple[tuple[int, int, int], int]:
-    """Find the row with which "Edit attention" opens: its (layer, head, position), and the position to attend to."""
+    """Find the initial row of "Edit attention": its (layer, head, position), and the position to attend to."""
     if (parts := _find_example(probe_input)) is None:
         return (0, 0, 0), 0
     ((place, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
@@ -134,7 +135,7 @@ def _find_example_row(probe_input: ProbeInput) -> tuple[tuple[int, int, int], in
 
 
 def _find_example_patch(probe_input: ProbeInput) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Find the patch with which "Patch hidden states" opens: (hidden index, position) to replace, and its source."""
+    """Find the initial patch of "Patch hidden states": the (hidden index, position) to replace, and its source."""
     if (parts := _find_example(probe_input)) is None:
         return (0, 1), (0, 1)
     ((to, source),) = changes.resolve(parts[1], 1).patches.items()

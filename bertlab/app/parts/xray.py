@@ -34,7 +34,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     """Draw the windows of the passage and their scores, and a field to choose a window.
 
     Returns:
-        the index of the chosen window; at first, that of the best answer.
+        the index of the chosen window, initially of the window with the best answer.
     """
     st.subheader(t("xray-windows"), anchor=False)
     xray_result = span_xray.result

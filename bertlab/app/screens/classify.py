@@ -54,7 +54,7 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: 
         second_text: the second text of a pair; "" for none.
 
     Raises:
-        BertlabError: what `Session.classify` and `Session.word_effects` raise.
+        BertlabError: any error that `Session.classify` and `Session.word_effects` raise.
     """
     texts = (text, second_text or None)
     classification = calls.call_session(checkpoint, "classify", *texts)

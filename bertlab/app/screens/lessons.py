@@ -1,4 +1,4 @@
-"""Lessons: start a lesson alone, save its handout, see how to teach it to a class, and find the notebooks."""
+"""Lessons: start a lesson without a class, save its handout, see how to teach it to a class, and find the notebooks."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ else:
                     on_click=current.store_place, args=(name, 0),
                 )  # fmt: skip
                 if not lesson.is_computed:  # a handout cannot wait for the model
-                    # the server calls it outside of the session, where there is no language
+                    # the server calls it outside of the session, so it gets the language as an argument
                     st.download_button(
                         t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",
                         on_click="ignore", icon=":material/description:", key=f"handout-{name}",

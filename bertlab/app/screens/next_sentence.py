@@ -21,7 +21,7 @@ def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) ->
     """Show the probability that B follows A or, with the objective SOP, that both are in the right order.
 
     Raises:
-        BertlabError: what `Session.next_sentence` raises.
+        BertlabError: any error that `Session.next_sentence` raises.
     """
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result

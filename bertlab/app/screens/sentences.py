@@ -10,10 +10,10 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import files, sentences_input, sentences_views
 
 LANGUAGE_SAMPLE = 50  # lines from which the language is recognised
-MAX_WRITTEN = 200  # lines that the Python code contains; for more, it reads a file
+MAX_WRITTEN = 200  # lines that the Python code contains; for more lines, the code reads a file
 
 
-def write_lines(lines: sentences_input.Lines) -> calls.Expression:
+def make_lines_expression(lines: sentences_input.Lines) -> calls.Expression:
     """Make the expression of the lines."""
     if not lines.file and len(lines.texts) <= MAX_WRITTEN:
         return calls.assign("lines", lines.texts)
@@ -33,7 +33,7 @@ def show_vectors(lines: sentences_input.Lines) -> None:
     checkpoint = selection.open_checkpoint("embed", *lines.texts[:LANGUAGE_SAMPLE])
     if len(set(lines.texts)) == 1:
         frame.note(t("sentences-all-equal", count=len(lines.texts)))
-    texts, progress = write_lines(lines), frame.progress_bar(st.empty(), "sentences-progress")
+    texts, progress = make_lines_expression(lines), frame.progress_bar(st.empty(), "sentences-progress")
     vectors = calls.call_session(checkpoint, "sentence_vectors", texts, progress=progress)
     if not vectors.result.is_trained:
         name = os.path.basename(sessions.open_session(checkpoint).name)

@@ -68,7 +68,7 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
     """Show the most probable tokens of the first mask, and a link to the page Fill mask.
 
     Raises:
-        BertlabError: what `Session.fill_mask` raises.
+        BertlabError: any error that `Session.fill_mask` raises.
     """
     if MASK not in masked_input.masked_text:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
@@ -85,10 +85,10 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
 
 
 def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the heads of the layer with the attention weight that says most about the text, and state this weight.
+    """Draw the heads of the layer with the attention weight that stands out most, and state this weight.
 
     Raises:
-        BertlabError: what `Session.attention` raises.
+        BertlabError: any error that `Session.attention` raises.
     """
     attention = sessions.compute_attention(checkpoint, text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
@@ -103,7 +103,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def draw_tour_button() -> None:
-    """Draw the button that starts the guided tour, unless this session goes through a lesson or belongs to a class."""
+    """Draw the button that starts the guided tour, unless this session is in a lesson or belongs to a class."""
     with frame.show_errors():
         if current.find_place() is None:
             label = t("start-tour", count=len(current.read(TOUR).steps))

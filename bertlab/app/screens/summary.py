@@ -1,4 +1,4 @@
-"""Summary: the sentences of a text with the largest scores, marked in the text, beside the first ones."""
+"""Summary: the highest-scoring sentences of a text, marked in the text, beside the first sentences of the text."""
 
 import os
 from collections import Counter
@@ -20,8 +20,8 @@ from bertlab.views.summary import score_bars, sentence_list_html, summary_html
 from bertlab.views.terminal_summary import METRIC_NAMES
 
 MAX_SENTENCES = 2_000  # because all users share the CPU cores
-MAX_CHOSEN = 10
-MAX_REPEATED = 10  # sentences that are named because they were left out
+MAX_CHOSEN = 10  # sentences of a summary
+MAX_REPEATED = 10  # sentences left out as repetitions whose numbers are listed
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
 SCROLLED_HEIGHT = 420  # pixels
 
@@ -43,7 +43,7 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
 
 
 def draw_sentences(place, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
-    """List some sentences with their numbers and their scores."""
+    """List the sentences with these indices, each with its number and its score."""
     with place:
         st.subheader(t(heading), anchor=False)
         st.html(sentence_list_html(summary, indices))

@@ -27,12 +27,12 @@ run_name = url.text(
 def show_timeline(run: Path, first: str, second: str) -> None:
     """Run every snapshot on the texts, with a progress bar, and draw the timeline.
 
+    An error, such as a text that is too long, is shown on the page.
+
     Args:
         run: the directory of the training run.
         first: sentence A.
         second: sentence B; "" for none.
-
-    An error, such as a text that is too long, is shown on the page.
     """
     place, start = st.empty(), time.monotonic()
 

@@ -14,14 +14,14 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 REFRESH_SECONDS = 2
-RECENT_STEPS = 20  # of a run of a minute, whose accuracy still rises
+RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because it still rises in a run of one minute
 
 frame.heading("train-live")
 can_start = roles.is_teacher() or not access.is_restricted()
 
 
 def start(text: str) -> None:
-    """Start a run, unless this visitor may only watch."""
+    """Start a run if this visitor may start one."""
     try:
         if roles.is_teacher() or not access.is_restricted():
             live_run.start(language(), text)
@@ -82,7 +82,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the log of a run with `history.read_log`."""
+    """Read the log of a run, reduced to the rows that its curves need; the code calls `history.read_log`."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), implementation=training_runs.read_thinned_log
     )
