@@ -38,8 +38,8 @@ class App:
     """Port to listen on."""
     host: str = ""
     """Address to listen on: localhost by default, and 0.0.0.0 with --class. 0.0.0.0 accepts connections from other
-    machines. They may open the shipped checkpoints and runs, the directory `runs`, and the directories given with
-    --allow."""
+    machines. Their users may open the shipped checkpoints and runs, the directory `runs`, and the directories given
+    with --allow."""
     allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
     """Additional directories that visitors from other machines may open."""
     allow_hub: bool = False
@@ -49,7 +49,7 @@ class App:
     attention, masked-tokens, training, or a lesson file (.toml). The teacher's address, which contains a key, is
     printed."""
     browser: bool = True
-    """Open a browser. Without effect with --class: open the teacher's address yourself."""
+    """Open a browser. With --class, no browser is opened; open the teacher's address yourself."""
 
 
 def app(config: App) -> int:
@@ -90,14 +90,14 @@ def app(config: App) -> int:
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
     if sys.platform == "win32":  # on Windows, `exec` returns to the terminal before the server ends
         return subprocess.call(command)
-    # this process becomes the server, so that stopping it (Ctrl-C, SIGTERM of a service) stops the server
+    # this process becomes the server, so that a signal to this process (Ctrl-C, a service's SIGTERM) stops the server
     return os.execv(sys.executable, command)
 
 
 def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     """Check the lesson, choose the teacher's key, and print the addresses of the teacher and of the students.
 
-    The key of the environment variable is used if there is one, so that a service can restart with the same key.
+    If the environment variable BERTLAB_CLASS_KEY has a value, this is the key, so that a service can restart with the same key.
 
     Raises:
         DataError: there is no such lesson, or its file is invalid.
@@ -123,7 +123,7 @@ def _find_own_address() -> str:
     """Return the address of this machine in its network; "localhost" without a network. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # an address for documentation, which no machine has
+            probe.connect(("192.0.2.1", 9))  # an address reserved for documentation, which no machine has
             return probe.getsockname()[0]
         except OSError:
             return "localhost"

@@ -1,4 +1,4 @@
-"""Commands that print predictions: masked words, next sentence, answers, labels, choices and tags."""
+"""Commands that print predictions: masked words, the next sentence, answers, labels, choices and tags."""
 
 import os
 import sys

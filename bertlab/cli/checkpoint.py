@@ -89,7 +89,7 @@ def _wrap_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _format_value(value: object) -> str:
-    """Format a value of a record as one line, without its empty parts.
+    """Format a value of a record as one line, without empty parts.
 
     >>> _format_value({"hub_id": "", "rows": 4096, "share": 0.5, "whole_word": False, "text": ["sentence"]})
     'rows 4,096, share 0.5, whole_word no, text sentence'
@@ -191,7 +191,7 @@ def export(config: Export) -> None:
 
 
 def _apply_change(config: Export, session: "Session") -> tuple["Session", dict, str]:
-    """Prune or average according to the flags; return the changed session, its record, and a summary of the change."""
+    """Prune or average the model if a flag says so. Return the resulting session, its record, and a summary."""
     if config.prune is not None:
         changed, fields, summary = _prune(config, session)
     elif config.average is not None:
@@ -235,7 +235,7 @@ def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
     changed = session.average(other, config.share)
     records = (session.record, other.record)
     fields = {"mean_of": [[session.name, round(1 - config.share, 6)], [other.name, config.share]]}
-    if all("command" in record for record in records):  # the average inherits the texts and licences of both
+    if all("command" in record for record in records):  # the average inherits both checkpoints' texts and licences
         names = (name for record in records for name in record.get("data") or ())
         licences = filter(None, (record.get("attribution") for record in records))
         fields |= {"data": list(dict.fromkeys(names)), "attribution": "; ".join(dict.fromkeys(licences))}

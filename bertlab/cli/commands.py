@@ -1,18 +1,19 @@
-"""The table of all commands. This module does not import them."""
+"""The table of all commands. This module does not import their code."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Command:
-    """Where the code of a command is, and a summary of the command."""
+    """The location of a command's code, and a summary of the command."""
 
     module: str
     """The module of the command, relative to `bertlab`."""
     config: str
     """The name of the dataclass in that module whose fields become the flags."""
     function: str
-    """The name of the function in that module that takes the dataclass and may return an exit code."""
+    """The name of the function in that module that runs the command. It takes the dataclass, and may return an exit
+    code."""
     summary: str
     """One line for the list of commands."""
     recipes: str = ""
@@ -102,7 +103,7 @@ COMMANDS = {
 }  # fmt: skip
 
 ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
-"""Other spellings of a command. `bench` with flags runs `bench pretrain`; without them it lists the benchmarks."""
+"""Other spellings of a command. `bench` with flags runs `bench pretrain`; `bench` alone lists the benchmarks."""
 
 HELP = """bertlab {version}: train BERT and look inside it.
 

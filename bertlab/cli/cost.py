@@ -30,7 +30,7 @@ class CostOptions:
     """
 
     preset: Preset = "base"
-    """The size of the model; the next four options replace single sizes."""
+    """The size of the model. Each of the next four options replaces one number of the preset."""
     layers: Count = None
     """Number of layers, instead of the preset's."""
     hidden: Count = None
@@ -56,14 +56,14 @@ class CostOptions:
     task: Task = "pretraining"
     """pretraining (MLM and NSP) or finetuning (a classification)."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    """The device of the training. It changes the memory, because a CPU and a GPU store different activations. auto is
+    """The device to train on. The memory depends on it, because a CPU and a GPU store different activations. auto means
     a GPU if this machine has one, otherwise the CPU."""
     steps: int = 100_000
     """Training steps of the whole run."""
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Price in US dollars per hour, used for all devices in the output. Default: an assumed, rough price for each
+    """Price in US dollars per hour, used for all devices in the output. Default: a roughly assumed price for each
     device."""
     measure: bool = False
     """Run three training steps on this machine, and show their memory and time beside the estimate."""

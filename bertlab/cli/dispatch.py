@@ -21,7 +21,7 @@ from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 
 HELP_WORDS = ("-h", "--help", "help")
-# exit codes; those of signals are 128 + the number of the signal, as in shells
+# exit codes; as in shells, the exit code after a signal is 128 + the number of the signal
 BUG, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the arguments after `bertlab`; those of this process if None.
+        argv: the arguments after `bertlab`. Default: the arguments of this process.
 
     Returns:
         The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C (143 after
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(BertlabError("operation-failed", reason=str(error)))
     except (SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - the last resort: a panic of a Rust library is not an `Exception`
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is not an `Exception`
         _print_error(log_unexpected_error(error, f"bertlab {' '.join(arguments[:2])}"))
         return BUG
 
@@ -122,11 +122,11 @@ def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _shorten_thread_spinning(name: str) -> None:
-    """Make OpenMP threads that wait for others sleep after 1,000 spins.
+    """Make OpenMP threads that wait for other threads sleep after 1,000 spins.
 
     By default they spin for milliseconds. If another program uses one of the cores, they do so in every layer, and a
-    training step takes several times as long (docs/lab-notebook.md). OpenMP reads the variable when torch loads it.
-    Benchmarks keep the default, because they are run on an otherwise idle machine.
+    training step takes several times as long (docs/lab-notebook.md). OpenMP reads the environment variable when torch
+    loads OpenMP. Benchmarks keep the default, because they are run on an otherwise idle machine.
     """
     if not name.startswith("bench") and "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
@@ -149,7 +149,7 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
-        arguments = ["--help"]  # the usage line of tyro omits positional arguments that are present
+        arguments = ["--help"]  # without other arguments, since tyro's usage line omits positional ones that are given
     try:
         with contextlib.redirect_stderr(report):
             return flags.parse(kind, arguments, prog=name, description="", **({"default": recipe} if recipe else {}))
@@ -182,7 +182,7 @@ def _extract_message(report: str) -> str:
 def _print_error(error: BertlabError) -> int:
     rank = os.environ.get("RANK", "0")
     if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
-        # all processes fail alike: the main process reports the error, and torchrun then ends this one
+        # all processes fail with the same error: the main process reports it, and torchrun then ends this process
         time.sleep(10)
         error = BertlabError("process-failed", rank=rank, error=error)
     print(f"bertlab: {' '.join(str(error).split())}", file=sys.stderr)

@@ -65,7 +65,7 @@ class Heads(QueryOptions):
     prediction: Annotated[
         str, tyro.conf.arg(aliases=("--ask",), metavar="masked_lm|sentence_pair|span|classification")
     ] = "masked_lm"
-    """What is predicted: a masked token, the next sentence, the answer span in a passage, or a label."""
+    """What to predict: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
     """Which [MASK] to predict, counted from 0."""
     intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""

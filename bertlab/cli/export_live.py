@@ -15,12 +15,13 @@ class ExportLive:
 
     The file contains the weights in eight bits, the tokenizer and the model as JavaScript. Opened from disk, it needs
     neither a server nor a network nor Python. It shows attention, fills masks, predicts next sentences, switches heads
-    off and draws the logit lens, in English and Korean. The lessons of `bertlab app --class` are in it too, in the
-    language that the checkpoint reads. The size is about 1.1 bytes per parameter: 7 MB for the shipped checkpoint
+    off and draws the logit lens, in English and Korean. It also contains the lessons of `bertlab app --class`, in the
+    language of the checkpoint. The size is about 1.1 bytes per parameter: 7 MB for the shipped checkpoint
     *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core. Any browser of
     2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
-    Views whose output layer the checkpoint lacks are left out; a fine-tuned checkpoint shows its attention only.
+    The file has no view that needs an output layer that the checkpoint lacks; for a fine-tuned checkpoint, only the
+    attention view remains.
 
     Examples:
       bertlab export-live scratch
@@ -42,7 +43,7 @@ def export_live(config: ExportLive) -> None:
 
     Raises:
         BertlabError: the file exists already or cannot be written.
-        CheckpointError: the checkpoint cannot be opened, or its tokenizer has steps that the page cannot repeat.
+        CheckpointError: the checkpoint cannot be opened, or its tokenizer has steps that are not written in JavaScript.
     """
     from functools import partial
 

@@ -3,7 +3,7 @@
 The aliases of a field (`tyro.conf.arg(aliases=...)`) are older spellings of its flag. They are accepted, but the help
 does not show them.
 A dataclass may have `SECTIONS`, a dictionary from a heading to the names of the fields listed below it in `--help`.
-This module replaces tyro's own rule for dataclasses, which has no sections, keeps the line breaks of an indented
+This module replaces tyro's own rule for dataclasses. That rule has no sections, keeps the line breaks of an indented
 docstring, and prints a default of None.
 """
 
@@ -18,7 +18,7 @@ import docstring_parser
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
-HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # the help text or the flag itself makes these clear
+HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # not printed, because the help text or the flag implies them
 
 
 def parse(kind: type, arguments: list[str], **options) -> object:
@@ -46,7 +46,7 @@ class _Section:
     Attributes:
         kind: the dataclass.
         names: the names of the fields.
-        default: an instance whose values are the defaults; anything else means those of the dataclass.
+        default: an instance whose values are the defaults. If it is anything else, the dataclass's defaults are used.
     """
 
     kind: type
@@ -93,7 +93,7 @@ def _describe_field(kind: type, name: str, defaults: object, *markers) -> Struct
     Args:
         kind: the dataclass.
         name: the name of the field.
-        defaults: an instance whose values are the defaults; anything else means those of the dataclass.
+        defaults: an instance whose values are the defaults. If it is anything else, the dataclass's defaults are used.
         markers: additional annotations of the field, from `tyro.conf`.
     """
     field, hint = kind.__dataclass_fields__[name], get_type_hints(kind, include_extras=True)[name]
@@ -137,7 +137,7 @@ def _find_old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
 
 
 def _replace_old_spellings(arguments: list[str], current_by_old: dict[str, str]) -> list[str]:
-    """Replace old spellings of flags by the current ones.
+    """Replace old spellings of flags with the current ones.
 
     >>> _replace_old_spellings(["rows.csv", "--old_flag=skip"], {"--old-flag": "--flag"})
     ['rows.csv', '--flag=skip']
@@ -160,7 +160,7 @@ def _read_field_docs(kind: type) -> dict[str, str]:
 
 
 def _format_flag_help(text: str, default: object) -> str:
-    """Return the help text of a flag; it is negated if the option is on by default, since the flag is then --no-NAME.
+    """Return the help text of a flag. If the option is on by default, the flag is --no-NAME, so the text is negated.
 
     >>> _format_flag_help("Open a browser.", True), _format_flag_help("Print JSON.", False)
     ('Do not open a browser.', 'Print JSON.')

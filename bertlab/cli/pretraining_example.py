@@ -16,9 +16,10 @@ class PretrainingExampleOptions(TextQuery):
     """
 
     draw: int = 1
-    """Number of the draw; the same number gives the same draw."""
+    """Number of the random draw; the same number always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
-    """Sentence-pair objective: next (sentence B is random in half of the pairs), or order (half are swapped)."""
+    """Sentence-pair objective: next (in half of the pairs, sentence B is random), or order (half of the pairs are
+    swapped)."""
     mask: float = 0.15
     """Share of tokens to predict."""
     mask_share: float = 0.8

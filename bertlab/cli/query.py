@@ -70,7 +70,7 @@ def _read_stdin() -> str:
 
 
 def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str) -> "Session":
-    """Open the checkpoint that `--checkpoint` names; without it, the shipped one for the task and the texts' language.
+    """Open the checkpoint that `--checkpoint` names, or else the shipped one for the task and the texts' language.
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be opened.
@@ -92,7 +92,7 @@ def print_result(
         session: the session that computed the result.
         result: a dataclass of `bertlab.explore.facts`, or a dictionary of them.
         lines: returns the lines to print; called only without `--json`.
-        fields: additional fields of the JSON object, which precede those of the result.
+        fields: additional fields of the JSON object, written before the fields of the result.
     """
     if config.json:
         from bertlab.explore.facts import as_json

@@ -25,7 +25,8 @@ class FileOptions(CheckpointOptions):
     """A file of texts, and the checkpoint that makes their vectors."""
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The texts: the lines of a text file, or a column of a CSV, TSV, JSON Lines or Parquet file, compressed or not."""
+    """The file of the texts: a text file with a text in each line, or a CSV, TSV, JSON Lines or Parquet file with a
+    column of texts. It may be compressed."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the texts. Default: a column with a usual name such as `text` or `sentence`, or the first one."""
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
@@ -63,7 +64,7 @@ def embed(config: Embed) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Similar(FileOptions, QueryOptions):
-    """Find the texts of a file that are most similar to a query or, without one, all pairs of similar texts.
+    """Find the texts of a file that are most similar to a query or, without a query, the pairs of similar texts.
 
     Examples:
       bertlab similar headlines.txt --query "Prices rise again"
@@ -111,10 +112,10 @@ class Cluster(FileOptions, QueryOptions):
     """
 
     min_size: int = 0
-    """The smallest number of texts in a cluster; 0 chooses it by the number of texts."""
+    """The smallest number of texts in a cluster; 0 derives it from the number of texts."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write a CSV file with the columns id, text, cluster and words; the
-    column cluster is empty for a text that belongs to no cluster."""
+    """Write a CSV file with the columns id, text, cluster and words. The column cluster is empty for a text that
+    belongs to no cluster."""
 
 
 def cluster(config: Cluster) -> None:

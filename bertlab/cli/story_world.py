@@ -14,8 +14,8 @@ from bertlab.text.story_world.rows import ROW_TASKS, RowTaskName, make_rows
 
 @dataclass(frozen=True)
 class StoryWorldOptions:
-    """Write labelled rows about the stories of `bertlab prepare story-world`. The labels are exact, because
-    the events of a story are known.
+    """Write labelled rows about generated stories, like those of `bertlab prepare story-world`. The labels are exact,
+    because the events of a story are known.
 
     The command writes training rows to --out and rows of held-out stories beside it, and prints the command that
     fine-tunes on the training rows.
@@ -26,11 +26,11 @@ class StoryWorldOptions:
     """
 
     task: Annotated[tyro.conf.Positional[RowTaskName], tyro.conf.arg(metavar="TASK")]
-    """next-sentence: does a sentence follow another? questions: with answers in the story, and without. entities:
-    people, places, objects and days. sentiment: does the story end well? endings: which of four sentences continues the
-    story? pronouns: whom does a pronoun mean?"""
+    """next-sentence: does a sentence follow another? questions: questions with and without an answer in the story.
+    entities: people, places, objects and days. sentiment: does the story end well? endings: which of four sentences
+    continues the story? pronouns: whom does a pronoun mean?"""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
-    """The file of the training rows, in JSON Lines (.jsonl). The held-out rows have "-heldout" in their name."""
+    """The file of the training rows, in JSON Lines (.jsonl). The name of the held-out rows' file ends in "-heldout"."""
     rows: int = 5000
     """The number of training rows; a tenth as many are held out."""
     language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT

@@ -1,4 +1,4 @@
-"""The command `bertlab summarise`: the sentences that summarise texts, compared with references if there are any."""
+"""`bertlab summarise`: choose the sentences that summarise texts, and compare them with references if there are any."""
 
 import sys
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ LANGUAGE_SAMPLE = 50  # documents from which the language of a file is recognise
 class Summarise(QueryOptions):
     """Choose the sentences that summarise a text.
 
-    By default these are the most central ones, whose vectors are most similar to those of the others; nothing is
-    trained for this. A checkpoint that `bertlab finetune custom --type summarisation` has trained scores the sentences
-    itself. How good a summary is depends on the texts; if the file has a column of reference summaries, ROUGE compares
-    with them the chosen sentences and, as a baseline, the first sentences of each text. Without references nothing is
-    said about quality.
+    By default these are the most central sentences, whose vectors are most similar to those of the others; this needs
+    no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation` scores the sentences
+    itself. How good a summary is depends on the texts. If the file has a column of reference summaries, ROUGE compares
+    these with the chosen sentences and, as a baseline, with the first sentences of each text. Without references, the
+    quality is not measured.
 
     Examples:
       bertlab summarise report.txt --sentences 3
@@ -39,8 +39,8 @@ class Summarise(QueryOptions):
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
-    """How much a sentence has to differ from those chosen before, 0 to 1. With 0, and always with learned scores, only
-    sentences that share three consecutive words with a chosen one are left out."""
+    """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, and always with
+    learned scores, only sentences that share three consecutive words with a chosen sentence are left out."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
     one."""
