@@ -59,7 +59,7 @@ from bertlab.training.progress import show_progress
 @pytest.mark.parametrize("share", [0.0, 0.25], ids=["labels only", "with a teacher"])
 @pytest.mark.parametrize("sizes", [(64, 1), (4096, 64)], ids=["CPU", "GPU"])
 def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "_chunk_sizes", lambda device: sizes)
+    monkeypatch.setattr(cross_entropy, "_get_chunk_sizes", lambda device: sizes)
     torch.manual_seed(0)
     leaves = [torch.randn(150, 16), torch.randn(37, 16), torch.randn(37)]
     labels_P = torch.randint(0, 37, (150,))

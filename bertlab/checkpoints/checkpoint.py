@@ -24,7 +24,7 @@ from bertlab.config.families import BERT, Family
 from bertlab.config.files import describe_system_error, read_json_object, write_atomically
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.heads import HEADS, find_conflicting_heads, head_names
+from bertlab.nn.heads import HEADS, find_conflicting_heads, get_hf_head_names
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -257,7 +257,7 @@ def _architecture(heads: Collection[str], family: Family = BERT) -> str:
         return f"{family.class_prefix}ForPreTraining"
     # The class of a fine-tuned head has precedence; it ignores the heads of pre-training.
     order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
-    return head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
+    return get_hf_head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
 
 
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:

@@ -12,7 +12,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError
 from bertlab.config.families import BERT, FAMILIES, Family
 from bertlab.nn.bert import Bert
-from bertlab.nn.heads import HEADS, head_names
+from bertlab.nn.heads import HEADS, get_hf_head_names
 from bertlab.nn.variants.model import FamilyBert
 
 # Other names for the same tensors (pattern, replacement), which are applied in this order.
@@ -33,7 +33,7 @@ HEAD_TENSORS = (
 
 def _head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
     """Return the modules of a task head, and those of the pooler if they belong to the head."""
-    stored = head_names(name, family)
+    stored = get_hf_head_names(name, family)
     own = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in stored.modules.items()}
     return own | {f"pooler.{module}": (hf_module,) for module, hf_module in stored.pooler.items()}
 
@@ -91,7 +91,7 @@ def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, l
     """
     by_module: dict[str, list[str]] = {}
     for name in HEADS:
-        by_module.setdefault(head_names(name, family).modules[""], []).append(name)
+        by_module.setdefault(get_hf_head_names(name, family).modules[""], []).append(name)
     return {module: heads for module, heads in by_module.items() if len(heads) > 1 and module in modules}
 
 
@@ -119,7 +119,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     weight = tensors[f"{module}.weight"]
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
-    by_class = {head_names(name, family).hf_class: name for name in reversed(candidates)}
+    by_class = {get_hf_head_names(name, family).hf_class: name for name in reversed(candidates)}
     architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     stored_modules = {name.rpartition(".")[0] for name in tensors}
     has_pooler = any("pooler." in name for name in tensors)
@@ -128,7 +128,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
             name
             for name in candidates
             if HEADS[name].pooled
-            and (has_pooler or stored_modules >= set(head_names(name, family).pooler.values()) > set())
+            and (has_pooler or stored_modules >= set(get_hf_head_names(name, family).pooler.values()) > set())
         ),
         next((name for name in candidates if not HEADS[name].pooled), candidates[0]),
     )
@@ -178,7 +178,7 @@ def hf_to_state(
         and stored_modules & _own_modules(name, family)
     )
     for name in heads:
-        if head_names(name, family).pooler:  # older versions of transformers store an unused pooler beside it
+        if get_hf_head_names(name, family).pooler:  # older versions of transformers store an unused pooler beside it
             unused = {key: tensor for key, tensor in unused.items() if not key.startswith(f"{family.prefix}.pooler.")}
     with torch.device("meta"):
         model = FamilyBert(config, heads)
@@ -234,11 +234,11 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 
 def _own_modules(name: str, family: Family) -> set[str]:
     """Return the modules of a checkpoint that belong to a task head only."""
-    own = set(head_names(name, family).modules.values())
+    own = set(get_hf_head_names(name, family).modules.values())
     return own - {
         module
         for other in HEADS
-        if other != name and head_names(other, family).modules[""] != head_names(name, family).modules[""]
+        if other != name and get_hf_head_names(other, family).modules[""] != get_hf_head_names(name, family).modules[""]
         for (module,) in _head_modules(other, family).values()
     }
 

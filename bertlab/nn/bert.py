@@ -151,7 +151,7 @@ class EncoderLayer(nn.Module):
         return self.complete_layer(hidden_BTH, attended_BTH)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
-        """Compute the layer's output, [X, H], from the input and the output of its attention."""
+        """Compute the layer's output, [X, H], from the layer's input and the output of its attention."""
         hidden_XH = self.attention_norm(hidden_XH + self.dropout(attended_XH))
         return self.feed_forward_norm(hidden_XH + self.dropout(self.feed_forward(hidden_XH)))
 
@@ -222,7 +222,7 @@ class Bert(TaskHeads):
         self.apply(self.initialise_weights)
 
     def build_encoder(self) -> None:
-        """Create the embeddings, the layers and the pooler; `nn/variants` has those of the other families."""
+        """Create the embeddings, the layers and the pooler; `nn/variants` has those of other model families."""
         self.embeddings, self.encoder = Embeddings(self.config), Encoder(self.config)
         self.pooler = Pooler(self.config)
 
@@ -244,7 +244,7 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at `positions_R`, indices into the flattened B * T -> hidden_RH."""
+        """Compute the last layer's output at `positions_R` -> hidden_RH; positions index the flattened B * T."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
     def pool(self, batch: BertInput) -> torch.Tensor:

@@ -21,11 +21,11 @@ from bertlab.nn.trace import Trace
 
 @dataclass(frozen=True)
 class FeatureLayers:
-    """The layers of an encoder whose hidden states are the features."""
+    """Which layers of an encoder supply the features, and how their hidden states are combined."""
 
     indices: Callable[[int], range]
-    """A function from the number of layers, L, to the indices of the selected hidden states, of which there are L + 1;
-    index 0 is the embeddings."""
+    """A function that takes the number of layers, L, and selects indices of the encoder's L + 1 hidden states; index 0
+    is the embeddings."""
     is_weighted_sum: bool = False
     """True if the hidden states are summed with learned weights, False if they are concatenated."""
 

@@ -35,11 +35,11 @@ class MaskedTokenHead(nn.Module):
             self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Apply everything that comes before the decoder -> [X, E]."""
+        """Apply everything that comes before the decoder -> [X, E], or [X, H] if the family extends the decoder."""
         return self.norm(self.activation(self.dense(hidden_XH)))
 
     def decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
-        """Return the weight of the decoder: the token embeddings, which MobileBERT extends to the hidden size."""
+        """Return the decoder's weights: the token embeddings, which MobileBERT extends to the hidden size."""
         if not hasattr(self, "extra"):
             return token_embedding_VE
         return torch.cat([token_embedding_VE, self.extra.weight.T], dim=1)
@@ -117,7 +117,7 @@ class HeadSpec:
     hf_class: str
     """The class of `transformers` that has only this output layer."""
     hf_modules: Mapping[str, str]
-    """Our submodule ("" for the output layer itself) -> the module of that class."""
+    """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
     pooled: bool = False
     """True if the layer reads the pooler's output, False if it reads hidden states."""
 
@@ -176,8 +176,8 @@ def register_head(name: str, head: HeadSpec) -> None:
     HEADS[name] = head
 
 
-def head_names(name: str, family: Family = BERT) -> HeadNames:
-    """Return how the checkpoints of a family store an output layer."""
+def get_hf_head_names(name: str, family: Family = BERT) -> HeadNames:
+    """Return the class and module names with which checkpoints of a model family store an output layer."""
     if name in family.heads:
         return family.heads[name]
     head = HEADS[name]
@@ -195,7 +195,7 @@ def find_conflicting_heads(names: Iterable[str], family: Family = BERT) -> dict[
     """
     by_module: dict[str, list[str]] = {}
     for name in names:
-        stored = head_names(name, family)
+        stored = get_hf_head_names(name, family)
         for module in dict.fromkeys([*stored.modules.values(), *stored.pooler.values()]):
             by_module.setdefault(module, []).append(name)
     return {module: heads for module, heads in by_module.items() if len(heads) > 1}

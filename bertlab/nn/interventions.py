@@ -3,7 +3,8 @@
 `Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
 callers at once.
 
-Shape legend: B batch, T tokens, H hidden, N heads, L layers. Layers, heads and positions count from zero.
+Shape legend: B batch, T tokens, H hidden, N heads, L layers, X batch or no dimension. Layers, heads and positions count
+from zero.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,14 +21,14 @@ class Interventions:
     """The changes to make during one forward pass."""
 
     head_scale_LBN: torch.Tensor | None = None
-    """The factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
-    1905.10650, equation 1). B is the batch size if the factors differ between the rows of the batch, or 1 if they are
-    the same for all."""
+    """The factor that multiplies each head's output before the output projection; 0 ablates the head (Michel et al.
+    2019, arXiv 1905.10650, equation 1). B is the batch size if the factors differ between the rows of the batch, or 1
+    if they are the same for all rows."""
     attention_rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
     """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace this row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
-    """(index, position) -> hidden state, [H] or [B, H], that replaces the one at this position (activation patching).
-    Index 0 means the embeddings, index l + 1 the output of layer l."""
+    """(index, position) -> hidden state, [H] or [B, H], that replaces the model's own at this position (activation
+    patching). Index 0 means the embeddings, index l + 1 the output of layer l."""
 
     @classmethod
     def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
@@ -71,17 +72,17 @@ class Interventions:
                 raise InterventionError("head-scale-shape", shape=str(list(shape)), expected=expected)
             if num_rows is not None and B not in (1, num_rows):
                 raise InterventionError("head-scale-rows", rows=B, expected=num_rows)
-        for (layer, head, position), probs_T in self.attention_rows.items():
+        for (layer, head, position), probs_XT in self.attention_rows.items():
             check_layer(layer, config.num_layers)
             check_head(head, config.num_heads)
             check_position(position, num_tokens)
-            if probs_T.ndim not in (1, 2) or probs_T.shape[-1] != num_tokens:
-                raise InterventionError("attention-row-shape", shape=str(list(probs_T.shape)), expected=num_tokens)
-        for (hidden_index, position), hidden_H in self.patches.items():
+            if probs_XT.ndim not in (1, 2) or probs_XT.shape[-1] != num_tokens:
+                raise InterventionError("attention-row-shape", shape=str(list(probs_XT.shape)), expected=num_tokens)
+        for (hidden_index, position), hidden_XH in self.patches.items():
             check_hidden_index(hidden_index, config.num_layers)
             check_position(position, num_tokens)
-            if hidden_H.ndim not in (1, 2) or hidden_H.shape[-1] != config.hidden_size:
-                shape = str(list(hidden_H.shape))
+            if hidden_XH.ndim not in (1, 2) or hidden_XH.shape[-1] != config.hidden_size:
+                shape = str(list(hidden_XH.shape))
                 raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
@@ -93,25 +94,25 @@ class Interventions:
     def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
         """Replace rows of a layer's attention probabilities."""
         rows = {
-            (head, position): probs_T
-            for (index, head, position), probs_T in self.attention_rows.items()
-            if index == layer
+            (head, position): probs_XT
+            for (row_layer, head, position), probs_XT in self.attention_rows.items()
+            if row_layer == layer
         }
         if not rows:
             return probs_BNTT
         probs_BNTT = probs_BNTT.clone()
-        for (head, position), probs_T in rows.items():
-            probs_BNTT[:, head, position] = probs_T.to(probs_BNTT)
+        for (head, position), probs_XT in rows.items():
+            probs_BNTT[:, head, position] = probs_XT.to(probs_BNTT)
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
         """Replace hidden states at the patched positions; index 0 is the embeddings, l + 1 the output of layer l."""
-        patches = {position: hidden_H for (index, position), hidden_H in self.patches.items() if index == hidden_index}
+        patches = {position: state_XH for (index, position), state_XH in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH
         hidden_BTH = hidden_BTH.clone()
-        for position, hidden_H in patches.items():
-            hidden_BTH[:, position] = hidden_H.to(hidden_BTH)
+        for position, state_XH in patches.items():
+            hidden_BTH[:, position] = state_XH.to(hidden_BTH)
         return hidden_BTH
 
 
@@ -119,19 +120,19 @@ NO_INTERVENTIONS = Interventions()
 
 
 def check_layer(layer: int, num_layers: int) -> None:
-    """Raise InterventionError if a model of `num_layers` layers has no such layer."""
+    """Raise InterventionError if a model with `num_layers` layers has no layer with this number."""
     if not 0 <= layer < num_layers:
         raise InterventionError("layer-out-of-range", layer=layer, last=num_layers - 1)
 
 
 def check_head(head: int, num_heads: int) -> None:
-    """Raise InterventionError if a layer of `num_heads` heads has no such head."""
+    """Raise InterventionError if a layer with `num_heads` heads has no head with this number."""
     if not 0 <= head < num_heads:
         raise InterventionError("head-out-of-range", head=head, last=num_heads - 1)
 
 
 def check_position(position: int, num_tokens: int) -> None:
-    """Raise InterventionError if an input of `num_tokens` tokens has no such position."""
+    """Raise InterventionError if an input of `num_tokens` tokens does not have this position."""
     if not 0 <= position < num_tokens:
         raise InterventionError("position-out-of-range", position=position, last=num_tokens - 1)
 

@@ -1,6 +1,6 @@
 """Sentence pooling: one vector for a text from the hidden states of its tokens.
 
-Shape legend: B batch, T tokens, H hidden, P pooling modes times H.
+Shape legend: B batch, T tokens, H hidden, P size of the vector (H times the number of pooling modes).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-PyTorch's fused kernel has a slow backward pass there, and autograd copies queries, keys, values and outputs
-separately, twice each. Here they are copied once, into an order in which the tokens of a head are adjacent.
+For this type, PyTorch's fused kernel has a slow backward pass on CPU, and autograd copies queries, keys, values and
+outputs separately, twice each. Here they are copied once, into an order in which the tokens of a head are adjacent.
 
 Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
 bucket, P places: the tokens of all heads in all buckets, padding included.
@@ -48,8 +48,8 @@ class HeadBucketLayout(BucketLayout):
         self.source_3P = ((source_P // num_heads * 3 + qkv_31) * num_heads + source_P % num_heads).flatten()
         self.place_X3N = (self.place_XN[:, None] + places * qkv_31).flatten()
 
-    def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        return _BucketedAttention.apply(qkv_XH, self, num_heads, dropout)
+    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        return _BucketedAttention.apply(qkv_X3H, self, num_heads, dropout)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
         """Split [P, D] into one tensor [G * N, T, D] for each bucket."""
@@ -62,9 +62,9 @@ class HeadBucketLayout(BucketLayout):
 
 class _BucketedAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, qkv_XH, layout, num_heads, dropout):
-        head_size = qkv_XH.shape[1] // (3 * num_heads)
-        qkv_3PD = qkv_XH.reshape(-1, head_size).index_select(0, layout.source_3P).view(3, -1, head_size)
+    def forward(ctx, qkv_X3H, layout, num_heads, dropout):
+        head_size = qkv_X3H.shape[1] // (3 * num_heads)
+        qkv_3PD = qkv_X3H.reshape(-1, head_size).index_select(0, layout.source_3P).view(3, -1, head_size)
         out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
         parts = zip(
             layout.buckets, *(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True
@@ -100,8 +100,8 @@ class _BucketedAttention(torch.autograd.Function):
             grad_scores = torch._softmax_backward_data(grad_probs, probs, -1, probs.dtype)
             torch.baddbmm(grad_query, grad_scores, key, beta=0, alpha=ctx.scale, out=grad_query)
             torch.baddbmm(grad_key, grad_scores.mT, query, beta=0, alpha=ctx.scale, out=grad_key)
-        grads_XH = grads_3PD.flatten(0, 1).index_select(0, layout.place_X3N).view(len(grad_XH), -1)
-        return grads_XH, None, None, None
+        grad_X3H = grads_3PD.flatten(0, 1).index_select(0, layout.place_X3N).view(len(grad_XH), -1)
+        return grad_X3H, None, None, None
 
 
 def find_head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:

@@ -95,26 +95,26 @@ class BucketLayout(PackedLayout):
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_lengths = lengths_B[order_B].tolist()
         # G and T of each bucket, the slot of the first position of each row, and the number of slots so far.
-        sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
+        sizes, first_B, num_slots = [], torch.empty_like(lengths_B), 0
         for begin, end in pairwise(find_bucket_bounds(sorted_lengths)):
             padded_length = -(-max(1, sorted_lengths[begin]) // length_step) * length_step
             sizes.append((end - begin, padded_length))
-            first_B[order_B[begin:end]] = slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
-            slots += padded_length * (end - begin)
+            first_B[order_B[begin:end]] = num_slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
+            num_slots += padded_length * (end - begin)
         row_X = position_X // self.shape[1]
         start_X = (lengths_B.cumsum(0) - lengths_B)[row_X]
         index_in_row_X = torch.arange(len(position_X), device=position_X.device) - start_X
         self.slot_X = first_B[row_X] + index_in_row_X  # the slot of each token
-        is_token_S = torch.zeros(slots, dtype=torch.bool, device=position_X.device)
+        is_token_S = torch.zeros(num_slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
         self.buckets = tuple(
             Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
         )
 
-    def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
-        parts = scatter_rows(qkv_XH, self.slot_X, sum(sizes)).split(sizes)
+        parts = scatter_rows(qkv_X3H, self.slot_X, sum(sizes)).split(sizes)
         heads = [
             padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout)
             for part, bucket in zip(parts, self.buckets, strict=True)

@@ -14,7 +14,7 @@ IGNORE_INDEX = -100  # the label of a row without a target, as in `torch.nn.func
 MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
-def _chunk_sizes(device: torch.device) -> tuple[int, int]:
+def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
     """Return the number of rows computed together, and the multiple to which the vocabulary is padded.
 
     A CPU is fastest if the rows fit into its caches, a GPU with many rows and sizes that are multiples of 64.
@@ -25,7 +25,7 @@ def _chunk_sizes(device: torch.device) -> tuple[int, int]:
 class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, teacher_PV, teacher_share, needs_grad):
-        (chunk, multiple), V = _chunk_sizes(hidden_PH.device), len(weight_VH)
+        (chunk, multiple), V = _get_chunk_sizes(hidden_PH.device), len(weight_VH)
         if padding := -V % multiple:
             weight_VH, bias_V = F.pad(weight_VH, (0, 0, 0, padding)), F.pad(bias_V, (0, padding), value=float("-inf"))
             teacher_PV = None if teacher_PV is None else F.pad(teacher_PV, (0, padding), value=float("-inf"))

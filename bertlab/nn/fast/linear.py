@@ -1,6 +1,6 @@
 """Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
 
-There, `F.linear` first copies the bias to every row of the output and then adds the product.
+For bfloat16 on CPU, `F.linear` first copies the bias to every row of the output and then adds the product.
 
 Shape legend: X rows (any leading shape), I inputs, O outputs.
 """

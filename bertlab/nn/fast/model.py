@@ -43,7 +43,7 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch; with a trace or interventions, `Bert.forward` computes it."""
+        """Encode a batch; `FamilyBert.forward` does so if there is a trace, an intervention or a `PreNormEncoder`."""
         if trace is not None or interventions is not None or isinstance(self.encoder, PreNormEncoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
@@ -75,7 +75,7 @@ def run_layers(
     *,
     recompute: bool = False,
 ) -> torch.Tensor:
-    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R only at those, [R, H].
+    """Run hidden states through layers -> the last layer's output, [X, H]; given positions_R, only there, [R, H].
 
     With `recompute`, only the input of each layer is stored, and the backward pass computes the layer again (activation
     checkpointing, Chen et al. 2016, arXiv 1604.06174).
@@ -107,9 +107,9 @@ def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
     """Compile the part of each layer that computes every token separately: GELU, sums, LayerNorm and dropout.
 
-    Without compilation each of these is a GPU kernel of its own. A few graphs (with and without gradients) serve all
-    layers and any number of tokens; attention is not compiled. Graphs that were compiled before are discarded, because
-    `torch` keeps only a limited number of them.
+    Without compilation, each of these operations is a separate GPU kernel. A few graphs (with and without gradients)
+    serve all layers and any number of tokens; attention is not compiled. Graphs that were compiled before are
+    discarded, because `torch` keeps only a limited number of them.
     """
     torch.compiler.reset()
     compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)

@@ -1,1 +1,1 @@
-"""The parts of the families' models that differ from BERT's, and the choice between them."""
+"""Parts of other model families (ALBERT, ModernBERT, ...) that differ from BERT's, and the model that combines them."""

@@ -15,7 +15,7 @@ from bertlab.nn.variants.embeddings import ScaleShift
 
 
 class Narrow(nn.Module):
-    """From the hidden size to the width inside the layer, [X, H] -> [X, A]."""
+    """Projection from the hidden size to the width inside the layer, [X, H] -> [X, A]."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -27,7 +27,7 @@ class Narrow(nn.Module):
 
 
 class NarrowProjections(Narrow):
-    """Queries and keys of the narrowed hidden states, values of the wide ones, side by side: [X, H] -> [X, 3A]."""
+    """Queries and keys from the narrowed hidden states, values from the wide ones, side by side: [X, H] -> [X, 3A]."""
 
     def __init__(self, config: ModelConfig):
         super().__init__(config)
@@ -51,7 +51,7 @@ class NarrowAttention(SelfAttention):
 
 
 class NarrowFeedForward(nn.Module):
-    """A feed-forward network with its residual sum, [X, A] -> [X, A]; `has_norm` is False for the last of a layer."""
+    """A feed-forward network with its residual sum, [X, A] -> [X, A]; `has_norm` is False for the layer's last one."""
 
     def __init__(self, config: ModelConfig, has_norm: bool = True):
         super().__init__()
@@ -65,7 +65,7 @@ class NarrowFeedForward(nn.Module):
 
 
 class BottleneckLayer(EncoderLayer):
-    """Attention and several feed-forward networks of width A, between a narrowing and a widening layer."""
+    """Attention and several feed-forward networks of width A, between a narrowing and a widening projection."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -80,7 +80,7 @@ class BottleneckLayer(EncoderLayer):
         self.dropout = nn.Dropout(config.hidden_dropout)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XA: torch.Tensor) -> torch.Tensor:
-        """Compute the layer's output, [X, H], from the input and the output of its attention."""
+        """Compute the layer's output, [X, H], from the layer's input and the output of its attention."""
         hidden_XA = self.attention_norm(attended_XA + self.narrow(hidden_XH))
         for feed_forward in (*self.first_feed_forwards, self.feed_forward):
             hidden_XA = feed_forward(hidden_XA)
@@ -88,7 +88,7 @@ class BottleneckLayer(EncoderLayer):
 
 
 class BottleneckEncoder(Encoder):
-    """A stack of L such layers."""
+    """A stack of L layers of type `BottleneckLayer`."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)

@@ -47,10 +47,10 @@ class SumEmbeddings(nn.Module):
             token_type_BTE = torch.zeros_like(token_BTE)
         else:  # with a single token type, both texts of a pair have it
             token_type_BTE = self.token_type(token_type_ids_BT.clamp(max=self.token_type.num_embeddings - 1))
-        sum_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
-        for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, sum_BTE):
+        normalised_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
+        for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE):
             trace.record("embeddings", tensor_BTE)
-        return sum_BTE if self.projection is None else self.projection(sum_BTE)
+        return normalised_BTE if self.projection is None else self.projection(normalised_BTE)
 
 
 class TokenEmbeddings(nn.Module):
@@ -80,7 +80,7 @@ class TokenEmbeddings(nn.Module):
 
 
 class ScaleShift(nn.Module):
-    """`x * weight + bias`, which stands in place of LayerNorm (Sun et al. 2020, arXiv 2004.02984, section 3.4)."""
+    """`x * weight + bias`, MobileBERT's replacement for LayerNorm (Sun et al. 2020, arXiv 2004.02984, section 3.4)."""
 
     def __init__(self, size: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""`FamilyBert`: a `Bert` that builds each part as the configuration of its family says.
+"""`FamilyBert`: a `Bert` that builds the embeddings, layers and pooler of its model family (BERT, ALBERT, ...).
 
 Shape legend: B batch, T tokens, H hidden.
 """
@@ -23,7 +23,7 @@ POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
 
 
 class SharedEncoder(Encoder):
-    """Layers of which consecutive ones are the same module (Lan et al. 2019, arXiv 1909.11942, section 3.1)."""
+    """A stack of layers in which consecutive layers share weights (Lan et al. 2019, arXiv 1909.11942, section 3.1)."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -63,10 +63,10 @@ class MeanOutput(BertOutput):
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
         """The pooler's output, computed when it is first read."""
-        return self.pooler(mean_of_tokens(self.hidden_BTH, self.attention_mask_BT))
+        return self.pooler(average_tokens(self.hidden_BTH, self.attention_mask_BT))
 
 
-def mean_of_tokens(hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None = None) -> torch.Tensor:
+def average_tokens(hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None = None) -> torch.Tensor:
     """Compute the mean of the hidden states of all tokens -> [B, 1, H]."""
     if attention_mask_BT is None:
         return hidden_BTH.mean(1, keepdim=True)
@@ -119,9 +119,9 @@ class FamilyBert(Bert):
         return self(batch).pooled_BH if self.config.pooling == "mean" else super().pool(batch)
 
     def normalise_layers(self, hidden_LXH: torch.Tensor) -> torch.Tensor:
-        """Bring the hidden states of all layers into the form of the last layer's, which the output layers read.
+        """Normalise the hidden states of all layers, so that the output layers can read them like the last layer's.
 
-        Encoders with LayerNorm before each part normalise only the last layer's output.
+        This changes only encoders with LayerNorm before each part, which normalise nothing but the last layer's output.
         """
         if not isinstance(self.encoder, PreNormEncoder):
             return hidden_LXH

@@ -1,4 +1,4 @@
-"""Layers with LayerNorm before each part, rotary positions, gated feed-forward and local attention: ModernBERT's.
+"""ModernBERT's layers, with LayerNorm before each part, rotary positions, gated feed-forward and local attention.
 
 Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
 
@@ -49,8 +49,8 @@ def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
     >>> rotate(torch.tensor([[[[1.0, 0.0]]]]), quarter_turn).round().flatten().tolist()
     [-0.0, 1.0]
     """
-    first_BNTD, second_BNTD = vector_BNTD.float().chunk(2, dim=-1)
-    turned_BNTD = torch.cat([-second_BNTD, first_BNTD], dim=-1)
+    first_half, second_half = vector_BNTD.float().chunk(2, dim=-1)
+    turned_BNTD = torch.cat([-second_half, first_half], dim=-1)
     return (vector_BNTD.float() * angle_TD.cos() + turned_BNTD * angle_TD.sin()).to(vector_BNTD.dtype)
 
 
@@ -98,13 +98,13 @@ class PreNormLayer(EncoderLayer):
         return self.complete_layer(hidden_BTH, attended_BTH)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
-        """Compute the layer's output, [X, H], from the input of the layer and the output of its attention."""
+        """Compute the layer's output, [X, H], from the layer's input and the output of its attention."""
         hidden_XH = hidden_XH + self.dropout(attended_XH)
         return hidden_XH + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_XH)))
 
 
 class PreNormEncoder(Encoder):
-    """A stack of L such layers and a last LayerNorm; most layers attend to nearby tokens only."""
+    """A stack of L layers of type `PreNormLayer` and a final LayerNorm; most layers attend to nearby tokens only."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -120,7 +120,7 @@ class PreNormEncoder(Encoder):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run the embeddings through all layers -> the last layer's output after the last LayerNorm, [B, T, H]."""
+        """Run the embeddings through all layers -> the last layer's output after the final LayerNorm, [B, T, H]."""
         hidden_BTH = interventions.patch(0, hidden_BTH)
         trace.record("hidden", hidden_BTH)
         return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
@@ -134,7 +134,7 @@ class PreNormEncoder(Encoder):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run the input of layer number `first` through it and all later ones."""
+        """Run `hidden_BTH`, the input of layer number `first`, through this layer and all later ones."""
         local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
         for layer in range(first, len(self.layers)):
             hidden_BTH = self.layers[layer](
