@@ -97,7 +97,8 @@ def app(config: App) -> int:
 def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     """Check the lesson, choose the teacher's key, and print the addresses of the teacher and of the students.
 
-    If the environment variable BERTLAB_CLASS_KEY has a value, this is the key, so that a service can restart with the same key.
+    If the environment variable BERTLAB_CLASS_KEY has a value, that value is the key, so that a service can restart with
+    the same key.
 
     Raises:
         DataError: there is no such lesson, or its file is invalid.
