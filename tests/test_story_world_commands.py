@@ -6,6 +6,7 @@ import pytest
 
 import bertlab
 from bertlab.cli import main
+from bertlab.config.tasks import TASKS
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.story_world.rows import ROW_TASKS
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -61,6 +62,26 @@ def test_flags_of_stories_are_rejected_for_other_texts(tmp_path):
     with pytest.raises(bertlab.BertlabError) as raised:
         bertlab.prepare("texts", out=tmp_path / "c", language="ko")
     assert raised.value.id == "story-flags-unused"
+
+
+def test_korean_questions_are_fine_tuned_on_as_a_korean_task(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    assert main(["story-world", "questions", "--out", str(rows), "--rows", "10", "--language", "ko"]) == 0
+    words = capsys.readouterr().out.splitlines()[-1].split()
+    assert words[:5] == ["bertlab", "finetune", "story_qa_ko", "--data", str(rows)]
+    assert TASKS["story_qa_ko"].language == "ko"
+
+
+def test_the_task_of_questions_can_be_evaluated_and_recorded(checkpoint, tmp_path, capsys):
+    rows, run = tmp_path / "rows.jsonl", str(tmp_path / "run")
+    assert main(["story-world", "questions", "--out", str(rows), "--rows", "40"]) == 0
+    words = ["finetune", "story_qa", "--data", str(rows), "--from", str(checkpoint), "--out", run]
+    assert main([*words, "--epochs", "0.2", "--batch-size", "8", "--max-tokens", "64", "--threads", "1"]) == 0
+    held_out = str(rows.with_name("rows-heldout.jsonl"))
+    assert main(["evaluate", "story_qa", "--checkpoint", run, "--data", held_out, "--record"]) == 0
+    record = json.loads((tmp_path / "run" / "checkpoint" / "bertlab.json").read_text(encoding="utf-8"))
+    assert record["measured_on"] == ["rows-heldout.jsonl"]
+    assert {"f1", "exact_match", "null_threshold"} <= set(record["validation"])
 
 
 @pytest.mark.parametrize("task", ROW_TASKS)

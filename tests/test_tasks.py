@@ -94,7 +94,7 @@ def test_every_task_spec_is_complete(name):
     assert spec.source
     assert spec.language in ("en", "ko")
     assert spec.metrics
-    assert spec.hub_id or name == "comve"
+    assert spec.hub_id or name in ("comve", "story_qa", "story_qa_ko")
     if spec.kind != "span":
         assert spec.text
     if spec.kind in ("classification", "tagging"):
@@ -748,8 +748,9 @@ def test_a_missing_network_prints_one_line(tmp_path, tiny_checkpoint, monkeypatc
     error = capsys.readouterr().err
     assert "nyu-mll/glue:rte" in error
     assert error.count("\n") == 1
-    assert main(["finetune", "comve", *words[2:]]) == 2
-    assert "not on the hub" in capsys.readouterr().err
+    for task_without_hub in ("comve", "story_qa"):
+        assert main(["finetune", task_without_hub, *words[2:]]) == 2
+        assert "not on the hub" in capsys.readouterr().err
 
 
 # -- from outside the package --------------------------------------------------------------------------------------

@@ -50,10 +50,11 @@ def story_world(config: StoryWorldOptions) -> None:
     write_rows(config.out, make_rows(config.task, config.language, config.seed, config.rows))
     write_rows(held_out, make_rows(config.task, config.language, config.seed, max(1, config.rows // 10), held_out=True))
     task = ROW_TASKS[config.task]
+    name = task.find_task(config.language)
     columns = [f"--{flag} {column}" for flag, column in task.columns.items()]
-    kind = ["--type", task.kind] if task.task == "custom" else []
+    kind = ["--type", task.kind] if name == "custom" else []
     data = ["--data", str(config.out), "--validation", str(held_out)]
-    words = ["bertlab finetune", task.task, *kind, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
+    words = ["bertlab finetune", name, *kind, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
     print(f"{config.out}: {config.rows:,} rows; {held_out}: {max(1, config.rows // 10):,} rows of held-out stories")
     print("fine-tune a checkpoint on them, for example one that `bertlab pretrain` made of stories:")
     print(" ", *words)

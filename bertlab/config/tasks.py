@@ -151,6 +151,9 @@ TASKS = {
     "klue_mrc": span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
                           metrics=("rouge_w", "exact_match")),
     "korquad": span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
+    # -- the story world: `bertlab story-world questions` writes the rows; the metrics are those of squad_v2, korquad --
+    "story_qa": span_task("", "arXiv 1806.03822", unanswerable=True, test=()),
+    "story_qa_ko": span_task("", "arXiv 1909.07005", "ko", unanswerable=True, test=()),
     # -- sentence vectors: pairs with a similarity are fitted by their cosine, pairs of inference are ranked --
     # Reimers and Gurevych 2019, sections 4.1 and 6
     "stsb_vectors": _vector_task("nyu-mll/glue:stsb", "en", "https://aclanthology.org/S17-2001", id="idx"),

@@ -66,9 +66,10 @@ class FinetuneConfig(TaskFlags, RunConfig):
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """The task. Classification of one text: sst2, cola, nsmc. Classification of two texts: mnli, qqp, qnli, mrpc, rte,
-    klue_nli. Regression: stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag,
-    comve. Named-entity tagging: conll2003, wnut17, wikiann_en, klue_ner. Sentence vectors: stsb_vectors,
-    klue_sts_vectors, all_nli_vectors, klue_nli_vectors. Your own rows: custom, with --type and their columns."""
+    klue_nli. Regression: stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc; and story_qa and
+    story_qa_ko, whose rows `bertlab story-world questions` writes. Multiple choice: swag, comve. Named-entity tagging:
+    conll2003, wnut17, wikiann_en, klue_ner. Sentence vectors: stsb_vectors, klue_sts_vectors, all_nli_vectors,
+    klue_nli_vectors. Your own rows: custom, with --type and their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None

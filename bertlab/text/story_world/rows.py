@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal, get_args
 
 from bertlab.config.errors import DataError
+from bertlab.config.tasks import TASKS
 from bertlab.text.story_world.lexicon import Lexicon, load_lexicon
 from bertlab.text.story_world.realisation import Mention, Narrator, UnspeakableEvent
 from bertlab.text.story_world.simulation import Event, Thing, choose_people
@@ -44,7 +45,16 @@ class RowTask:
     make: Callable[["RowMaker", Story], Row | None]
     """Function that makes a row of a story, or None."""
     task: str = "custom"
-    """The task of `bertlab finetune` that reads the rows."""
+    """The task of `bertlab finetune` that reads the rows; a language may have its own, such as story_qa_ko."""
+
+    def find_task(self, language: str) -> str:
+        """Return the task of `bertlab finetune` that reads the rows in a language.
+
+        >>> ROW_TASKS["questions"].find_task("en"), ROW_TASKS["questions"].find_task("ko")
+        ('story_qa', 'story_qa_ko')
+        """
+        name = f"{self.task}_{language}"
+        return name if name in TASKS else self.task
 
 
 @dataclass
@@ -214,7 +224,7 @@ ROW_TASKS: dict[str, RowTask] = {
     "next-sentence": RowTask(
         "classification", {"text-column": "first", "pair-column": "second", "label-column": "label"}, make_next_sentence
     ),
-    "questions": RowTask("span", {}, make_question, "squad_v2"),
+    "questions": RowTask("span", {}, make_question, "story_qa"),
     "entities": RowTask("tagging", {"text-column": "tokens", "label-column": "tags"}, make_entities),
     "sentiment": RowTask("classification", {"text-column": "text", "label-column": "label"}, make_sentiment),
     "endings": RowTask("multiple_choice", _CHOICE_COLUMNS, make_ending),
