@@ -83,7 +83,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     """Pre-train a BERT on a prepared corpus, or continue the run in `out`.
 
     Args:
-        corpus: the directory that `prepare` wrote; None trains on generated stories, prepared in runs/story-world.
+        corpus: the directory that `prepare` wrote; None trains on generated stories, prepared in runs/story-world, with
+            the recipe "stories" if `settings` names none.
         out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
             may be a dictionary of the settings to change.
@@ -97,6 +98,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
 
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
+    if corpus is None and settings.get("from_") is None:
+        settings.setdefault("recipe", "stories")
     if str(settings.get("recipe")) in RECIPES:  # an unknown recipe stays in the settings, whose check rejects it
         make_config = RECIPES[str(settings.pop("recipe"))]
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+import tyro
 
-from bertlab import cli
+import bertlab
+from bertlab import api, cli
 from bertlab.checkpoints import checkpoint
 from bertlab.training.pretraining import pretrain as module
 from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import RECIPES, fast, google, recipe_from_arguments
+from bertlab.training.pretraining.recipes import RECIPES, fast, google, recipe_from_arguments, stories
 
 SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
 SMALL += ["--threads", "1", "--no-snapshots", "--no-sample-predictions", "--device", "cpu", "--precision", "float32"]
@@ -37,6 +39,48 @@ def test_a_keyword_changes_one_setting():
     config = fast(Path("corpus"), Path("out"), batch_size=8)
     assert config.batch_size == 8
     assert config.optim == fast(Path("corpus"), Path("out")).optim
+
+
+def test_a_preset_sets_the_heads_in_the_recipe_of_stories():
+    """The recipe has its own number of heads, which must not remain with another preset."""
+    assert stories(None, Path("out")).attention_heads == 4
+    assert stories(None, Path("out"), preset="base").attention_heads is None
+    for words in (["--preset", "mini"], ["--preset=mini"]):
+        assert recipe_from_arguments(["--recipe", "stories", *words]) == stories(None, tyro.MISSING, preset="mini")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ("stories", "tiny", 4, 20)),
+        (["--preset", "small"], ("stories", "small", None, 20)),
+        (["--preset", "tiny"], ("stories", "tiny", 4, 20)),
+        (["--batch-size", "4"], ("stories", "tiny", 4, 4)),
+        (["--recipe", "plain"], ("plain", "mini", None, 32)),
+        (["--recipe=fast"], ("fast", "mini", None, 16)),
+        (["--from", "scratch"], ("plain", "mini", None, 32)),
+    ],
+)
+def test_the_recipe_of_stories_is_the_default_without_a_corpus(words, expected, corpus, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "run", seen.append)
+    words = [*words, "--out", str(tmp_path / "run")]
+    assert cli.main(["pretrain", *words]) == 0
+    assert cli.main(["pretrain", *words, str(corpus)]) == 0
+    without, with_corpus = seen
+    assert without.corpus is None
+    assert (without.recipe, without.preset, without.attention_heads, without.batch_size) == expected
+    assert with_corpus.recipe == ("fast" if "--recipe=fast" in words else "plain")
+
+
+def test_python_also_trains_on_stories_with_their_recipe(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "run", seen.append)
+    monkeypatch.setattr(api, "_read_result", lambda out: out)
+    bertlab.pretrain(None, tmp_path / "run", mask=0.3)
+    bertlab.pretrain(None, tmp_path / "run", recipe="fast")
+    bertlab.pretrain(None, tmp_path / "run", from_="scratch")
+    assert [(config.recipe, config.mask) for config in seen] == [("stories", 0.3), ("fast", 0.25), ("plain", 0.15)]
 
 
 @pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])
@@ -87,6 +131,12 @@ def test_a_recipe_runs_and_is_resumed_only_with_the_same_recipe(corpus, tmp_path
     other = next(other for other in RECIPES if other != name)
     assert cli.main([*words, "--recipe", other]) == 2
     assert "another" in capsys.readouterr().err
+
+
+def test_an_unknown_preset_of_a_recipe_gets_one_line(corpus, tmp_path, capsys):
+    for words in (["--recipe", "stories", str(corpus)], []):
+        assert cli.main(["pretrain", "--out", str(tmp_path / "run"), "--preset", "enormous", *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_an_unknown_recipe_gets_one_line(corpus, tmp_path, capsys):

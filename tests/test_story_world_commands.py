@@ -10,6 +10,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.story_world.rows import ROW_TASKS
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.pretraining import pretrain
 
 SMALL = ["--layers", "1", "--hidden", "16", "--attention-heads", "2", "--threads", "1", "--batch-size", "4"]
 
@@ -35,6 +36,15 @@ def test_pretraining_needs_no_corpus(checkpoint):
     assert Corpus.open(runs / "story-world").facts["documents"] == 120
     assert Corpus.open(runs / "story-world-heldout").facts["documents"] == 12
     assert len(list((runs / "story-world-stories").iterdir())) == 2
+
+
+def test_stories_are_prepared_with_a_small_vocabulary_if_no_corpus_is_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prepared = []
+    monkeypatch.setattr(pretrain, "prepare", prepared.append)
+    with pytest.raises(bertlab.BertlabError):  # nothing is prepared
+        bertlab.pretrain(None, "run", steps=1)
+    assert [(config.text, config.vocab_size) for config in prepared] == [(("story-world",), 2048)]
 
 
 def test_korean_stories_are_prepared_cased(tmp_path):

@@ -17,8 +17,8 @@ class Command:
     summary: str
     """One line for the list of commands."""
     recipes: str = ""
-    """The module whose `recipe_from_arguments` returns the default settings that `--recipe` names; "" if the command
-    has no recipes."""
+    """The module whose `recipe_from_arguments` and `recipe_from_config` return the settings that other flags change; ""
+    if the command has no recipes."""
 
 
 COMMANDS = {

@@ -89,8 +89,11 @@ def _run(arguments: list[str]) -> int:
         if error.name is None or error.name.startswith("bertlab"):
             raise
         raise BertlabError("command-needs-package", command=name, package=error.name) from None
-    recipe = import_module(f"bertlab.{command.recipes}").recipe_from_arguments(arguments) if command.recipes else None
+    recipes = import_module(f"bertlab.{command.recipes}") if command.recipes else None
+    recipe = recipes.recipe_from_arguments(arguments) if recipes else None
     config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
+    if config is not None and recipes and recipe is None and (recipe := recipes.recipe_from_config(config, arguments)):
+        config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
     if config is None:
         return 0
     check_limits(config)

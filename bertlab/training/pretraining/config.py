@@ -24,7 +24,7 @@ class PretrainConfig(RunConfig):
     makes up. The same command continues an interrupted run.
 
     Examples:
-      bertlab pretrain --out runs/first --recipe fast --preset tiny --minutes 5    # no text at hand
+      bertlab pretrain --out runs/first --minutes 5    # no text at hand: stories, with the recipe for them
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
@@ -48,9 +48,10 @@ class PretrainConfig(RunConfig):
     """The prepared corpus. Without one, English stories are generated and prepared once in runs/story-world, and
     the model is evaluated on held-out stories (for Korean stories or another number of stories, prepare them with
     `bertlab prepare story-world`)."""
-    recipe: Literal["plain", "fast", "google"] = "plain"
+    recipe: Literal["plain", "fast", "stories", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
-    those with which the loss falls soonest on a small machine. Other flags change individual settings; `--recipe google
+    those with which the loss falls soonest on a small machine. stories: those for a few minutes on generated stories,
+    which apply if neither a corpus nor a recipe is given. Other flags change individual settings; `--recipe google
     --help` shows the settings of that recipe as defaults."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,

@@ -34,6 +34,8 @@ from bertlab.training.trainer import StepReport
 
 DEFAULT_CORPUS = Path("runs/story-world")
 """Where the story world is prepared if no corpus is given."""
+STORY_VOCABULARY = 2048
+"""The size of its vocabulary: a run of minutes sees rare words too seldom to learn a token for each."""
 
 
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
@@ -110,7 +112,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
     """Prepare the story world, if that has not been done, and return the settings with its corpora."""
     if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
-        prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS))
+        prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS, vocab_size=STORY_VOCABULARY))
     distributed.broadcast(0)  # the other processes wait for the main process
     return replace(config, corpus=DEFAULT_CORPUS, validation=config.validation or held_out_corpus(DEFAULT_CORPUS))
 

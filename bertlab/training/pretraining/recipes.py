@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tyro
 
+from bertlab.config.presets import PRESETS
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
@@ -47,6 +48,23 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
 
 
+def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
+    """The settings for a few minutes on the story world; the defaults if no corpus is given (docs/lab-notebook.md).
+
+    Those of `fast` with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in the last 30 %
+    of the run. A short second sentence is random without showing it, so the model has to compare it with the first.
+    Another `preset` among the changes also sets the number of attention heads.
+    """
+    settings = {
+        "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
+        "final_share": 0.3, "mask": 0.2, "dropout": 0.0, "start": "neighbours",
+        "optim": OptimConfig(lr=2e-3, warmup=0.03, decay=0.6, name="muon"),
+    }  # fmt: skip
+    if changes.get("preset", "tiny") != "tiny":
+        settings["attention_heads"] = None
+    return PretrainConfig(corpus=corpus, out=out, recipe="stories", **(settings | changes))
+
+
 def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """Settings for the further training of a checkpoint (`from_`): a tenth of the default learning rate.
 
@@ -55,7 +73,7 @@ def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainC
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
 
-RECIPES = {"google": google, "fast": fast}
+RECIPES = {"google": google, "fast": fast, "stories": stories}
 
 
 def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
@@ -73,9 +91,39 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     >>> recipe_from_arguments(["runs/corpus", "--from", "strongest"]).optim.lr
     0.0001
     """
-    flags = " ".join(arguments).replace("--recipe ", "--recipe=").split()
-    names = [flag.removeprefix("--recipe=") for flag in flags if flag.startswith("--recipe=")]
-    if names and names[-1] in RECIPES:
-        return RECIPES[names[-1]](None, tyro.MISSING)
-    is_continued = any(flag.partition("=")[0] == "--from" for flag in flags) and "--new-vocabulary" not in flags
+    if (name := _read_flag(arguments, "recipe")) in RECIPES:
+        return _make_defaults(name, arguments)
+    is_continued = _read_flag(arguments, "from") is not None and "--new-vocabulary" not in arguments
     return continue_pretraining(None, tyro.MISSING) if is_continued else None
+
+
+def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> PretrainConfig | None:
+    """Find the settings that a command line without a recipe starts from: those of `stories`, if there is no corpus.
+
+    Args:
+        config: the parsed arguments.
+        arguments: the arguments of `bertlab pretrain`, of which `recipe_from_arguments` found no settings.
+
+    Returns:
+        The settings; None if the defaults of `PretrainConfig` apply.
+    """
+    if config.corpus is not None or config.from_ is not None or _read_flag(arguments, "recipe") is not None:
+        return None
+    return _make_defaults("stories", arguments)
+
+
+def _make_defaults(name: str, arguments: Sequence[str]) -> PretrainConfig:
+    """Make the settings of a recipe for a command line, whose preset may change further settings."""
+    preset = _read_flag(arguments, "preset")
+    return RECIPES[name](None, tyro.MISSING, **({"preset": preset} if preset in PRESETS else {}))
+
+
+def _read_flag(arguments: Sequence[str], name: str) -> str | None:
+    """Return the last value of a flag, or None if the arguments do not contain the flag and a value.
+
+    >>> _read_flag(["--recipe", "fast", "--recipe=google"], "recipe")
+    'google'
+    """
+    flags = " ".join(arguments).replace(f"--{name} ", f"--{name}=").split()
+    values = [flag.removeprefix(f"--{name}=") for flag in flags if flag.startswith(f"--{name}=")]
+    return values[-1] if values else None
