@@ -1,4 +1,4 @@
-"""What the lessons in `notebooks` share: their language, tables and figures with an alt text, and checks of exercises.
+"""Functions that the lessons in `notebooks` share: their language, tables, figures with alt text, checks of exercises.
 
 The code of a lesson is the same in every language. `pick` chooses a text by the directory of the notebook.
 """
@@ -41,9 +41,9 @@ def language() -> str:
 
 @cache
 def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
-    """List the lessons of a language: the title of each, and its path in the repository.
+    """List the lessons in a language as (title, path in the repository).
 
-    The list is empty where bertlab was installed without the repository, or if the language has no lessons.
+    The list is empty if bertlab was installed without the repository, or if the language has no lessons.
     """
     lessons = []
     for path in sorted((REPOSITORY / "notebooks" / language).glob("[0-9]*.ipynb")):
@@ -68,7 +68,7 @@ def pick(**values: Value) -> Value:
     """Return the value for the language of the notebook.
 
     Args:
-        values: language code -> value; English is used if there is none for the language.
+        values: {language code: value}. The English value is used if there is none for the language.
 
     >>> pick(en="tea", ko="차")
     'tea'
@@ -85,7 +85,7 @@ def show(drawing: Any, alt: str) -> None:
     """Show a Plotly figure or a widget, with a text for readers who cannot see it.
 
     Args:
-        drawing: a Plotly figure or one of `bertlab.views.widget`.
+        drawing: a Plotly figure or a widget of `bertlab.views.widget`.
         alt: what the drawing shows, in one sentence.
     """
     from IPython.display import display
@@ -136,7 +136,7 @@ def run_check(lesson: str, number: int) -> None:
     A notebook does not contain the conditions, because many of them compute the answer.
 
     Args:
-        lesson: the name of the lesson, that of its source in `notebooks/src` without `.py`.
+        lesson: the name of the lesson, which is the name of its source file in `notebooks/src` without `.py`.
         number: the number of the exercise.
     """
     from IPython import get_ipython
@@ -156,7 +156,8 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     Args:
         number: the number of the exercise.
         answer: the answer; `...` if the exercise was not attempted.
-        conditions: pairs of a function of the answer, and the advice if it is false or fails.
+        conditions: pairs of a function that takes the answer, and the advice to print if the function returns false or
+            raises an error.
     """
     if answer is ...:
         print(render("lesson-not-answered", language(), number=number))

@@ -1,1 +1,1 @@
-"""Classroom mode: lesson files, and the state and guesses of a class. It knows neither Streamlit nor models."""
+"""Classroom mode without the app: lesson files, and the state and guesses of a class. It uses no Streamlit or model."""

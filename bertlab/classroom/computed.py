@@ -1,22 +1,22 @@
 """Numbers and words in the text of a lesson that the app computes when it shows the step.
 
-`{ $share }` in what a step says stands for a computed value, as a parameter does in the message files. So the text
-stays true if the shipped checkpoint changes, or if the reader chooses another one.
+`{ $share }` in the text of a step stands for a computed value; the message files write parameters in the same way. So
+the text stays true if the shipped checkpoint changes, or if the reader chooses another checkpoint.
 """
 
 import re
 from collections.abc import Mapping
 
-# page -> the names of what can be computed for it; `bertlab.app.classroom.compute` computes them
+# page -> the names of the values that `bertlab.app.classroom.compute` can compute for it
 NAMES = {
     "input": ("tokens", "word", "pieces"),
     "attention": ("layer", "head", "query", "key", "share"),
     "depth": ("early", "early_rank", "layer", "last", "word", "share"),
     "fill-mask": ("first", "share", "second", "second_share"),
 }
-UNKNOWN = "–"  # for what cannot be computed, such as the prediction of a checkpoint that is missing
+UNKNOWN = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint
 
-_PLACE = re.compile(r"\{ ?\$([\w-]+) ?\}")
+_PLACEHOLDER = re.compile(r"\{ ?\$([\w-]+) ?\}")
 _MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -26,13 +26,13 @@ def find_names(text: str) -> list[str]:
     >>> find_names("It is { $word } with {$share}.")
     ['word', 'share']
     """
-    return _PLACE.findall(text)
+    return _PLACEHOLDER.findall(text)
 
 
 def fill_in(text: str, values: Mapping[str, object]) -> str:
-    r"""Replace the names in a text by computed values, which are escaped, because the text is Markdown.
+    r"""Replace the names in a text with computed values. The values are escaped, because the text is Markdown.
 
     >>> fill_in("It is { $word } with { $share }.", {"word": "##s"})
     'It is \\#\\#s with –.'
     """
-    return _PLACE.sub(lambda place: _MARKUP.sub(r"\\\1", str(values.get(place[1], UNKNOWN))), text)
+    return _PLACEHOLDER.sub(lambda match: _MARKUP.sub(r"\\\1", str(values.get(match[1], UNKNOWN))), text)

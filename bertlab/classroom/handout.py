@@ -1,4 +1,4 @@
-"""The handout of a lesson: one HTML page with its steps and questions, and the answers at its end. It prints as PDF."""
+"""The handout of a lesson: one printable HTML page with the steps and questions, and the answers at the end."""
 
 import html
 
@@ -24,7 +24,7 @@ ul.choices { list-style: none; padding: 0; } ul.choices p { display: inline; }
 def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
     """Write the handout of a lesson as one HTML page that needs no network.
 
-    The notes for the teacher are not in it. The text of the lesson is rendered as Markdown without HTML.
+    The handout does not contain the teacher's notes. The text of the lesson is rendered as Markdown without HTML.
 
     Args:
         lesson: the lesson.

@@ -3,7 +3,7 @@
     title = "What attention looks at"
     minutes = 45
     lead = "One sentence for the list of lessons."
-    next = ["attention", "training"]        # optional: pages that the last step suggests to a reader alone
+    next = ["attention", "training"]        # optional: pages that the last step suggests to a reader without a class
 
     [[steps]]
     title = "A pronoun"
@@ -11,16 +11,17 @@
     page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
     say = "Text for the students, in Markdown. Computed when it is shown: *it* attends to { $key } with { $share }."
     notes = "Notes that only the teacher sees."
-    hide_page = true      # optional: the page appears with the answer, since it would give the answer away
+    hide_page = true      # optional: hide the page until the answer is shown, since it would give the answer away
 
     [steps.question]
     ask = "Which word does *it* attend to most?"
     choices = ["cat", "slept", "tired"]     # or `kind = "number"`, or `kind = "word"`
     answer = 1                              # the number of a choice, a number, or a word; optional
-    reveal = "Text for after the guesses, in Markdown."
+    reveal = "Text to show after the guesses, in Markdown."
 
 The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. All languages of a lesson have the same steps and
-the same kinds of questions, so one class can read it in several languages. `computed.NAMES` lists what is computed.
+the same kinds of questions, so one class can read it in several languages. `computed.NAMES` lists the values that can
+be computed for each page.
 """
 
 import math
@@ -109,7 +110,7 @@ class Step:
 
     @property
     def address(self) -> str:
-        """The address of the page, relative to that of the app."""
+        """The address of the page, relative to the address of the app."""
         page = "" if self.page == "start" else self.page
         return f"{page}?{urlencode(self.values)}" if self.values else page
 
@@ -142,7 +143,7 @@ def find_lessons() -> dict[str, dict[str, Path]]:
     """Find the shipped lessons.
 
     Returns:
-        Name of a lesson -> code of a language -> its file, in the order of their names in English.
+        {name of a lesson: {language code: its file}}, in the order of the English file names.
 
     >>> "attention" in find_lessons()
     True
@@ -161,7 +162,7 @@ def locate_lesson(name: str) -> dict[str, Path]:
         name: the name of a shipped lesson, or the path of a file.
 
     Returns:
-        Code of a language -> the file. A teacher's own file has the key "en", which stands for every language.
+        {language code: the file}. A teacher's own file has the key "en", which stands for every language.
 
     Raises:
         DataError: there is no such lesson and no such file.
@@ -180,7 +181,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
 
     Args:
         path: the file.
-        pages: the names of the app's pages; None if the app is not there, so that the pages cannot be checked.
+        pages: the names of the app's pages; None to leave the pages unchecked, where the app is not available.
 
     Raises:
         DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the

@@ -1,4 +1,4 @@
-"""The text of a step as HTML, without a session of the app."""
+"""The text of a step as HTML, made without a session of the app."""
 
 import html
 
@@ -32,9 +32,9 @@ def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
 
 
 def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> str:
-    """Write what a student sees of a new step before the app has drawn the panel and the page: the text to read.
+    """Write the preview of a new step, which students read before the app has drawn the panel and the page.
 
-    It has no answer and no notes. A text with computed values is left out, since they need a model.
+    It contains neither the answer nor the notes. A text with computed values is left out, since they need a model.
 
     Args:
         lesson: the lesson.

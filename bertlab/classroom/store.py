@@ -1,7 +1,7 @@
-"""The state of a class and its guesses, in one SQLite file that survives a kill of the server.
+"""The state of a class and its guesses, in one SQLite file that stays intact if the server is killed.
 
-The file has no names. A participant is the SHA-256 digest of a random token that only the participant's browser has,
-so a guess in the file cannot be used to answer in someone's place.
+The file contains no names. A participant is the SHA-256 digest of a random token that only the participant's browser
+has, so nobody can use the file to answer as somebody else.
 """
 
 import csv
@@ -20,9 +20,9 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import describe_system_error
 
 FILE = "class.sqlite"
-RESUME_SECONDS = 12 * 3600  # a class that was changed less than this long ago goes on after a restart
-PRESENT_SECONDS = 30  # a participant counts as present for this long after the last sign
-SIGN_SECONDS = 10  # between two signs of a participant that are written
+RESUME_SECONDS = 12 * 3600  # a class that was changed less than this long ago continues after a restart
+PRESENT_SECONDS = 30  # a participant counts as present for this long after the last call of `record_presence`
+PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written at most once in this time
 PHASES = ("closed", "open", "revealed")
 
 _TABLES = """
@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS presence (
 
 @dataclass(frozen=True)
 class ClassState:
-    """Where a class is."""
+    """The current step of a class, and the phase of its question."""
 
     id: int
     """The number of the class in the file."""
@@ -67,7 +67,7 @@ class ClassStore:
 
     def __init__(self, directory: Path, lesson: str):
         self.lesson, self._lock = lesson, threading.Lock()
-        self._signs: dict[str, float] = {}
+        self._presence_times: dict[str, float] = {}  # participant -> when the presence was last written
         path = directory / FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class ClassStore:
     # -- the class ---------------------------------------------------------------------------------------------------
 
     def current(self) -> ClassState:
-        """Return the state of the current class. A class that was changed long ago is replaced by a new one."""
+        """Return the state of the current class. If it was changed long ago, a new class is started."""
         with self._transaction() as run:
             row = run(
                 "SELECT id, step, changed FROM classes WHERE lesson = ? ORDER BY id DESC LIMIT 1", self.lesson
@@ -102,7 +102,7 @@ class ClassStore:
             return ClassState(row[0], row[1], _phase(run, row[0], row[1]))
 
     def go_to(self, step: int) -> None:
-        """Go to a step, counted from 0. Its question is in the phase in which it was left."""
+        """Go to a step, counted from 0. Its question still has the phase that it had when the class left the step."""
         state = self.current()
         with self._transaction() as run:
             run("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
@@ -121,22 +121,23 @@ class ClassStore:
             run("UPDATE classes SET changed = ? WHERE id = ?", time.time(), state.id)
 
     def delete_all(self) -> None:
-        """Delete all classes of the file with their guesses. The next class begins at the first step."""
+        """Delete all classes in the file, with their guesses. The next class begins at the first step."""
         with self._transaction() as run:
             for table in ("classes", "phases", "guesses", "presence"):
                 run(f"DELETE FROM {table}")
-        self._signs.clear()
+        self._presence_times.clear()
         with self._lock:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self) -> str:
-        """Describe what all screens show of the class, in two words: it differs after every change.
+        """Describe the class as a short text that changes whenever a screen has something new to show.
 
         Returns:
-            Where the class is, a space, and how many participants are present and have guessed.
+            Two words with a space between them: the class, the step and the phase; and the number of participants who
+            are present, the number of guesses and the time of the latest guess.
         """
-        state, present, guesses = self.current(), self.count_present(), 0
+        state, present = self.current(), self.count_present()
         with self._transaction() as run:
             query = "SELECT COUNT(*), MAX(time) FROM guesses WHERE class = ? AND step = ?"
             guesses = ".".join(map(str, run(query, state.id, state.step).fetchone()))
@@ -151,22 +152,22 @@ class ClassStore:
             token: the random token of the participant's browser.
         """
         participant, now = _digest(token), time.time()
-        if now - self._signs.get(participant, 0) < SIGN_SECONDS:
+        if now - self._presence_times.get(participant, 0) < PRESENCE_INTERVAL_SECONDS:
             return
-        self._signs[participant] = now
+        self._presence_times[participant] = now
         state = self.current()
         with self._transaction() as run:
             run("INSERT OR REPLACE INTO presence VALUES (?, ?, ?)", state.id, participant, now)
 
     def count_present(self) -> int:
-        """Count the participants that were present in the last `PRESENT_SECONDS`."""
+        """Count the participants who were present in the last `PRESENT_SECONDS`."""
         state = self.current()
         with self._transaction() as run:
             since = time.time() - PRESENT_SECONDS
             return run("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
 
     def guess(self, token: str, step: int, value: str) -> bool:
-        """Record the guess of a participant; it replaces an earlier one.
+        """Record the guess of a participant. It replaces an earlier guess for the same step.
 
         Args:
             token: the random token of the participant's browser.
@@ -218,7 +219,7 @@ class ClassStore:
                 "SELECT class, lesson, guesses.step, participant, value, time FROM guesses"
                 " JOIN classes ON classes.id = guesses.class ORDER BY class, guesses.step, time"
             ).fetchall()
-        # numbered in each class by digest, so that the numbers say nothing about who came when
+        # numbered in each class by digest, so that the numbers do not reveal in which order participants came
         by_class: dict[int, list[str]] = {}
         for number, participant in sorted({(row[0], row[3]) for row in rows}):
             by_class.setdefault(number, []).append(participant)

@@ -1,4 +1,4 @@
-"""A table of a lesson file: its fields, and the error for one that is missing, unknown or invalid."""
+"""Reading a TOML table of a lesson file: its fields, and errors for missing, unknown and invalid ones."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ class Table:
 
     Args:
         path: the file.
-        place: where the table is, such as "step 3".
+        place: the location of the table in the file, such as "step 3".
         content: the table.
         known: the names of its fields.
 
@@ -39,21 +39,21 @@ class Table:
         return DataError(id, path=self.path, place=self.place, field=name, expected=expected)
 
     def text(self, name: str, *, required: bool = True) -> str:
-        """Read a text, without the white space around it; "" if it is missing and not `required`."""
+        """Read a text without surrounding white space; "" if the field is missing and not `required`."""
         value = self.content.get(name, "")
         if not isinstance(value, str) or (required and not value.strip()):
             raise self.error(name, Message("lesson-expected-text"))
         return value.strip()
 
     def flag(self, name: str) -> bool:
-        """Read true or false; false if it is missing."""
+        """Read true or false; false if the field is missing."""
         value = self.content.get(name, False)
         if not isinstance(value, bool):
             raise self.error(name, Message("lesson-expected-flag"))
         return value
 
     def number(self, name: str) -> float | None:
-        """Read a finite number; None if it is missing."""
+        """Read a finite number; None if the field is missing."""
         value = self.content.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if value is not None and not is_number:
@@ -61,7 +61,7 @@ class Table:
         return value
 
     def minutes(self, *, required: bool = False) -> int:
-        """Read a number of minutes; 0 if it is missing and not `required`."""
+        """Read a number of minutes; 0 if the field is missing and not `required`."""
         value = self.content.get("minutes", None if required else 0)
         if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
             raise self.error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
@@ -76,7 +76,7 @@ class Table:
         return tuple(value.strip() for value in values)
 
     def pages(self, name: str, pages: Collection[str] | None) -> tuple[str, ...]:
-        """Read a list of names of pages; () if it is missing. If `pages` is None, the names are not checked."""
+        """Read a list of page names; () if the field is missing. If `pages` is None, the names are not checked."""
         values = self.content.get(name, [])
         is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
         if not is_list or (pages is not None and not set(values) <= set(pages)):
@@ -84,7 +84,7 @@ class Table:
         return tuple(values)
 
     def tables(self, name: str) -> list:
-        """Read a list that is not empty; `Table` checks its elements."""
+        """Read a list of tables that is not empty. Its elements are not checked; make a `Table` of each to do so."""
         values = self.content.get(name)
         if not isinstance(values, list) or not values:
             raise self.error(name, Message("lesson-expected-steps"))
