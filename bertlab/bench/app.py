@@ -266,7 +266,7 @@ def measure(config: AppBenchConfig) -> dict:
     measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1)}
     with run_app() as address, sync_playwright() as driver:
         if "visit" in config.parts:  # before all other parts, because their results are cached
-            with ThreadPoolExecutor(1) as pool:  # this thread has the event loop of playwright
+            with ThreadPoolExecutor(1) as pool:  # in another thread, since this one has the event loop of playwright
                 measurements["visit"] = pool.submit(time_first_visits, address, config).result()
         browser = launch_chromium(driver)
         measurements["chromium"] = browser.version
@@ -313,6 +313,6 @@ def run(config: AppBenchConfig) -> None:
     if shift := measurements.get("shift"):
         claim = "App: cumulative layout shift after a text change, worst page"
         results.append(Result(claim, max(shift.values()), n=len(shift), target=0.1))
-    # other processes on the machine lengthen every time, so the row says how busy it was
+    # other processes on the machine lengthen all times, so each row contains the load
     hardware = f"{measurements['cores']} cores, load {measurements['load_before']} at the start"
     report(measurements, [replace(result, hardware=hardware) for result in results], config)

@@ -14,7 +14,7 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import PAGES, TIMEOUT_SECONDS, VISITOR_CHANGES, WORDS, TextChange
 from bertlab.config.errors import BertlabError
 
-SECONDS_BEFORE_VISITS = 5  # between the first visitor of a server and the timed ones
+SECONDS_BEFORE_VISITS = 5  # between the warm-up visit and the timed visits
 
 
 class VisitorOptions(Protocol):
@@ -84,8 +84,16 @@ class Visitor:
             await self._send(connection, message, self.response_ms)
 
     async def _send(self, connection: ClientConnection, message: BackMsg, times: list[float]) -> str:
-        """Send a message, wait until the script has run, append the milliseconds to `times`, and return the id of the
-        text field."""
+        """Send a message and wait until the script has run.
+
+        Args:
+            connection: the connection to the app.
+            message: the message.
+            times: a list to which the response time in milliseconds is appended.
+
+        Returns:
+            The id of the text field; "" if the script did not draw it.
+        """
         field_id = ""
         start = time.perf_counter()
         await connection.send(message.SerializeToString())
@@ -130,10 +138,10 @@ def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
 
 
 def time_first_visits(address: str, options: VisitorOptions) -> dict[str, float]:
-    """Visit every page once, each in a new session, and return the milliseconds until its script has run.
+    """Visit every page once, each in a new session, and return {page: the milliseconds until its script has run}.
 
-    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before: a first
-    visitor opens a page and looks at it for some seconds, in which the server imports the remaining ones.
+    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before that: a warm-up
+    visitor opens a page, and during the next seconds the server imports the remaining modules.
 
     Raises:
         BertlabError: a page could not be opened.

@@ -1,8 +1,8 @@
 """`bertlab bench attention-view`: measure the attention view in a headless Chromium, and compare it with bertviz.
 
-Both views show the same input. Measured are the bytes that the browser receives, the first paint, a hover, and a switch
-to another layer. Times are wall-clock times and, since other programs may share the machine, CPU times of the page's
-own process. The attention is synthetic, with peaks like those of trained heads.
+Both views show the same input. The benchmark measures the bytes that the browser receives, the first paint, a hover,
+and a switch to another layer. Times are wall-clock times and, since other programs may share the machine, CPU times of
+the page's own process. The attention is synthetic, with peaks like those of trained heads.
 
 bertviz's page is the result of `head_view(html_action="return")`. The libraries that it would load from a CDN are
 embedded in the page. A page that does not open within the limit is reported as such.

@@ -16,7 +16,7 @@ SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includ
 
 @asynccontextmanager
 async def open_browser() -> AsyncIterator[Browser]:
-    """Start the Chromium of `find_chromium`, and close it at the end.
+    """Start the Chromium that `find_chromium` finds, and close it at the end.
 
     Raises:
         BertlabError: no Chromium is on the PATH.
@@ -28,10 +28,10 @@ async def open_browser() -> AsyncIterator[Browser]:
 
 
 class BrowserStudent:
-    """A student who uses the app in a browser; its methods are those of `Student`.
+    """A student who uses the app in a browser, with the same methods as `Student`.
 
     Args:
-        browser: the browser in which the student gets a context.
+        browser: the browser in which the student gets a context, and so cookies, of its own.
 
     Attributes:
         errors: errors of the page's scripts, and errors shown on the page.
@@ -44,7 +44,7 @@ class BrowserStudent:
         self._page: Page
 
     async def open(self, address: str) -> None:
-        """Open the students' address. Opened again, the browser has its cookies still."""
+        """Open the students' address. At a second call, the browser still has the cookies of the first one."""
         self._context = self._context or await self._browser.new_context(locale="en-US")
         self._page = await self._context.new_page()
         self._page.set_default_timeout(TIMEOUT_SECONDS * 10_000)  # thirty browsers on two cores open slowly
@@ -57,17 +57,17 @@ class BrowserStudent:
         await self._page.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel shows a text; return the time of `time.perf_counter` at which it does."""
+        """Wait until the panel shows a text. Return the time at which it does, as `time.perf_counter` measures it."""
         await self._page.wait_for_function(SHOWS, arg=text)
         return time.perf_counter()
 
     async def wait_until_drawn(self) -> float:
-        """Wait until the whole page is drawn; return the time of `time.perf_counter` at which it is."""
+        """Wait until the whole page is drawn. Return the time at which it is, as `time.perf_counter` measures it."""
         await self._page.wait_for_function(IS_DRAWN)
         return time.perf_counter()
 
     async def guess(self, value: float) -> float:
-        """Type a number into the form and send it; return the milliseconds until the panel confirms it."""
+        """Type a number into the form and send it. Return the milliseconds until the panel confirms it."""
         await self._page.locator(".st-key-class-panel input").fill(f"{value:g}")
         start = time.perf_counter()
         await self._page.locator(".st-key-class-panel .stFormSubmitButton button").click()

@@ -1,4 +1,4 @@
-"""Simulated students of a class: sessions over Streamlit's websocket protocol that ask for news, follow and guess."""
+"""Simulated students of a class: sessions over Streamlit's websocket protocol that follow the teacher and guess."""
 
 import asyncio
 import json
@@ -15,7 +15,8 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
 NEWS_ADDRESS = "/class/news"  # as in bertlab/app/class_server.py
-# as in bertlab/app/static/news.js: seconds between two questions, and between the text of a new step and its page
+# As in bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between showing
+# the text of a new step and opening its page.
 NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
 
 
@@ -23,7 +24,7 @@ class Student:
     """A session that follows a class, as a browser would.
 
     Args:
-        number: the number of the student, from which the token of the browser is made.
+        number: the number of the student, from which the participant's token is made.
 
     Attributes:
         errors: errors of the connection and of the script, and errors shown on the page.
@@ -52,20 +53,20 @@ class Student:
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._ask_for_news())]
 
     async def close(self) -> None:
-        """End the session. What it was doing is cancelled."""
+        """End the session, and cancel its tasks."""
         for task in self._tasks:
             task.cancel()
         with suppress(WebSocketException, OSError):
             await self._connection.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel, or the text of a new step in its place, shows a text.
+        """Wait until the panel, or the preview of a new step that replaces it, shows a text.
 
         Returns:
-            The time of `time.perf_counter` at which it does.
+            The time at which the text is shown, as `time.perf_counter` measures it.
 
         Raises:
-            TimeoutError: it does not show it in `TIMEOUT_SECONDS`.
+            TimeoutError: the text is not shown within `TIMEOUT_SECONDS`.
         """
         return await self._wait(lambda: text in self._shown)
 
@@ -73,18 +74,18 @@ class Student:
         """Wait until the whole page of the step is drawn, with its panel.
 
         Returns:
-            The time of `time.perf_counter` at which it is.
+            The time at which the page is drawn, as `time.perf_counter` measures it.
 
         Raises:
-            TimeoutError: it is not drawn in `TIMEOUT_SECONDS`.
+            TimeoutError: the page is not drawn within `TIMEOUT_SECONDS`.
         """
         return await self._wait(lambda: self._is_drawn and not self._is_page_old)
 
     async def guess(self, value: float) -> float:
-        """Type a number into the form and send it; return the milliseconds until the panel confirms it.
+        """Type a number into the form and send it. Return the milliseconds until the panel confirms it.
 
         Raises:
-            TimeoutError: it is not confirmed in `TIMEOUT_SECONDS`.
+            TimeoutError: the number is not confirmed within `TIMEOUT_SECONDS`.
         """
         await self._wait(lambda: self._field and self._button)
         message = self._make_rerun()
@@ -107,7 +108,7 @@ class Student:
         return message
 
     async def _ask_for_news(self) -> None:
-        """Ask where the class is, and run the panel again if it has moved on."""
+        """Repeatedly request the news of the class, and run the panel again whenever the class has moved on."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
         reported, connection = "", None
@@ -121,7 +122,7 @@ class Student:
                     writer.write(f"GET {NEWS_ADDRESS}?seen={self._seen}&lang=en HTTP/1.1\r\n{headers}".encode())
                     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                     body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
-                except (OSError, asyncio.IncompleteReadError):  # the server closes connections that it has not used
+                except (OSError, asyncio.IncompleteReadError):  # the server closes idle connections
                     connection = None
                     continue
                 line, _, text = body.decode().partition("\n")
@@ -142,7 +143,7 @@ class Student:
                 connection[1].close()
 
     async def _show_text(self, text: str) -> None:
-        """Show the text of a new step, beside the page of the previous one, and wait as a browser does."""
+        """Show the text of a new step beside the page of the previous step, and wait as a browser does."""
         self._shown, self._is_page_old = text, True
         async with self._news:
             self._news.notify_all()

@@ -1,4 +1,4 @@
-"""`bertlab bench classroom`: measure a class of thirty: steps, guesses, and a server that is killed in between."""
+"""`bertlab bench classroom`: measure a class of thirty students whose server is killed and started again."""
 
 import asyncio
 import os
@@ -28,10 +28,10 @@ class ClassroomBenchConfig(BenchOptions):
     """Measure a class in the app, with simulated students or real browsers.
 
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
-    server is killed and started again: the students come back, and the step and all guesses must still be there. Two
-    times are measured for a step, both from the moment when the teacher changes it: until a student can read its text
-    and its question, and until its page is drawn too. Before, the class goes through all steps once; the times of this
-    first round, in which checkpoints are loaded and results computed for the first time, are printed apart.
+    server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
+    times are measured for a step, both from the moment when the teacher opens it: until a student can read its text
+    and its question, and until its page is drawn too. Before that, the class goes through all steps once, so that
+    checkpoints are loaded and results are cached; the times of this first round are printed separately.
 
     Examples:
       bertlab bench classroom
@@ -40,7 +40,7 @@ class ClassroomBenchConfig(BenchOptions):
     """
 
     students: int = 30
-    """Number of simulated students, who speak Streamlit's protocol without a browser."""
+    """Number of simulated students, which use Streamlit's protocol without a browser."""
     browsers: int = 0
     """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If it
     is not 0, there are no simulated students."""
@@ -49,7 +49,7 @@ class ClassroomBenchConfig(BenchOptions):
 
 
 class _Server:
-    """A server with a class, in a directory of its own."""
+    """A server in classroom mode, with a working directory of its own."""
 
     def __init__(self, directory: Path):
         with socket.socket() as probe:
@@ -83,7 +83,7 @@ async def _run_class(
     step_ms, page_ms, guess_ms, reveal_ms = [], [], [], []
 
     async def show(step: int) -> None:
-        """Go to a step and wait until every student has it."""
+        """Go to a step, and wait until every student sees it."""
         start = time.perf_counter()
         store.go_to(step)
 
@@ -94,7 +94,7 @@ async def _run_class(
         await asyncio.gather(*map(follow, students))
 
     async def open_all() -> None:
-        """Open the app for one student, who waits for a new server, and then for all others."""
+        """Open the app for one student, who waits until the new server is ready, and then for all others."""
         for group in (students[:1], students[1:]):
             await asyncio.gather(*(student.open(address) for student in group))
             await asyncio.gather(*(student.wait_for(" of ") for student in group))
@@ -129,7 +129,8 @@ async def _run_class(
         **compute_percentiles("guess", guess_ms),
         **compute_percentiles("reveal", reveal_ms),
     }
-    print(f"before the server is killed: {times}", file=sys.stderr, flush=True)  # thirty browsers may not come back
+    # printed now, because thirty browsers may fail to reconnect
+    print(f"before the server is killed: {times}", file=sys.stderr, flush=True)
     before = store.count_guesses(QUESTION_STEP)
     for student in students:
         await student.close()

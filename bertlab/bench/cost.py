@@ -28,9 +28,9 @@ from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
 MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # percent
-# Memory of Python and the libraries, and what the C library does not return, besides the estimate.
+# Memory that a step needs besides the estimate: Python, the libraries, and freed memory that the C library keeps.
 RUNTIME_BYTES = 6e8
-SLOWEST_FLOPS = 2e10  # FLOP per second that any machine reaches: a bound for the time of a measurement
+SLOWEST_FLOPS = 2e10  # FLOP per second that every machine reaches; bounds the time of a measurement
 MAX_SECONDS = 600.0
 
 
@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def time_error(self) -> float:
-        """As `memory_error`, for the time of a step."""
+        """The same as `memory_error`, but for the time of a step."""
         return self.estimated_seconds / self.measured.seconds - 1
 
 
@@ -94,11 +94,11 @@ def compare_step(
     """Run some training steps in a process of their own, and compare them with the estimate.
 
     Args:
-        workload: the model and its batches; where it is trained follows from `device`.
-        steps: measured steps.
+        workload: the model and its batches. Its field `device` is replaced according to `device`.
+        steps: the number of measured steps.
         threads: CPU threads; None for PyTorch's default.
         device: cpu, cuda or auto.
-        share: the share of the peak that the estimate of the time assumes; None for the usual one.
+        share: the share of the peak FLOP/s that the estimate of the time assumes; None for the default.
 
     Raises:
         BertlabError: the steps need more memory than is available, would take minutes, or failed.
@@ -129,10 +129,10 @@ def compare_step(
 
 
 def check_size(memory_bytes: float, flop: float, steps: int, device: torch.device) -> None:
-    """Refuse a measurement that does not fit into the memory of this machine, or that would take minutes.
+    """Raise an error for a measurement that does not fit into this machine's memory, or that would take minutes.
 
     Raises:
-        BertlabError: it does not fit, or takes too long.
+        BertlabError: the measurement does not fit, or would take too long.
     """
     needed, available = memory_bytes + RUNTIME_BYTES, read_available_memory(device)
     if needed > available:

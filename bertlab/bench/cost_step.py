@@ -2,8 +2,8 @@
 
 A process of its own measures them, because the memory of a process never shrinks back to what one step needed. The
 memory is the growth of the resident set since a warm-up step of a small model, which loads every library. It is
-measured twice: first in a step in which the C library returns freed memory to the system at once, then as usual, where
-it keeps some, because blocks of less than 32 MB come from a heap with gaps.
+measured twice: first in a step in which the C library returns freed memory to the system at once, and then in ordinary
+steps, in which it keeps some freed memory, because blocks of less than 32 MB come from a heap with gaps.
 """
 
 import ctypes
@@ -51,18 +51,19 @@ class StepMeasurement:
     flop: int
     """The floating-point operations of matrix products in a step, counted by PyTorch."""
     memory_bytes: int
-    """The peak of the memory in use during a step, without that of Python and the libraries."""
+    """The peak of the memory in use during a step, without the memory of Python and the libraries."""
     resident_bytes: int
-    """The peak of the resident memory: `memory_bytes`, and what the C library holds. On a GPU the memory that PyTorch
-    reserves."""
+    """The peak of the resident memory: `memory_bytes` and the freed memory that the C library keeps. On a GPU, the
+    memory that PyTorch reserves."""
     runtime_bytes: int
     """The memory of Python and the libraries; 0 on a GPU."""
     seconds: float
-    """The median time of a step. On a CPU it is CPU time divided by the threads, as on a machine without other work."""
+    """The median time of a step. On a CPU, it is the CPU time divided by the number of threads, which is the time on a
+    machine without other work."""
     wall_seconds: float
     """The median wall-clock time of a step."""
     peak_flops: float
-    """The FLOP per second of a large matrix product, measured between the steps with the same clock."""
+    """The FLOP per second of a large matrix product, measured with the same clock before each step."""
     threads: int
     """CPU threads."""
     steps: int
@@ -74,18 +75,18 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
 
     Args:
         workload: the model and its batches.
-        steps: the number of measured steps, after one that allocates memory.
+        steps: the number of steps whose time is measured.
         device: the device.
     """
     dtype, threads = getattr(torch, workload.precision), torch.get_num_threads()
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
-    # before anything is allocated: a block that lies in the heap stays there, and new blocks fill the gaps
+    # before anything is allocated, since a block that is in the heap stays there, and new blocks would fill the gaps
     _map_blocks_from(SMALL_BLOCK)
     small = Workload(WARM_UP, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(small, device), clock)
     runtime_bytes = _reset_peak_memory(device)
     trainer = build_trainer(workload, device)
-    _run_step(trainer, clock)  # it allocates the state of the optimiser
+    _run_step(trainer, clock)  # the first step allocates the state of the optimiser
     _reset_peak_memory(device)
     _run_step(trainer, clock)
     memory_bytes = _read_peak_memory(device) - runtime_bytes
@@ -161,7 +162,7 @@ def _reset_peak_memory(device: torch.device) -> int:
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
     release_memory()
-    with suppress(OSError):  # Linux only; elsewhere the peak is that since the start of the process
+    with suppress(OSError):  # Linux only; elsewhere the peak since the start of the process is reported
         (PROCESS / "clear_refs").write_text("5")
     return _read_status("VmRSS") or _read_peak_memory(device)
 
@@ -176,7 +177,7 @@ def _read_peak_memory(device: torch.device) -> int:
 
 
 def _read_status(name: str) -> int:
-    """Read a size from Linux's status of this process, in bytes; 0 if there is none."""
+    """Read a size from the status file that Linux has for this process, in bytes; 0 if there is none."""
     with suppress(OSError):
         for line in (PROCESS / "status").read_text().splitlines():
             if line.startswith(f"{name}:"):

@@ -112,7 +112,7 @@ def make_recipe(config: ParityBenchConfig, name: Task) -> Recipe:
 
 
 def measure(config: ParityBenchConfig) -> list[dict]:
-    """Do the runs that are missing from results.json, and return one row per run.
+    """Run the fine-tuning runs that are missing from results.json, and return one row per run.
 
     Among other fields, a row has the task, the seed, the implementation (`side`), the metric and its value.
     """

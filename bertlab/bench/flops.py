@@ -52,7 +52,7 @@ def measure_peak_flops(
     clock: Callable[[], float] = time.perf_counter,
     size: int | None = None,
 ) -> float:
-    """Return the median FLOP per second of one large square matrix product, an upper bound for any training here.
+    """Return the median FLOP per second of a large square matrix product, an upper bound for training on this device.
 
     Args:
         device: where to compute.

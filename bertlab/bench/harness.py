@@ -1,4 +1,6 @@
-"""Measure implementations alternately, summarise their speeds, and print and record the results.
+"""Measure bertlab and its peers alternately, summarise their speeds, and print and record the results.
+
+A peer is an implementation that bertlab is compared with, such as transformers.
 
 The speed of a shared machine drifts. All implementations therefore run once in every round, and a ratio of two speeds
 is computed within each round.
@@ -65,9 +67,9 @@ def measure_alternately(
 
     Args:
         run_bertlab: runs bertlab once and returns its speed.
-        run_peers: the same for each peer, by the peer's name.
+        run_peers: {name of a peer: a function that runs it once and returns its speed}.
         rounds: number of rounds.
-        unit: the unit of the speed, with which the names of speeds in the result end.
+        unit: the unit of the speed. The names of the speeds in the result end in it.
         quiet: hide the progress bar.
 
     Returns:
@@ -88,7 +90,7 @@ def summarise_rounds(
 
     Args:
         speeds_by_round: one row per round: the speed of bertlab, then of each peer.
-        peers: the names of the peers. The ratio to the first one is called "ratio", the others "ratio_to_NAME".
+        peers: the names of the peers. The ratio to the first one is called "ratio", the other ones "ratio_to_NAME".
         unit: the unit of the speed.
 
     >>> summarise_rounds([(30.0, 10.0), (20.0, 10.0), (44.0, 11.0)])["ratio"]
@@ -133,7 +135,7 @@ def make_ratio_result(
     Args:
         claim: what the ratio measures.
         measurements: a dictionary with the ratio, its minimum and its maximum.
-        name: the name of the ratio in it.
+        name: the name of the ratio in `measurements`.
         n: the number of rounds.
         peer: what bertlab is compared with.
         hardware: the machine.

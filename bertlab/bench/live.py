@@ -1,4 +1,4 @@
-"""`bertlab bench live`: measure pages that `bertlab export-live` writes: size, time to open, time of an answer.
+"""`bertlab bench live`: measure the size, opening time and response time of pages that `bertlab export-live` writes.
 
 The page is opened from disk in a headless Chromium without a network. It computes on one core, in a worker.
 """
@@ -23,7 +23,7 @@ NUM_TOKENS = 24
 TARGETS_MS = {"scratch": 300, "strongest": 1000}  # for an answer
 OPENING_TARGET_MS = 2000
 
-# The time of one answer: tokens, forward pass, and the payload of the attention view.
+# Returns the milliseconds of one answer: tokenisation, forward pass, and making the payload of the attention view.
 ANSWER = """async (a) => {
   const start = performance.now();
   await bertlab.ask("attention", { a, b: null });
@@ -55,7 +55,7 @@ def make_text(session: Session) -> str:
 
 
 def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[list[float], list[float]]:
-    """Return the milliseconds from navigation to the first answer, and those of later answers; one each per round."""
+    """Return the milliseconds from navigation to the first answer, and those of a later answer, one each per round."""
     opening_times, answer_times = [], []
     for _ in tqdm(range(rounds), path.stem, leave=False):
         context = browser.new_context(offline=True)
@@ -64,7 +64,7 @@ def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[
         page.goto(path.as_uri())
         page.evaluate("bertlab.ready")  # resolves when the first answer is shown
         opening_times.append(1000 * (time.perf_counter() - start))
-        page.evaluate(ANSWER, text)  # the browser compiles the code that it runs often
+        page.evaluate(ANSWER, text)  # a warm-up, in which the browser compiles the code that it runs often
         answer_times.append(page.evaluate(ANSWER, text))
         context.close()
     return opening_times, answer_times

@@ -63,7 +63,7 @@ class TimeMachineBenchConfig(BenchOptions):
 
 
 def time_frames(page: Page, rounds: int) -> dict:
-    """Return median and largest frame time, both for snapshots shown for the first time and for those shown again."""
+    """Return the median and the largest frame time, for snapshots shown for the first time and for repeated ones."""
     count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
     order = list(range(count))
     random.Random(0).shuffle(order)
