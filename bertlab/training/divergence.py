@@ -71,7 +71,7 @@ class DivergenceDetector:
             gradient_norm: the norm before clipping.
 
         Raises:
-            Diverged: one of them is not finite, or the loss has risen and stays high.
+            Diverged: the loss or the norm is not finite, or the loss has risen and stays high.
         """
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             self.is_stable = False

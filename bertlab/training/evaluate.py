@@ -202,13 +202,14 @@ def _is_other_task(what: str, record: dict) -> bool:
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     """Write the metrics into the checkpoint's record and model card.
 
-    Metrics of a task other than the checkpoint's are stored beside those of its own, and do not change its threshold.
+    Metrics of a task that the checkpoint was not fine-tuned on are stored separately, and do not change its no-answer
+    threshold.
     """
     loaded = checkpoint.load(config.checkpoint)
     if _is_other_task(config.what, loaded.record):
-        own = {"metrics": metrics, "measured_on": Path(config.data or config.what).name}
-        others = {**loaded.record.get("other_tasks", {}), config.what: own}
-        record = {**loaded.record, "other_tasks": others}
+        evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.what).name}
+        other_tasks = {**loaded.record.get("other_tasks", {}), config.what: evaluation}
+        record = {**loaded.record, "other_tasks": other_tasks}
         checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))
         return
     record = {**loaded.record, "validation": metrics}

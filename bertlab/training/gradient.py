@@ -5,7 +5,7 @@ would give too much weight to micro-batches with few items. Therefore, the items
 over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. However a
 batch is split, the result is then the loss and the gradient of the whole batch.
 
-Shape legend: W weights, N numbers of a result.
+Shape legend: W weights, K kinds of items, N numbers in the result for a micro-batch (loss, tokens and metrics).
 """
 
 from collections.abc import Callable
@@ -56,9 +56,9 @@ class GlobalGradient:
             # A process that has no rows must still join the collective operations, so it computes a row with share 0.
             micro_batches = [batch.dummy_row()]
             counts = [{name: 0 * items for name, items in self._count_items(micro_batches[0]).items()}]
-        items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
-        totals_N = distributed.all_reduce_sum(items_N).clamp(min=1)
-        totals = dict(zip(counts[0], totals_N, strict=True))
+        items_K = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
+        totals_K = distributed.all_reduce_sum(items_K).clamp(min=1)
+        totals = dict(zip(counts[0], totals_K, strict=True))
         shares = [{name: c[name] / totals[name] for name in totals} for c in counts]
 
         self.module = self.module or self._build_module(micro_batches[0], shares[0])

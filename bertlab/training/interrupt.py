@@ -45,9 +45,9 @@ class StopSignals:
     stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
 
     Args:
-        can_stop_alone: whether the first signal may raise. Processes that train together stop when the main process
-            does, so in the others the signal is always only recorded; one that stopped by itself, between two steps,
-            would leave the main process waiting for it in the next step.
+        can_stop_alone: whether the first signal may raise. It is False in every process except the main one: these
+            processes only record the signal and stop when the main process does. One that stopped by itself between two
+            steps would leave the main process waiting for it in the next step.
     """
 
     def __init__(self, *, can_stop_alone: bool = True):

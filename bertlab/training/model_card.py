@@ -86,7 +86,7 @@ def render_card(name: str, record: dict) -> str:
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
-        *_export_rows(record),
+        *_list_export_changes(record),
         *([("stored as", STORAGE[record["stored"]])] if record.get("stored") in STORAGE else []),
     ]
     text = [
@@ -137,7 +137,7 @@ def render_export_card(name: str, record: dict) -> str:
         "",
         f"Written by `bertlab export`. {_describe_compatibility(record)}",
         "",
-        *_format_table(_export_rows(record)),
+        *_format_table(_list_export_changes(record)),
         "",
     ]
     return "\n".join([*text, "Not evaluated.", ""])
@@ -158,8 +158,8 @@ def _earlier_run_rows(record: dict) -> list[tuple[str, str]]:
     return [("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before)))]
 
 
-def _export_rows(record: dict) -> list[tuple[str, str]]:
-    """List how `bertlab export` changed the weights."""
+def _list_export_changes(record: dict) -> list[tuple[str, str]]:
+    """List the changes that `bertlab export` made to the weights."""
     rows = []
     if mean := record.get("mean_of"):
         parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)

@@ -64,7 +64,7 @@ class OptimConfig:
     averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
-        """Compute the learning rate after the share `progress` of the run, in 0..1.
+        """Compute the learning rate at the point where the share `progress` (0..1) of the run is done.
 
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5

@@ -118,7 +118,7 @@ def read_lengthened_steps(directory: Path) -> list[int]:
 
 
 def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int | None:
-    """Find the step after which a finished run is lengthened; None if it is not, or if other settings changed too."""
+    """Find the step after which a finished run is lengthened; None unless its length, and nothing else, was raised."""
     if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
         return None
     try:
@@ -156,11 +156,13 @@ def _select_loss_settings(values: dict) -> dict:
 
 
 def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
-    """Find the fields whose flag is not named after the path of the field; a positional argument has no dashes.
+    """Find the flags that differ from `--` and the path of their field, such as `--ema` for the field optim.ema.
+
+    Positional arguments are among them, because they have no dashes.
 
     Args:
         config_class: the dataclass of the settings.
-        path: the fields around the dataclass, each followed by a dot.
+        path: the names of the fields that contain the dataclass, each followed by a dot.
 
     Returns:
         Path of the field -> flag.
@@ -186,12 +188,12 @@ def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
 
 
 def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
-    """Convert settings by field to settings by flag, as a user types the flag.
+    """Convert settings by field to settings by flag, with each flag as a user types it.
 
     Args:
         settings: values by field; the value of a nested dataclass is a dictionary.
         flag_names: the result of `_find_flag_names`.
-        path: the fields around `settings`, each followed by a dot.
+        path: the names of the fields that contain `settings`, each followed by a dot.
 
     >>> flag_names = {"kind": "--type", "optim.ema": "--ema"}
     >>> _key_by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, flag_names)

@@ -2,7 +2,7 @@
 
 Pre-training and fine-tuning differ only in their batches and their loss. One file contains the whole state of a run
 (weights, optimiser state, random state, position in the data), so a run that was killed continues with identical losses
-(on a GPU except for the last digits, because its kernels add numbers in varying order).
+(on a GPU, identical up to the last digits, because GPU kernels add numbers in varying order).
 """
 
 import time
@@ -101,7 +101,7 @@ class Trainer:
 
     A stop signal (see `StopSignals`) during a step is handled after the step: the state is saved and Interrupted is
     raised, in all processes after the same step. To handle a signal between two steps, put `save_on_interrupt` around
-    the loop; the main process then stops immediately, and the others as soon as they find that it has.
+    the loop; the main process then stops immediately, and the other processes when they notice that it has stopped.
 
     With `torchrun`, each process runs a Trainer on its shard of the same global batches. Only the main process writes
     the state.

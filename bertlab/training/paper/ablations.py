@@ -142,7 +142,7 @@ TABLES = {
     ),
     # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To fit two cores, these have a third of the
     # layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and attention
-    # heads, and those of the paper in brackets.
+    # heads; the values of the paper's model are in brackets.
     "table6": Table(
         "Effect of the model size",
         "table 6, section 5.2",

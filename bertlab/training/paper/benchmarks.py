@@ -1,7 +1,7 @@
 """Tables 1 to 4 of the paper: GLUE, SQuAD v1.1, SQuAD v2.0 and SWAG, with the published results beside ours.
 
-A table has one row of ours: a checkpoint that was fine-tuned on each task separately. A cell is a task; a task fills
-all of its columns, as MNLI does with two.
+Each table has one row with our results: those of a checkpoint that was fine-tuned on each task separately. There is one
+cell per task, even for a task with several columns, such as MNLI.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
 """
@@ -78,7 +78,7 @@ def _averages(values: Mapping[str, float]) -> dict:
 
 
 def _summarise(table: dict) -> str:
-    """Say what is missing, and compare the means over the columns that are there."""
+    """Describe in sentences which of our results are missing, and compare the means over those that we have."""
     ours, sentences = table["rows"][-1]["values"], []
     if table["missing"]:
         sentences.append(f"Missing: {', '.join(table['missing'])}.")

@@ -124,7 +124,7 @@ def _compute_cell(
 
 
 def _finetune(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
-    """Fine-tune once; yield (finished share, {}), and with the last share the results."""
+    """Fine-tune once; yield (finished share, {}) for each step, then (1.0, results)."""
     for report in run_with_evaluations(run, data):
         if isinstance(report, Evaluation):
             evaluation = report
@@ -135,9 +135,9 @@ def _finetune(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, 
 
 
 def _search_grid(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
-    """Fine-tune with every setting of the paper's grid; yield (finished share, {}), and last the results of the best.
+    """Fine-tune with every setting of the paper's grid; yield (finished share, {}) for each step, then (1.0, results).
 
-    The setting is selected by the first metric of the task.
+    The results are those of the setting with the best value of the task's first metric.
     """
     search_config, results = replace(run, grid=True), []
     with hyperparameter_search.lock_run(search_config):
@@ -295,8 +295,8 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
     def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
-        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not needed: it has the size
-        # for the encoder's hidden states, and `BertBiLSTM` builds one for the width of the LSTM.
+        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not needed: its size fits the
+        # encoder's hidden states, and `BertBiLSTM` builds one that fits the width of the LSTM.
         del model.heads[head]
         return BertBiLSTM(
             model,
@@ -344,7 +344,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # The limits that apply, not the flags: older tables recorded 10 minutes, which is now what no --minutes means.
+    # These are the limits that apply, not the flags: older tables recorded 10 minutes, now the limit without --minutes.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 
@@ -360,7 +360,7 @@ def _claim_directory(config: ReproduceConfig) -> None:
     if not has_results:
         _write_json(path, settings)
         return
-    # Tables that were begun before tables 1 to 4 existed have no flags for them.
+    # Directories that were begun before `reproduce` had tables 1 to 4 do not record the flags of these tables.
     recorded = {"grid": False, "quick": False} | json.loads(path.read_text())
     recorded["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(recorded.get("optim", {}), OPTIMIZER_KEYS)
     if changed := sorted(name for name in settings | recorded if settings.get(name) != recorded.get(name)):

@@ -11,9 +11,9 @@ from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 
 
 def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
-    """List the tasks of one of tables 1 to 4 whose rows are in --data, or on the hub without --data.
+    """List the tasks of a table (1 to 4) for which --data or, without --data, the hub has rows.
 
-    A task that stands in for another one is listed only if the rows of the other one are not at hand.
+    A stand-in for another task (see `STAND_INS`) is listed only if there are no rows for the other task.
     """
     names = []
     for name in ALL_TABLES[config.table].columns:

@@ -60,8 +60,8 @@ class RunArtifacts:
     def write_after_step(self, step: int) -> None:
         """Evaluate, predict the sample sentences and write a snapshot, as far as they are due after this step."""
         config, is_snapshot = self.config, is_snapshot_step(step)
-        is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
-        metrics = self._evaluate(config.evaluate_rows) if is_due else {}
+        is_evaluation_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
+        metrics = self._evaluate(config.evaluate_rows) if is_evaluation_due else {}
         if is_snapshot:
             self._predict_samples()
         if config.snapshots and is_snapshot:

@@ -83,7 +83,7 @@ class PretrainConfig(RunConfig):
     """Tokens per pair."""
     final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
     """Tokens per pair in the last part of the run. These longer pairs train the position embeddings beyond
-    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same. 0: no such part."""
+    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same. 0: no longer pairs."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15

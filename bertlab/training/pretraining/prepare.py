@@ -133,7 +133,7 @@ def _prepare_texts(config: PrepareConfig, **training: object) -> Corpus:
 
 
 def _prepare_stories(config: PrepareConfig) -> Corpus:
-    """Write stories to files beside the corpus, and prepare a corpus of each part; return that of the training part."""
+    """Write training and held-out stories to files beside the corpus, prepare both, and return the training corpus."""
     check_limits(config)
     world = StoryWorld(config.language, config.seed)
     texts = config.out.with_name(f"{config.out.name}-stories")
@@ -177,7 +177,7 @@ def _check_flags(config: PrepareConfig) -> None:
 def _choose_vocabulary(
     config: PrepareConfig, training: dict
 ) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """Load the tokenizer of `--tokenizer`, or make a function that trains one.
+    """Load the tokenizer that `--tokenizer` names, or make a function that trains one.
 
     Returns:
         The tokenizer or the function, and the settings of the training (None for an existing tokenizer).

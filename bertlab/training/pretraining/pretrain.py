@@ -110,7 +110,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 
 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
-    """Prepare the story world, if that has not been done, and return the settings with its corpora."""
+    """Generate and prepare stories, unless this was done before, and return the settings with their corpora."""
     if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
         prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS, vocab_size=STORY_VOCABULARY))
     distributed.broadcast(0)  # the other processes wait for the main process

@@ -14,7 +14,7 @@ from bertlab.training.pretraining.config import PretrainConfig
 
 
 def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
-    """The paper's settings: BERT-base, a million steps of 256 pairs, and 512 tokens per pair in the last tenth of them.
+    """The paper's settings: BERT-base, a million steps of 256 pairs, with 512 tokens per pair in the last tenth.
 
     Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper: in the last
     tenth, a step has 64 pairs instead of 256, so that its number of tokens stays the same.

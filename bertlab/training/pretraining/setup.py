@@ -49,13 +49,13 @@ class PretrainingInputs:
             "tokens": facts["tokens"],
             "vocabulary": self.tokenizer.digest,
             "order": facts["settings"]["seed"],
-            "weights": facts.get("weights"),  # of the text sources
+            "weights": facts.get("weights"),  # how many times an epoch uses each text source
         }
         return fingerprint | ({"teacher": _compute_weights_digest(self.teacher)} if self.teacher else {})
 
 
 def open_inputs(config: PretrainConfig) -> PretrainingInputs:
-    """Open the corpora and checkpoints of a configuration.
+    """Open the corpora and checkpoints that a configuration names.
 
     Raises:
         BertlabError: one of them is missing or has a different vocabulary, or a model has too few positions.
