@@ -92,16 +92,18 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     Raises:
         BertlabError: the corpus or the settings cannot be used, or training diverged.
     """
+    from bertlab.config.presets import pretrained_families
     from bertlab.training.pretraining.config import PretrainConfig
     from bertlab.training.pretraining.pretrain import run
-    from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining
+    from bertlab.training.pretraining.recipes import RECIPES, combine, continue_pretraining
 
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
     if corpus is None and settings.get("from_") is None:
         settings.setdefault("recipe", "stories")
-    if str(settings.get("recipe")) in RECIPES:  # an unknown recipe stays in the settings, whose check rejects it
-        make_config = RECIPES[str(settings.pop("recipe"))]
+    # an unknown recipe or family stays in the settings, whose check rejects it
+    if str(settings.get("recipe")) in RECIPES or str(settings.get("family")) in pretrained_families():
+        make_config = combine
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
     run(config)
     return _read_result(config.out)

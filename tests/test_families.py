@@ -1,13 +1,14 @@
 """Every family: open checkpoints of `transformers`, compute the same numbers, and export them again."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from support.encoders import assert_close
-from support.errors import raises_error
+from support.errors import command_error, raises_error
 from support.families import FAMILIES, SUBWORD_FAMILIES, make_hf_model, save_hf_checkpoint, train_hf_tokenizer
 from support.pages import errors, open_page
 from support.texts import text as interface_text
@@ -17,9 +18,11 @@ from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, InterventionError
+from bertlab.config.presets import pretrained_families
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.pretraining.recipes import combine, recipe_from_arguments
 from bertlab.views.live import live_html
 
 CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
@@ -240,3 +243,45 @@ def test_a_family_is_fine_tuned_and_keeps_its_architecture(prefix, tiny_tokenize
         weights, trained = before.model.state_dict(), after.model.state_dict()
         name = next(name for name in weights if name.startswith("encoder.") and name.endswith("up.weight"))
         assert not torch.equal(weights[name], trained[name]), f"{kind}: the layers were trained"
+
+
+PRETRAINED = [name for name in pretrained_families() if name != "bert"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", PRETRAINED)
+def test_a_family_is_pretrained_and_transformers_opens_its_checkpoint(family, corpus, tmp_path):
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--family", family, "--preset", "tiny"]
+    words += ["--steps", "3", "--batch-size", "4", "--max-tokens", "32", "--threads", "1", "--precision", "float32"]
+    assert main([*words, "--device", "cpu", "--no-snapshots"]) == 0
+    ours = checkpoint.load(tmp_path / "run" / "checkpoint")
+    assert ours.config.model_type == family
+    assert ("nsp" in ours.heads) == (family == "albert")
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(
+        tmp_path / "run" / "checkpoint", dtype=torch.float32, attn_implementation="eager"
+    ).eval()  # fmt: skip
+    for padded in (False, True):
+        batch = make_batch(ours.config.pad_token_id, ours.config.vocab_size, padded)
+        (logits,) = compute_logits(ours.model, ["mlm"], batch)
+        assert_close(logits, compute_theirs(theirs, batch, False).logits, batch.attention_mask_BT, TOLERANCE)
+
+
+def test_a_family_brings_settings_that_flags_change():
+    assert recipe_from_arguments(["--family", "modernbert"]).mask == 0.3
+    fast = recipe_from_arguments(["--recipe=fast", "--family=albert"])
+    assert (fast.pair_objective, fast.optim.name, fast.start) == ("order", "muon", "paper")
+    assert combine(None, Path("run"), recipe="fast", family="roberta", pair_objective="next").pair_objective == "next"
+
+
+@pytest.mark.parametrize(
+    ("family", "flags", "id"),
+    [
+        ("albert", ["--start", "neighbours"], "start-unsupported"),
+        ("modernbert", ["--start", "neighbours"], "start-unsupported"),
+        ("distilbert", ["--left-to-right"], "left-to-right-unsupported"),
+    ],
+)
+def test_settings_that_a_family_cannot_have_are_refused(family, flags, id, corpus, tmp_path):
+    run = tmp_path / "run"
+    error = command_error("pretrain", str(corpus), "--out", str(run), "--family", family, "--steps", "1", *flags)
+    assert (error.id, error.params["family"]) == (id, family)

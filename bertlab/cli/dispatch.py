@@ -92,7 +92,7 @@ def _run(arguments: list[str]) -> int:
     recipes = import_module(f"bertlab.{command.recipes}") if command.recipes else None
     recipe = recipes.recipe_from_arguments(arguments) if recipes else None
     config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
-    if config is not None and recipes and recipe is None and (recipe := recipes.recipe_from_config(config, arguments)):
+    if config is not None and recipes and (recipe := recipes.recipe_from_config(config, arguments)):
         config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
     if config is None:
         return 0

@@ -132,6 +132,13 @@ class Family:
     pair_objective: str = "next"
     """The sentence-pair objective of its checkpoints: "next" (NSP) or "order" (SOP)."""
 
+    # -- pre-training from random weights ------------------------------------------------------------------------------
+
+    pretraining: Mapping[str, object] | None = None
+    """The settings of `bertlab pretrain` that its paper changes; None if the family cannot be pre-trained here."""
+    feed_forward_ratio: float = 4.0
+    """The width of the feed-forward layers, relative to the hidden size."""
+
 
 def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -> dict[str, tuple[str, ...]]:
     """Return tensor names with another prefix.
@@ -155,7 +162,7 @@ def register_family(family: Family) -> Family:
 
 
 # The defaults of `transformers.BertConfig`, which are those of google-research/bert.
-BERT = register_family(Family("bert", "https://arxiv.org/abs/1810.04805"))
+BERT = register_family(Family("bert", "https://arxiv.org/abs/1810.04805", pretraining={}))
 
 # model_type of a model that is not an encoder like BERT -> id of the error that says what it is.
 OTHER_FAMILIES = {

@@ -47,6 +47,7 @@ register_family(
         type_vocab_size=0,
         pairs_need_token_types=False,
         pooler_activation="relu",
+        pretraining={"pair_objective": "none"},
     )
 )  # fmt: skip
 
@@ -75,7 +76,8 @@ _ROBERTA = {
 }
 register_family(
     Family(
-        "roberta", "https://arxiv.org/abs/1907.11692", class_prefix="Roberta", heads=ROBERTA_HEADS, **_ROBERTA
+        "roberta", "https://arxiv.org/abs/1907.11692", class_prefix="Roberta", heads=ROBERTA_HEADS,
+        pretraining={"pair_objective": "none"}, **_ROBERTA,
     )
 )  # fmt: skip
 register_family(
@@ -172,6 +174,7 @@ register_family(
         num_layer_groups=1,
         always_projects=True,
         pair_objective="order",
+        pretraining={"pair_objective": "order", "start": "paper"},
     )
 )
 
@@ -236,6 +239,8 @@ register_family(
         pooler_norm=True,
         mlm_activation="gelu",
         transforms_tokens=True,
+        pretraining={"pair_objective": "none", "mask": 0.3, "start": "paper"},
+        feed_forward_ratio=1.5,
     )
 )  # fmt: skip
 

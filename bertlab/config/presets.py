@@ -5,8 +5,9 @@ Sources: base and large are the paper's (Devlin et al. 2019, section 3); tiny to
 2002.10957), the six-layer student. The vocabulary size comes from the tokenizer, not from the preset.
 """
 
-from bertlab.config.config import ModelConfig
+from bertlab.config.config import REQUIRED_FIELDS, ModelConfig, select_hf_fields
 from bertlab.config.errors import BertlabError
+from bertlab.config.families import BERT, FAMILIES
 
 
 def _make_config(layers: int, hidden: int, heads: int) -> ModelConfig:
@@ -36,3 +37,35 @@ def preset(name: str) -> ModelConfig:
     if name not in PRESETS:
         raise BertlabError("preset-unknown", name=name, presets=list(PRESETS))
     return PRESETS[name]
+
+
+def pretrained_families() -> tuple[str, ...]:
+    """The families that `bertlab pretrain` can train from random weights, BERT first."""
+    return tuple(name for name, family in FAMILIES.items() if family.pretraining is not None)
+
+
+def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
+    """Return a configuration of BERT with the architecture of another family, for pre-training.
+
+    Layers, heads, hidden size, vocabulary and dropout stay the same. The width of the feed-forward layers follows from
+    the hidden size (`Family.feed_forward_ratio`). Token embeddings of a family that factorises them have at most half
+    the hidden size. The number of tokens that fit stays at least the same.
+
+    >>> config = change_family(preset("mini"), "albert")
+    >>> config.hidden_size, config.embedding_size, config.num_layer_groups
+    (256, 128, 1)
+    >>> change_family(preset("tiny"), "modernbert").intermediate_size
+    192
+    """
+    if model_type == BERT.model_type:
+        return config
+    family = FAMILIES[model_type]
+    kept = (*REQUIRED_FIELDS, "initializer_range", "hidden_dropout", "attention_dropout", "pad_token_id")
+    fields = {hf: getattr(config, name) for name, hf in select_hf_fields(family).items() if name in kept}
+    changed = ModelConfig.from_hf({"model_type": model_type} | fields)
+    width = min(family.embedding_size, config.hidden_size // 2) if family.embedding_size else None
+    return changed.replace(
+        intermediate_size=round(family.feed_forward_ratio * config.hidden_size),
+        embedding_size=width,
+        max_positions=max(changed.max_positions, config.max_positions + changed.first_position),
+    )

@@ -17,6 +17,7 @@ import math
 
 import torch
 
+from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
 
 HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0, 1, ... attends to
@@ -51,6 +52,12 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
     angle = offset * make_frequencies(num_positions, hidden_size)
     sine, cosine = angle.sin().diag(), angle.cos().diag()
     return torch.cat([torch.cat([cosine, sine], 1), torch.cat([-sine, cosine], 1)]).float()
+
+
+def has_full_position_embeddings(config: ModelConfig) -> bool:
+    """Whether a model has what `initialise_local_attention` changes: position embeddings as wide as the hidden states,
+    and layers with weights of their own."""
+    return config.family.embeddings == "sum" and config.embedding_size is None and config.num_layer_groups is None
 
 
 @torch.no_grad()

@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar, Literal
 import torch
 import tyro
 
-from bertlab.config.presets import PRESETS
+from bertlab.config.presets import PRESETS, pretrained_families
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
+FamilyName = Literal[pretrained_families()]
 # The types in which snapshots can be stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
 # Settings of a model with random weights; if a run continues a checkpoint, the checkpoint determines them.
-RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init", "start")
+RANDOM_INIT_SETTINGS = ("family", "preset", "layers", "hidden", "attention_heads", "init", "start")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class PretrainConfig(RunConfig):
     Examples:
       bertlab pretrain --out runs/first --minutes 5    # no text at hand: stories, with the recipe for them
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
+      bertlab pretrain runs/corpus --out runs/modern --family modernbert --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
@@ -53,6 +55,10 @@ class PretrainConfig(RunConfig):
     those with which the loss falls soonest on a small machine. stories: those for a few minutes on generated stories,
     which apply if neither a corpus nor a recipe is given. Other flags change individual settings; `--recipe google
     --help` shows the settings of that recipe as defaults."""
+    family: FamilyName = "bert"
+    """The architecture when training from random weights. Each family also has defaults of its own: roberta and
+    distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
+    --mask 0.3. The vocabulary is that of the corpus. distilbert has a teacher with --teacher."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import tyro
 
-from bertlab.config.presets import PRESETS
+from bertlab.config.families import BERT, FAMILIES
+from bertlab.config.presets import PRESETS, pretrained_families
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
@@ -76,6 +77,20 @@ def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainC
 RECIPES = {"google": google, "fast": fast, "stories": stories}
 
 
+def combine(
+    corpus: Path | None, out: Path, *, recipe: str = "plain", family: str = BERT.model_type, **changes
+) -> PretrainConfig:
+    """Return the settings of a recipe, with those that the paper of a family changes.
+
+    >>> combine(None, Path("runs/lite"), recipe="fast", family="albert").pair_objective
+    'order'
+    """
+    settings = {"family": family} | dict(FAMILIES[family].pretraining or {}) | changes
+    if recipe in RECIPES:
+        return RECIPES[recipe](corpus, out, **settings)
+    return PretrainConfig(corpus=corpus, out=out, recipe=recipe, **settings)
+
+
 def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     """Find the settings that a command line starts from.
 
@@ -83,16 +98,19 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
         arguments: the arguments of `bertlab pretrain`.
 
     Returns:
-        The settings of the recipe that `--recipe` names; those of `continue_pretraining` if the run continues a
-        checkpoint with the same vocabulary; otherwise None.
+        The settings of the recipe that `--recipe` names and of the family that `--family` names; those of
+        `continue_pretraining` if the run continues a checkpoint with the same vocabulary; otherwise None.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001
     >>> recipe_from_arguments(["runs/corpus", "--from", "strongest"]).optim.lr
     0.0001
+    >>> recipe_from_arguments(["runs/corpus", "--family", "roberta"]).pair_objective
+    'none'
     """
-    if (name := _read_flag(arguments, "recipe")) in RECIPES:
-        return _make_defaults(name, arguments)
+    recipe, family = _read_flag(arguments, "recipe"), _read_flag(arguments, "family")
+    if recipe in RECIPES or family in pretrained_families():
+        return _make_defaults(recipe if recipe in RECIPES else "plain", arguments)
     is_continued = _read_flag(arguments, "from") is not None and "--new-vocabulary" not in arguments
     return continue_pretraining(None, tyro.MISSING) if is_continued else None
 
@@ -102,7 +120,7 @@ def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> Pret
 
     Args:
         config: the parsed arguments.
-        arguments: the arguments of `bertlab pretrain`, of which `recipe_from_arguments` found no settings.
+        arguments: the arguments of `bertlab pretrain`.
 
     Returns:
         The settings; None if the defaults of `PretrainConfig` apply.
@@ -112,10 +130,12 @@ def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> Pret
     return _make_defaults("stories", arguments)
 
 
-def _make_defaults(name: str, arguments: Sequence[str]) -> PretrainConfig:
-    """Make the settings of a recipe for a command line, whose preset may change further settings."""
-    preset = _read_flag(arguments, "preset")
-    return RECIPES[name](None, tyro.MISSING, **({"preset": preset} if preset in PRESETS else {}))
+def _make_defaults(recipe: str, arguments: Sequence[str]) -> PretrainConfig:
+    """Make the settings of a recipe for a command line, whose family and preset may change further settings."""
+    flags = {"family": pretrained_families(), "preset": tuple(PRESETS)}
+    values = {name: _read_flag(arguments, name) for name in flags}
+    changes = {name: value for name, value in values.items() if value in flags[name]}
+    return combine(None, tyro.MISSING, recipe=recipe, **changes)
 
 
 def _read_flag(arguments: Sequence[str], name: str) -> str | None:

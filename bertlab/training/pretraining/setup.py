@@ -7,10 +7,10 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
-from bertlab.config.presets import preset
+from bertlab.config.presets import change_family, preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.local_attention_init import initialise_local_attention
+from bertlab.nn.local_attention_init import has_full_position_embeddings, initialise_local_attention
 from bertlab.tasks.sentence_pair import pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -95,12 +95,15 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     heads = pretraining_heads(config.pair_objective)
     if config.from_ is None:
-        model_config = _choose_model_config(config).replace(
-            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout
-        )
-        initializer_range = config.init or round(0.8 / model_config.hidden_size**0.5, 4)
-        model = FastBert(model_config.replace(initializer_range=initializer_range), heads=heads)
+        sizes = _choose_sizes(config)
+        sizes = sizes.replace(
+            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id,
+            initializer_range=config.init or round(0.8 / sizes.hidden_size**0.5, 4), **dropout,
+        )  # fmt: skip
+        model = FastBert(change_family(sizes, config.family), heads=heads)
         if config.start == "neighbours":
+            if not has_full_position_embeddings(model.config):
+                raise BertlabError("start-unsupported", family=config.family)
             initialise_local_attention(model)
         return model
     loaded = checkpoint.load(config.from_, heads=heads)
@@ -111,7 +114,7 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     return _replace_dropout(loaded.model, config.dropout)
 
 
-def _choose_model_config(config: PretrainConfig) -> ModelConfig:
+def _choose_sizes(config: PretrainConfig) -> ModelConfig:
     """Take the sizes of the preset, except those that the configuration sets."""
     sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
@@ -129,8 +132,11 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
     """Make attention causal if the configuration or the checkpoint requires it.
 
     Raises:
-        BertlabError: causal attention together with a sentence-pair objective.
+        BertlabError: causal attention together with a sentence-pair objective, or in a family whose checkpoints cannot
+            record it.
     """
+    if config.left_to_right and "left_to_right" not in model.config.hf_fields:
+        raise BertlabError("left-to-right-unsupported", family=model.config.model_type)
     model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
     if model.config.left_to_right and config.pair_objective != "none":
         raise BertlabError("left-to-right-with-sentence-pair")
