@@ -274,7 +274,7 @@ def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
 @pytest.fixture
 def student(monkeypatch):
     """A visitor who may not start a job on a whole file, and uploads a table to the panel instead."""
-    monkeypatch.setattr(files, "may_use", lambda: False)
+    monkeypatch.setattr(files, "may_start_jobs", lambda: False)
 
 
 def test_columns_of_uploaded_table_are_chosen(shipped, student):

@@ -46,7 +46,7 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
 
 def _find_step(news: str) -> str:
-    """Return the part of the news that identifies the step: the number of the class and that of the step."""
+    """Return the part of the news that identifies the step: the numbers of the class and the step."""
     return news.split(" ")[0].rpartition(".")[0]
 
 

@@ -27,7 +27,7 @@ class Examples:
     masked_sentence: str
     """A sentence with a [MASK]."""
     other_masked_sentence: str
-    """Another sentence with a [MASK], whose hidden states are patched into those of `masked_sentence`."""
+    """Another sentence with a [MASK]; its hidden states are patched into the model while it reads `masked_sentence`."""
     review: str
     """A review to classify."""
     surgery: dict[str, Pair]

@@ -30,7 +30,7 @@ st.logo(components.STATIC / "logo.svg", size="large")
 components.apply_style()
 components.join_addresses()
 url.read_address()
-roles.enter()
+roles.identify_visitor()
 # The folder of the scripts is not called "pages": on a deep link, Streamlit would run a script there without this one.
 sections = {
     section and t(f"section-{section}"): [

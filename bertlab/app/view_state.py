@@ -36,9 +36,9 @@ def initial() -> dict:
 def store(view_state: dict) -> None:
     """Store the settings of a canvas view.
 
-    On a page with an opening, the address omits the settings while they are those of the opening. Once the user has
-    changed them, the address contains the layer even if it is the default, so that the opening does not
-    replace these settings when the link is opened.
+    On a page with an opening, the address omits the settings while they equal the opening. Once the user has changed
+    them, the address contains the layer even if it is the default, so that the opening does not replace these settings
+    when the link is opened.
 
     Args:
         view_state: {name of a setting: its value}; the default replaces a missing one.
@@ -101,7 +101,7 @@ def open_with(selection: dict) -> bool:
 
 
 def _is_current(opening: dict[str, str]) -> bool:
-    """Whether the stored settings are those of an opening."""
+    """Whether the stored settings equal an opening."""
     return all(url.recall(name) == text for name, text in opening.items())
 
 

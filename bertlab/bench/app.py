@@ -226,7 +226,7 @@ def measure_layout_shifts(browser: Browser, address: str, options: AppBenchConfi
 
 
 def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) -> dict:
-    """Return times and errors of the simulated visitors, and the response times of one real browser meanwhile."""
+    """Return times and errors of the simulated visitors, and the response times of a real browser at the same time."""
     change = TIMED_CHANGES["fill_mask"]
     page = open_page(browser, address, change, options)
     wait_until_idle(page)

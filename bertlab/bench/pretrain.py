@@ -31,7 +31,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
-# for each preset, the target for the ratio of bertlab's speed to that of the peer on padded pairs
+# preset -> the target for bertlab's speed divided by the speed of the peer on padded pairs
 TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}
 WARM_UP_STEPS = 10  # these steps allocate memory and compile kernels, so they are not measured
 POLL_SECONDS = 0.02  # time between two checks of the size of the run's log
@@ -69,7 +69,7 @@ class PretrainBenchConfig(BenchOptions):
     precision: Precision = "auto"
     """Number format of all implementations."""
     peer_dropout: float = 0.1
-    """Dropout rate of the peer: 0.1 is the default of transformers, 0 that of `bertlab pretrain`."""
+    """Dropout rate of the peer: 0.1 is the default of transformers, 0 the default of `bertlab pretrain`."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -141,7 +141,7 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     Args:
         kind: the dataclass of the configuration.
         name: the name of the command in its help.
-        recipe: a configuration whose values are the defaults; if None, the defaults are those of the dataclass.
+        recipe: a configuration whose values are the defaults. If it is None, the dataclass's defaults are used.
 
     Returns:
         The configuration, or None after printing the help.

@@ -56,7 +56,7 @@ def test_a_custom_task_is_trained_and_evaluated_on_a_new_file_format(cards, tmp_
 
 
 def test_the_classify_page_reads_an_upload_in_a_new_file_format(cards, shipped, monkeypatch):
-    monkeypatch.setattr(files, "may_use", lambda: False)  # a student, whose upload is read by the page itself
+    monkeypatch.setattr(files, "may_start_jobs", lambda: False)  # a student, whose upload is read by the page itself
     page = open_page("classify")
     content = "Monday: Rain fell.\nTuesday: The boats stayed in.\n"
     page.file_uploader(key="upload-classify").set_value(("reports.cards", content.encode(), "text/plain")).run()

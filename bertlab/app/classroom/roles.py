@@ -30,7 +30,7 @@ def is_teacher() -> bool:
     return is_class() and st.session_state.get("class.is_teacher", False)
 
 
-def enter() -> None:
+def identify_visitor() -> None:
     """Determine the role of this visitor. Call this at the start of every run, after `url.read_address`.
 
     A key in the address is checked once, and removed from the address and from the values of the session.

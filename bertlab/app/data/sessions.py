@@ -66,7 +66,7 @@ def find_checkpoint(name: str) -> CheckpointKey:
 
 
 def loadable_name(checkpoint: CheckpointKey) -> str:
-    """Return a name that `bertlab.load` accepts: that of a shipped checkpoint, or a directory or hub id."""
+    """Return what `bertlab.load` accepts for a checkpoint: the name of a shipped one, a directory, or a hub id."""
     return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
 
 

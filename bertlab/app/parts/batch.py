@@ -37,7 +37,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         is_open: whether the panel is open at first.
     """
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
-        left, right = (st, None) if files.may_use() else st.columns(2)
+        left, right = (st, None) if files.may_start_jobs() else st.columns(2)
         pasted_text = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )

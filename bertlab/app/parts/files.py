@@ -36,7 +36,7 @@ TRANSLATED_COLUMNS = {  # column of the results -> message id of its name; colum
 MIME = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
-def may_use() -> bool:
+def may_start_jobs() -> bool:
     """Whether this visitor may start jobs and see their files: anyone if paths are not restricted, else the teacher."""
     return roles.is_teacher() or not access.is_restricted()
 
@@ -50,7 +50,7 @@ def draw_panel(command: str, question: str = "") -> None:
         command: "classify", "tag", "answer", "embed" or "next-sentence".
         question: for "answer", the question of the page, which can be the question of every row.
     """
-    if not may_use():
+    if not may_start_jobs():
         return
     id = url.recall(JOB)
     title = t("files-embed" if command == "embed" else "files")
@@ -166,7 +166,7 @@ def _start(job: FileJob, upload) -> None:
 def _run_action(action) -> None:
     """Run the action of a button if this visitor may use the panel. If it fails, the panel shows the error."""
     try:
-        if may_use():
+        if may_start_jobs():
             action()
     except BertlabError as error:
         st.session_state["files.error"] = error

@@ -37,7 +37,7 @@ KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}
 
 
 def list_measures(task: PaperTask) -> list[Measure]:
-    """List the measures of a task that have published results: those of the paper, then the other ones of GLUE."""
+    """List the measures of a task that have published results: first the paper's, then the others that GLUE has."""
     columns = [column for column in COLUMNS[task.table] if column.task == task.name]
     names = {column.metric for column in columns}
     others = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in names]

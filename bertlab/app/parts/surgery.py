@@ -238,7 +238,7 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
     data = {
         "layers": config.num_layers, "heads": config.num_heads, "line": line, "texts": texts,
         "roles": roles_LN, "colours": GRID_COLOURS,
-        # the last line that the grid sent, so that it can tell whether these data are older than its own state
+        # the last line that the grid sent, so that the grid can tell whether these data are older than its state
         "received": st.session_state.get("heads.received"),
         "off": [f"{layer}.{head}" for layer, head in sorted(parse_changes(line, config).heads)],
     }  # fmt: skip

@@ -169,7 +169,7 @@ def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe
         sessions.compute(checkpoint, "intervene", *probe_input.values, changes=each, other=other, mask=probe_input.mask)
         for each in (line, changes.add(line, part, config.num_heads))
     )
-    # the first outcome of both is the prediction without any changes
+    # in both results, the first outcome is the prediction without any changes
     names = [
         f"<b>{escape_html(name_outcome(change.kind, change.outcomes[change.top].label))}</b>" for change in (now, then)
     ]

@@ -10,7 +10,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.parts import attention as parts
 from bertlab.views import figures, html, payload
 
-# view -> the explanations below it, as keys of `numbers.NUMBERS`; other views have those of attention and entropy
+# view -> the explanations below it, as keys of `numbers.NUMBERS`; other views explain attention and entropy
 EXPLANATIONS = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
 
 components.apply_further_style("page-attention")

@@ -17,7 +17,7 @@ text = url.text(
     help=t("pretraining-document-help"),
 )  # fmt: skip
 fields.note_too_long_for_link(st, text)
-place = st.empty()  # in a container of its own, the button can appear without a redraw of the page below it
+place = st.empty()  # reserves a place, so that the page below is not redrawn when the button appears
 if text != example_text:
     place.button(
         t("pretraining-example-text"), key="example-text", type="tertiary",

@@ -1,7 +1,7 @@
 // When a page is opened with values, as the steps of a lesson are, Streamlit adds two addresses to the browser's history:
-// the first one has the new values, but still the previous page. Here the second one replaces it, so that the back button
-// does not lead to it.
-const SOON = 5000; // milliseconds, between the two addresses on a busy server
+// the first one has the new values, but still the previous page. This component lets the second one replace the first, so
+// that the back button does not lead to the first.
+const MAX_DELAY_MS = 5000; // between the two addresses, which a busy server adds one after the other
 
 export default function () {
   if (window.bertlabHistory) return;
@@ -10,7 +10,7 @@ export default function () {
   history.pushState = (state, title, address) => {
     const { pathname, search } = new URL(address, location.href);
     const isPageNew = pathname !== location.pathname;
-    const isHalfNew = half.address === location.href && Date.now() - half.time < SOON;
+    const isHalfNew = half.address === location.href && Date.now() - half.time < MAX_DELAY_MS;
     if (isPageNew && isHalfNew && search === location.search) history.replaceState(state, title, address);
     else push(state, title, address);
     Object.assign(half, { address: isPageNew ? "" : location.href, time: Date.now() });

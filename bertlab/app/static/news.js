@@ -1,8 +1,8 @@
-// Asks several times a second whether the class has moved on, and runs the panel of the lesson again if it has. The text
-// of a new step comes with the answer and takes the place of the panel until the panel is drawn.
-const INTERVAL = 350; // milliseconds; three times as long in a tab that nobody sees
-const PATIENCE = 4000; // after this time without an answer of the app, the same news is reported again
-const READING_TIME = 400; // between the text of a step and its page: every screen has the text before pages are drawn
+// Asks the server several times a second whether the class has moved on, and runs the panel of the lesson again if it has.
+// The response contains the text of a new step, which replaces the panel until the new panel is drawn.
+const INTERVAL_MS = 350; // between two requests; three times as long in a hidden tab
+const REPEAT_MS = 4000; // if the panel has not run after this time, the same news is reported again
+const READING_MS = 400; // between the text of a step and its page, so that every screen has the text before pages are drawn
 
 const stepOf = (news) => news.split(" ")[0].split(".").slice(0, 2).join(".");
 
@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const { seen, parts, lang } = data;
   Object.assign(watch, { seen, parts, lang, report: (news) => setTriggerValue("news", news) });
-  if (stepOf(seen) !== watch.shownFrom) show(""); // the panel is that of the new step
+  if (stepOf(seen) !== watch.shownFrom) show(""); // the panel already shows the new step
   if (watch.timer) return undefined;
   let turn = 0;
   const ask = async () => {
@@ -29,21 +29,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
         const [line, text = ""] = answer.ok ? (await answer.text()).split(/\n(.*)/s) : [watch.seen];
         const news = line.split(" ").slice(0, watch.parts).join(" ");
         if (stepOf(news) === stepOf(watch.seen)) show("");
-        const isKnown = news === watch.seen || (news === watch.reported && Date.now() - watch.time < PATIENCE);
+        const isKnown = news === watch.seen || (news === watch.reported && Date.now() - watch.time < REPEAT_MS);
         if (!isKnown && watch.timer) {
           if (text) {
             watch.shownFrom = stepOf(watch.seen);
             show(text);
-            await new Promise((resolve) => setTimeout(resolve, READING_TIME));
+            await new Promise((resolve) => setTimeout(resolve, READING_MS));
           }
           Object.assign(watch, { reported: news, time: Date.now() });
           if (watch.timer) watch.report(news);
         }
-      } catch { /* the server is not there; the next question may find it */ }
+      } catch { /* the server cannot be reached; the next request may succeed */ }
     }
-    if (watch.timer) watch.timer = setTimeout(ask, INTERVAL * (0.8 + 0.4 * Math.random()));
+    if (watch.timer) watch.timer = setTimeout(ask, INTERVAL_MS * (0.8 + 0.4 * Math.random()));
   };
-  watch.timer = setTimeout(ask, INTERVAL * Math.random());
+  watch.timer = setTimeout(ask, INTERVAL_MS * Math.random());
   return () => {
     clearTimeout(watch.timer);
     watch.timer = 0;

@@ -46,7 +46,7 @@ async function draw(chart, file) {
 const fittingWidth = (chart) => Math.max(chart.getBoundingClientRect().width, MIN_WIDTH);
 const copyPlain = (value) => (ArrayBuffer.isView(value) ? [...value] : value);
 
-/** Load Plotly from the files that the server offers, at the same base address as Streamlit's own scripts. */
+/** Load Plotly from the app's server, at the same base address as Streamlit's own scripts. */
 function load(file) {
   const base = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0];
   return new Promise((resolve, reject) => {
