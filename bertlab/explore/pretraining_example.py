@@ -32,7 +32,7 @@ from bertlab.tasks.loss import Loss
 from bertlab.tasks.masked_lm import Candidate, PretrainingLoss
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES, NextSentence
 from bertlab.text.batch import PairBatch
-from bertlab.text.pretraining.masking import IGNORED, MaskRule, draw_fates
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, draw_replacement_kinds
 from bertlab.text.pretraining.pair_inputs import assemble_inputs
 from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, compute_offsets, make_pairs
 from bertlab.text.pretraining.sentences import split_sentences
@@ -192,7 +192,7 @@ class ExampleDrawer:
 
     def _read_fates(self, batch: PairBatch, size: int, places: torch.Tensor) -> list[Fate]:
         """Find what replaces the tokens at some of the K = `size` places for predicted tokens."""
-        is_masked_1K, is_random_1K = draw_fates(batch.key_B, size, self.loss.rule)
+        is_masked_1K, is_random_1K = draw_replacement_kinds(batch.key_B, size, self.loss.rule)
         return [
             "mask" if is_masked else "random" if is_random else "unchanged"
             for is_masked, is_random in zip(

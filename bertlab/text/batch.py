@@ -75,7 +75,7 @@ class PairBatch(_TensorRows):
     inputs: Batch
     """[CLS] A [SEP] B [SEP]."""
     key_B: torch.Tensor
-    """The seed of the masks of each row, int64 [B]."""
+    """The seed of each row's masks, int64 [B]."""
     pair_labels_B: torch.Tensor
     """The label of the sentence-pair objective, int64 [B]: 0 for IsNext and 1 for NotNext, or 0 for sentences in their
     original order and 1 for swapped ones."""

@@ -51,7 +51,7 @@ def read_facts(directory: str | Path) -> dict | None:
 
 
 def _has_valid_fields(facts: object) -> bool:
-    """Whether the content of a corpus.json has all required fields, with the right types."""
+    """Whether the content of a corpus.json has all required fields with the right types."""
     if not isinstance(facts, dict) or not isinstance(settings := facts.get("settings"), dict):
         return False
     sources, weights = settings.get("sources"), facts.get("weights", [])
@@ -78,9 +78,9 @@ class Corpus:
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
-        """Open a prepared corpus and check its files against their checksums, if it has any.
+        """Open a prepared corpus and check its files against their checksums.
 
-        A corpus in the format until version 0.1 has none.
+        Corpora in the format that was used until version 0.1 have no checksums.
 
         Raises:
             DataError: the directory is not a prepared corpus, or it is damaged.
@@ -115,7 +115,7 @@ class Corpus:
             owner: the checkpoint of the tokenizer, for the message.
 
         Raises:
-            DataError: it was tokenised with another vocabulary.
+            DataError: the corpus was tokenised with another vocabulary.
         """
         if self.facts["settings"].get("vocabulary") != tokenizer.digest:
             raise DataError("corpus-vocabulary-differs", path=directory, owner=owner)

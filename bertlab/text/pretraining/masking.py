@@ -38,7 +38,7 @@ class MaskRule:
     random_share: float = 0.1
     """The share of predicted tokens that a random token replaces."""
     continues_V: torch.Tensor | None = None
-    """Bool [V]: True for tokens that continue a word ("##s"); with it, whole words are masked, without it, tokens."""
+    """Bool [V]: True for tokens that continue a word ("##s"), to mask whole words; None to mask single tokens."""
 
     @classmethod
     def for_tokenizer(
@@ -96,8 +96,8 @@ def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
     return shift_right(bits, 40).to(torch.float32) / (1 << 24)
 
 
-def draw_fates(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw what replaces the predicted tokens of each row.
+def draw_replacement_kinds(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw for each predicted token whether [MASK], a random token or nothing replaces it.
 
     Args:
         key_B: as in `mask_tokens`.
@@ -106,11 +106,11 @@ def draw_fates(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Te
 
     Returns:
         two bool tensors [B, K]: where [MASK] replaces the token, and where a random token does. Where both are False,
-        the token stays.
+        the token stays unchanged.
     """
-    fate_BK = draw_uniform(key_B, 1, size)
-    is_mask_BK = fate_BK < rule.mask_share
-    return is_mask_BK, ~is_mask_BK & (fate_BK < rule.mask_share + rule.random_share)
+    draw_BK = draw_uniform(key_B, 1, size)
+    is_mask_BK = draw_BK < rule.mask_share
+    return is_mask_BK, ~is_mask_BK & (draw_BK < rule.mask_share + rule.random_share)
 
 
 def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batch, torch.Tensor, torch.Tensor]:
@@ -145,7 +145,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
     original_BK = batch.input_ids_BT.gather(1, position_BK)
-    is_mask_BK, is_random_BK = draw_fates(key_B, len(rank_K), rule)
+    is_mask_BK, is_random_BK = draw_replacement_kinds(key_B, len(rank_K), rule)
     random_index_BK = (draw_uniform(key_B, 2, len(rank_K)) * len(rule.regular_ids)).to(torch.int64)
     replacement_BK = torch.where(is_random_BK, rule.regular_ids[random_index_BK], original_BK)
     replacement_BK = torch.where(is_mask_BK, rule.mask_id, replacement_BK)

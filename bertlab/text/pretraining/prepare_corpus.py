@@ -51,7 +51,7 @@ def prepare_corpus(
     stream: bool = False,
     vocabulary_settings: dict | None = None,
 ) -> Corpus:
-    """Tokenise documents in parallel and store them in `out`. If it already has a corpus with these settings, open it.
+    """Tokenise documents in parallel and store them in `out`, or open `out` if it has a corpus with these settings.
 
     Args:
         sources: files, directories and hub ids; see `find_shards`.

@@ -1,7 +1,7 @@
 """Split texts into sentences, for sentence pairs and for summaries.
 
-A period ends no sentence if it belongs to an abbreviation, an initial, a date or the number of a list item. The lists
-are short: they contain frequent abbreviations only, and one that may also end a sentence is decided by the next word.
+A period does not end a sentence if it belongs to an abbreviation, an initial, a date or the number of a list item. The
+lists contain only frequent abbreviations. If an abbreviation may also end a sentence, the next word decides.
 """
 
 import re
@@ -18,8 +18,8 @@ _BEFORE_NUMBER = {
     "No", "Nos", "Vol", "vol", "Fig", "Figs", "fig", "figs", "Eq", "Ch", "Sec", "Art", "p", "pp", "c", "ca",
     "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec",
 }  # fmt: skip
-# The next word shows whether the sentence goes on: in lower case it does, and in Hangul too, because Korean sentences
-# seldom end with such a word.
+# The sentence goes on if the next word is in lower case or in Hangul, because Korean sentences seldom end with such an
+# abbreviation.
 _BEFORE_LOWER_CASE = {
     "etc", "Inc", "Ltd", "Co", "Corp", "Bros", "Jr", "Sr", "al", "Ph.D", "Dept", "approx", "est", "a.m", "p.m",
 }  # fmt: skip
@@ -34,7 +34,7 @@ _FIRST_WORDS = {
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[가나다라마바사아자차카타파하])")  # of a list
 _YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}$"), re.compile(r"\d{1,2}\.")
 _DATE_PART = re.compile(r"(?<!\d)\d{4}(?:\. ?\d{1,2}){1,2}$")  # 2024. 5 and 2024. 5. 3
-_DATE_LENGTH = 12  # characters that such a part has at most
+_DATE_LENGTH = 12  # the maximum number of characters in such a part
 _NEXT_LENGTH = 12  # characters after a period that are looked at; longer than all words of `_FIRST_WORDS`
 _OPENING = "\"'“‘([{"
 
@@ -61,7 +61,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def find_sentences(text: str) -> list[tuple[int, int]]:
-    """Find the first and the last character of every sentence that has a letter or a digit.
+    """Find the character start and end of every sentence that has a letter or a digit.
 
     >>> find_sentences("Rain fell. ***\\nIt stopped.")
     [(0, 10), (15, 26)]

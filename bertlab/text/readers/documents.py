@@ -21,8 +21,8 @@ from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.json_values import json_type
 from bertlab.text.readers.registry import FileFormat, Record, Section, find_suffix, format_of, shorten_names, suffixes
 
-SHARD_BYTES = 4 << 20  # bytes of a file in one shard, about
-HUB_ROWS = 1000  # rows of a hub data set in one shard
+SHARD_BYTES = 4 << 20  # the approximate number of bytes of a file in one shard
+HUB_ROWS = 1000  # the number of rows of a hub data set in one shard
 WITHOUT_TEXT = Message("row-without-text")
 
 
@@ -47,7 +47,7 @@ class Shard(ABC):
     """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner, the
     configuration and the revision."""
     source: int
-    """The number of that source, from 0."""
+    """The number of the source among all sources, from 0."""
     size: int
     """The approximate size in bytes; 0 if unknown."""
 
@@ -138,7 +138,7 @@ class StreamShard(Shard):
         return f"{self.path} shard {self.share + 1} of {self.shares}"
 
     def rows(self, column: str) -> Iterator[Record]:
-        from datasets.distributed import split_dataset_by_node  # imported here as in `hub.read_errors`
+        from datasets.distributed import split_dataset_by_node  # imported here as in `hub.list_read_errors`
 
         stream = split_dataset_by_node(_hub_rows(self.path, stream=True), self.share, self.shares)
         return (Record(number, row) for number, row in enumerate(stream, 1))
@@ -212,7 +212,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
         for row in shard.rows(column):
             number, is_open = row.number, True
             yield shard.text_of(row, column)
-    except hub.read_errors() as error:
+    except hub.list_read_errors() as error:
         if isinstance(error, DataError) and not isinstance(shard, FileShard) and not is_open:
             raise
         reason = error if isinstance(error, DataError) else first_line(error)
@@ -252,7 +252,7 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
-    except hub.read_errors():
+    except hub.list_read_errors():
         columns = [column]  # reading the rows will then name the row that cannot be read
     if column not in columns:
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))

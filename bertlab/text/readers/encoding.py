@@ -31,7 +31,7 @@ def encoding_of(content: bytes) -> str:
 
 
 def make_printable(text: object) -> str:
-    """Replace lone surrogates by "?", because no terminal or file can contain them.
+    """Replace lone surrogates with "?", because no terminal or file can contain them.
 
     >>> make_printable("a\\ud800b")
     'a?b'

@@ -1,4 +1,4 @@
-"""Read the rows of a file one at a time: its lines if it is plain text, else its table rows; and count them first."""
+"""Count the rows of a file, and read them one at a time; the rows of plain text are its lines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class FileScan:
     columns: tuple[str, ...]
     """The names of its columns; `TEXT_COLUMN` alone for plain text."""
     num_rows: int
-    """The number of its rows, with those that cannot be read."""
+    """The number of its rows, including those that cannot be read."""
     sample: tuple[dict, ...] = ()
-    """The first rows that can be read, {column: the beginning of its text}; at most `SAMPLE_ROWS`."""
+    """The first rows that can be read, at most `SAMPLE_ROWS`; each is {column: the beginning of the value as text}."""
 
 
 def scan_file(path: Path) -> FileScan:
@@ -65,7 +65,8 @@ def scan_file(path: Path) -> FileScan:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the rows of a file in order. A row that cannot be read has a reason; a blank line of plain text is no row.
+    """Yield the rows of a file in order. The record of an invalid row has a reason; blank lines of plain text are left
+    out.
 
     Raises:
         DataError: the file as a whole cannot be read.

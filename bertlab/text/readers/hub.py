@@ -9,8 +9,8 @@ import pyarrow as pa
 from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
 
-def read_errors() -> tuple[type[Exception], ...]:
-    """List what `datasets` and its libraries (pandas, Arrow, zlib) raise for a damaged or unreachable data set."""
+def list_read_errors() -> tuple[type[Exception], ...]:
+    """List the exceptions that `datasets` and its libraries raise for a damaged or unreachable data set."""
     import datasets  # takes a second, and most programs load nothing from the hub
 
     return (
@@ -39,7 +39,7 @@ def load(name: str, split: str, streaming: bool = False):
     Raises:
         DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit if only the split is missing.
     """
-    import datasets  # as in `read_errors`
+    import datasets  # as in `list_read_errors`
 
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")
@@ -47,7 +47,7 @@ def load(name: str, split: str, streaming: bool = False):
     huggingface_hub.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)
-    except read_errors() as error:
+    except list_read_errors() as error:
         error_type = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
         raise error_type("hub-data-unavailable", name=name, reason=first_line(error)) from error
 

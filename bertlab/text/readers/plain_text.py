@@ -1,6 +1,7 @@
 """Read plain text: a blank line ends a document.
 
-A document of more than `DOCUMENT_BYTES` is cut at the end of a line, and a longer line between words.
+A document of more than `DOCUMENT_BYTES` is cut at the end of a line, and a line of more than `DOCUMENT_BYTES` between
+words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +49,7 @@ class PlainText(FileFormat):
             if section.first:
                 stream.seek(section.first)
             remaining = None if section.last is None else section.last - section.first
-            for line in _read_lines(stream, remaining):
+            for line in _read_line_parts(stream, remaining):
                 if line.strip():
                     first_line = first_line if parts else number
                     parts.append(line)
@@ -80,7 +81,7 @@ def _find_next_document(stream: BinaryIO, at: int) -> int:
     """Return where the first document after byte `at` of a seekable stream begins."""
     stream.seek(at - 1)
     position = at - 1
-    lines = _read_lines(stream, None)
+    lines = _read_line_parts(stream, None)
     position += len(next(lines, b""))
     for line in lines:
         position += len(line)
@@ -89,10 +90,10 @@ def _find_next_document(stream: BinaryIO, at: int) -> int:
     return position
 
 
-def _read_lines(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]:
-    """Yield the lines of a stream. One longer than `DOCUMENT_BYTES` is cut after a space or, without one, anywhere.
+def _read_line_parts(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]:
+    """Yield the lines of a stream; those longer than `DOCUMENT_BYTES` are cut into parts.
 
-    A cut without a space does not split a character of UTF-8.
+    They are cut after a space or, without one, anywhere except within a UTF-8 character.
 
     Args:
         remaining: the number of bytes that may be read; None for all.

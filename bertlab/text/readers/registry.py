@@ -1,4 +1,4 @@
-"""The registry of file formats, in which corpora, task rows, predictions and uploads are read.
+"""The registry of the file formats that corpora, task rows, predictions and uploads can have.
 
 To add a format, subclass `FileFormat` with its suffixes and `read`, and `register` an instance. Every command and every
 upload field then accepts the format, plain or compressed (.gz, .xz, .zst).

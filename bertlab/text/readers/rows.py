@@ -100,12 +100,12 @@ def read_file(
     """Read all rows of a file.
 
     Args:
-        limits: the maximum size of the file's content. If None, `COMPRESSED_LIMITS` apply to a compressed file, and
-            none to others.
+        limits: the maximum size of the file's content. If None, `COMPRESSED_LIMITS` apply to a compressed file, and no
+            limits to any other.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
-        by_line: whether each line of plain text is a row, and a blank line a skipped one; otherwise a blank line ends a
-            row.
+        by_line: whether each line of plain text is a row, and blank lines count as skipped rows; otherwise a row is a
+            document, which ends at a blank line.
 
     Raises:
         DataError: the file is missing, damaged, empty or of an unknown format, or a row is invalid; the message names

@@ -23,7 +23,7 @@ def read_split(
     """Read one split of a data set.
 
     Args:
-        source: a file (which is the split), a directory with files for it, or a hub id: "owner/name",
+        source: a file, which is then the split; a directory with files for each split; or a hub id, "owner/name",
             optionally followed by ":configuration" and "@revision".
         limits: the maximum size of a file's content; see `read_file`.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.

@@ -40,7 +40,7 @@ class CommaSeparated(FileFormat):
     def sections(self, file: DataFile, size: int) -> list[Section]:
         if not file.is_seekable:
             return super().sections(file, size)
-        return _cut_between_quotes(file, size) if self.is_quoted(file) else cut_at_lines(file, size)
+        return _cut_outside_quotes(file, size) if self.is_quoted(file) else cut_at_lines(file, size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
         names = self.columns(file)
@@ -105,7 +105,7 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
 
 
 def name_blank_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Replace blank column names by the number of the column.
+    """Replace blank column names with the number of the column.
 
     >>> name_blank_columns(("", "text"))
     ('1', 'text')
@@ -135,7 +135,7 @@ def make_records(
     """Make records from the rows of a table.
 
     Args:
-        rows: (line number, fields, reason) of each row; the reason is not None if it cannot be split into fields.
+        rows: (line number, fields, reason) of each row; the reason is not None if the row cannot be split into fields.
         names: the names of all columns.
         needed: the columns that must be decodable; None for all.
         encoding: the encoding of the table. Bytes that could not be decoded are surrogates in the fields.
@@ -201,10 +201,10 @@ def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[t
             yield number, fields, None
 
 
-def _cut_between_quotes(file: DataFile, size: int) -> list[Section]:
-    """Cut a file into sections that end at the end of a row.
+def _cut_outside_quotes(file: DataFile, size: int) -> list[Section]:
+    """Cut a file into sections of about `size` bytes; each ends at the end of a row.
 
-    This is a line end with an even number of quotation marks before it; other line ends are inside a quoted field.
+    A row ends at a line end with an even number of quotation marks before it; other line ends are inside quoted fields.
     """
     starts = [0]
     with file.open() as stream:

@@ -53,7 +53,9 @@ def read_texts(
     limits: Limits | None = None,
     invalid_rows: InvalidRows | None = None,
 ) -> TextFile:
-    """Read the texts of a file: the lines of plain text, or one column of a table. Each becomes one line.
+    """Read the texts of a file: the lines of plain text, or one column of a table.
+
+    Line breaks within a text become spaces.
 
     Args:
         path: the file, in any format of the registry of readers.
@@ -66,15 +68,15 @@ def read_texts(
         DataError: the file cannot be read, lacks a column, or has no text.
     """
     rows = read_file(path, limits, invalid_rows=invalid_rows, by_line=True)
-    return _choose_texts(rows, column, id_column, TEXT_NAMES, lambda text: " ".join(text.split()))
+    return _collect_texts(rows, column, id_column, TEXT_NAMES, lambda text: " ".join(text.split()))
 
 
 def read_documents(
     path: str | Path, column: str | None = None, id_column: str | None = None, reference_column: str | None = None
 ) -> TextFile:
-    """Read the documents of a file: all of a plain text, or one column of a table; they keep their line breaks.
+    """Read the documents of a file: the whole of a plain-text file, or one column of a table.
 
-    A document without letters and digits is left out.
+    Documents keep their line breaks. A document without letters and digits is left out.
 
     Args:
         path: the file, in any format of the registry of readers.
@@ -89,7 +91,7 @@ def read_documents(
     if not any((column, id_column, reference_column)) and not format_of(DataFile(Path(path))).has_columns:
         return make_document("\n\n".join(str(row["text"]) for row in rows.rows), rows.name)
     reference_column = reference_column or guess_column(rows.columns, REFERENCE_NAMES)
-    return _choose_texts(rows, column, id_column, DOCUMENT_NAMES, _clear_without_words, reference_column)
+    return _collect_texts(rows, column, id_column, DOCUMENT_NAMES, _clear_without_words, reference_column)
 
 
 def make_document(text: str, name: str | Message) -> TextFile:
@@ -103,7 +105,7 @@ def make_document(text: str, name: str | Message) -> TextFile:
     return TextFile((text,), ("1",))
 
 
-def _choose_texts(
+def _collect_texts(
     rows: Rows,
     column: str | None,
     id_column: str | None,
@@ -111,7 +113,7 @@ def _choose_texts(
     clean: Callable[[str], str],
     reference_column: str | None = None,
 ) -> TextFile:
-    """Choose the texts of a column that `clean` does not make empty, with their ids and references."""
+    """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out."""
     rows.require_columns([name for name in (column, id_column, reference_column) if name])
     others = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
     column = column or guess_column(others, names) or others[0]

@@ -52,7 +52,7 @@ class SpecialTokens:
     unk: str
     """A word that is not in the vocabulary."""
     cls: str
-    """The begin of an input."""
+    """The beginning of an input."""
     sep: str
     """The end of a text."""
     mask: str
@@ -91,7 +91,8 @@ def find_special_tokens(vocab: Container[str]) -> SpecialTokens:
 def add_layout(special: SpecialTokens, cls_id: int, sep_id: int, a: Segment, b: Segment | None = None) -> Encoding:
     """Add [CLS] and [SEP] to a text or a pair of texts.
 
-    The `tokenizers` library is not used for it, because a "[SEP]" in the text would then be indistinguishable.
+    The `tokenizers` library is not used for this, because its result would not distinguish an added [SEP] from a
+    "[SEP]" in the text.
     """
     ids, tokens, offsets = [cls_id, *a.ids, sep_id], [special.cls, *a.tokens, special.sep], a.offsets
     offsets = [(0, 0), *offsets, (0, 0)]

@@ -1,7 +1,7 @@
 """Read the files of a tokenizer, which may be untrusted, and build its backend, a `tokenizers.Tokenizer`.
 
 The `tokenizers` library runs whatever tokenizer.json describes. Some normalisers make a text exponentially longer, and
-some values make the Rust code panic. Therefore only the components that tokenizers of the families have are accepted,
+some values make the Rust code panic. Therefore only the components that the supported model families use are accepted,
 and the types of their values are checked.
 """
 
@@ -36,7 +36,7 @@ PARTS = {
 # part -> the field of its "Sequence" that lists the members
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
-MAX_REPLACEMENT_BYTES = 128  # the longest text that a table of SentencePiece may put in place of a character
+MAX_REPLACEMENT_BYTES = 128  # the longest text with which a table of SentencePiece may replace a character
 MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
 
 
@@ -192,7 +192,7 @@ def _check_bpe(path: Path, model: dict) -> None:
         path,
         model,
         {name: model.get(name) is None or isinstance(model[name], str) for name in texts}
-        | {"dropout": not model.get("dropout")},  # merges left out at random
+        | {"dropout": not model.get("dropout")},  # dropout would leave out merges at random
     )
 
 
@@ -216,7 +216,7 @@ MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _ch
 
 
 def _check_normalizer(path: Path, fields: dict) -> None:
-    """Check that a normaliser cannot make a text much longer: one that replaces texts, or has a table of texts."""
+    """Check that a Replace or Precompiled normaliser (the latter is a table) cannot make texts much longer."""
     type_name = fields["type"]
     if type_name == "Replace":
         content, pattern = fields.get("content"), fields.get("pattern")
@@ -253,7 +253,7 @@ def _check_added_tokens(path: Path, added: object) -> None:
 
 
 def _check_part(path: Path, part: str, fields: object, accepted_types: set[str], is_member: bool = False) -> None:
-    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that BERT does not use."""
+    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported."""
     type_name = fields.get("type") if isinstance(fields, dict) else None
     if not isinstance(type_name, str) or type_name not in accepted_types or (is_member and type_name == "Sequence"):
         raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(type_name))

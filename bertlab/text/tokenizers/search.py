@@ -61,8 +61,8 @@ class MergeHistory:
     merges: tuple[Merge, ...]
     """The merges; () for a single character."""
     is_unique: bool
-    """Whether the vocabulary allows only this way to build the token. Otherwise it is the one in which the oldest token
-    is built first."""
+    """Whether the vocabulary allows only this way to build the token. Otherwise `merges` is the way that always builds
+    the oldest possible token next."""
 
 
 def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, unknown: str = "[UNK]") -> WordSearch:
@@ -98,7 +98,7 @@ def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, 
 
 
 def lists_merges(vocab: Mapping[str, int], special: frozenset[str]) -> bool:
-    """Whether the numbers of a vocabulary tell the order of its merges.
+    """Whether the token numbers of a vocabulary show the order of its merges.
 
     This holds for vocabularies that `bertlab prepare` trained: single characters come first, and every longer token can
     be split into two tokens with smaller numbers.
@@ -144,7 +144,7 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
 
 
 def _splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of older tokens that give a token."""
+    """Yield the pairs of older tokens that can be joined to a token."""
     prefix = CONTINUATION if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION) else ""
     text, limit = _text(token), vocab[token]
     for cut in range(1, len(text)):
@@ -154,5 +154,5 @@ def _splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _text(token: str) -> str:
-    """The characters of a token without "##"; the token "##" itself stays as it is."""
+    """Return the characters of a token without "##"; the token "##" itself stays as it is."""
     return token.removeprefix(CONTINUATION) or token

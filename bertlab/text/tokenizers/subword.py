@@ -1,7 +1,8 @@
 """Tokenizers other than WordPiece: byte-level BPE (Radford et al. 2019) and SentencePiece's Unigram (Kudo 2018).
 
-The `tokenizers` library splits the text as the tokenizer.json of the checkpoint says. "Ġ" (BPE) or "▁" (SentencePiece)
-begins a token that follows a space. The bytes of a byte-level token are shown as the characters that they encode.
+The `tokenizers` library splits the text as the checkpoint's tokenizer.json specifies. A token that follows a space
+begins with "Ġ" (BPE) or "▁" (SentencePiece). The bytes of a byte-level token are shown as the characters that they
+encode.
 """
 
 import json
@@ -17,7 +18,7 @@ from bertlab.text.tokenizers.encoding import MASK
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-SPACE = "Ġ"  # begins a byte-level token that follows a space
+SPACE = "Ġ"  # the first character of a byte-level token that follows a space
 
 
 @dataclass(frozen=True)
@@ -44,22 +45,22 @@ class SubwordTokenizer(Tokenizer):
 
     def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
         """Encode texts without special tokens around them; see `Tokenizer.encode_segments`."""
-        rows = super().encode_segments([self._name_masks(text) for text in texts])
+        rows = super().encode_segments([self._use_own_mask(text) for text in texts])
         return [
             SubwordSegment(
                 row.ids,
                 self.tokens(row.ids),
-                [self._trim(text, id, *offsets) for id, offsets in zip(row.ids, row.offsets, strict=True)],
+                [_skip_spaces(text, *offsets) for offsets in row.offsets],
             )
             for text, row in zip(texts, rows, strict=True)
         ]
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return only the ids of many texts; see `Tokenizer.encode_ids`."""
-        return super().encode_ids([self._name_masks(text) for text in texts])
+        return super().encode_ids([self._use_own_mask(text) for text in texts])
 
     def encode_word(self, word: str) -> list[int]:
-        return self.encode_plain([f" {word}"])[0]  # a token at the begin of a word contains the space before it
+        return self.encode_plain([f" {word}"])[0]  # the first token of a word contains the space before it
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the token of every id as readable text."""
@@ -112,16 +113,18 @@ class SubwordTokenizer(Tokenizer):
         write_atomically(Path(directory, "tokenizer.json"), self._backend.to_str(pretty=True))
         write_atomically(Path(directory, "tokenizer_config.json"), json.dumps(config, indent=2) + "\n")
 
-    def _name_masks(self, text: str) -> str:
+    def _use_own_mask(self, text: str) -> str:
+        """Replace "[MASK]" with the vocabulary's own mask token."""
         # "<mask>" has as many characters as "[MASK]", so offsets stay valid
         return text.replace(MASK, self.special.mask) if isinstance(text, str) else text
 
-    def _trim(self, text: str, id: int, start: int, end: int) -> tuple[int, int]:
-        """Leave out the spaces before a token, which some vocabularies count to it."""
-        first = start
-        while first < end and text[first].isspace():
-            first += 1
-        return (first, end) if first < end else (start, end)
+
+def _skip_spaces(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move the start of a token past the spaces before it, which some vocabularies include in its offsets."""
+    first = start
+    while first < end and text[first].isspace():
+        first += 1
+    return (first, end) if first < end else (start, end)
 
 
 def _map_characters_to_bytes() -> dict[str, int]:
@@ -138,7 +141,7 @@ _BYTE_OF_CHARACTER = _map_characters_to_bytes()
 
 
 def decode_byte_level(token: str) -> str:
-    """Show a byte-level token as text; bytes that are no complete characters are shown as hexadecimal numbers.
+    """Show a byte-level token as text; bytes that do not form complete characters are shown in hexadecimal.
 
     A token with characters outside the byte alphabet is returned as it is.
 

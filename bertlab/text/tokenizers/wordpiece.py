@@ -270,7 +270,7 @@ class Tokenizer:
         ]
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
-        """Reconstruct the merges that built tokens in training; None if the vocabulary does not tell their order."""
+        """Reconstruct the merges that built tokens in training; None if the vocabulary does not show their order."""
         if not self._lists_merges:
             return None
         first_id = min((id for token, id in self.vocab.items() if self._is_merged(token)), default=len(self.vocab))
