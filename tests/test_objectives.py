@@ -25,6 +25,7 @@ from bertlab.text.pretraining.sentence_pairs import IN_ORDER, SWAPPED, make_pair
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.pretraining.pretrain import pretrain
+from bertlab.training.pretraining.setup import open_inputs
 
 # -- pairs
 
@@ -284,6 +285,30 @@ def test_a_run_with_a_teacher_resumes_bit_for_bit(corpus, teacher, tmp_path):
     shutil.copytree(teacher, other)
     with raises_error(BertlabError, "run-data-differs"):
         list(pretrain(config))
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert"])
+def test_a_student_starts_with_every_other_layer_of_its_teacher(family, corpus, teacher, tmp_path):
+    taught = checkpoint.load(teacher).model
+    sizes = {"hidden": taught.config.hidden_size, "attention_heads": taught.config.num_heads, "layers": 1}
+    config = settings(corpus, tmp_path / "run", teacher=str(teacher), start="teacher", family=family, **sizes)
+    student = open_inputs(replace(config, pair_objective="none")).model
+    ours, theirs = student.state_dict(), taught.state_dict()
+    assert torch.equal(
+        ours["encoder.layers.0.feed_forward.up.weight"], theirs["encoder.layers.0.feed_forward.up.weight"]
+    )
+    assert torch.equal(ours["heads.mlm.dense.weight"], theirs["heads.mlm.dense.weight"])
+    ids_BT = torch.randint(5, 40, (2, 7), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        embedded = [model.embeddings(ids_BT, torch.zeros_like(ids_BT)) for model in (student, taught)]
+    torch.testing.assert_close(*embedded)
+    for changes, id in (
+        ({"teacher": None}, "start-teacher-without-teacher"),
+        ({"layers": taught.config.num_layers + 1}, "start-teacher-too-shallow"),
+        ({"hidden": 2 * taught.config.hidden_size}, "start-teacher-differs"),
+    ):
+        with raises_error(BertlabError, id):
+            open_inputs(replace(config, **changes))
 
 
 @pytest.mark.parametrize(("teacher_rows", "student_rows"), [(0, 3), (3, 0)])

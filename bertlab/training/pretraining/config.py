@@ -58,7 +58,7 @@ class PretrainConfig(RunConfig):
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
-    --mask 0.3. The vocabulary is that of the corpus. distilbert has a teacher with --teacher."""
+    --mask 0.3. The vocabulary is that of the corpus. distilbert is meant for --teacher NAME --start teacher."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -112,9 +112,10 @@ class PretrainConfig(RunConfig):
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
     from 768; smaller models train faster with a larger value."""
-    start: Literal["neighbours", "paper"] = "neighbours"
+    start: Literal["neighbours", "paper", "teacher"] = "neighbours"
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
-    from the start, which shortens the first plateau of the loss. The architecture is the same."""
+    from the start, which shortens the first plateau of the loss. The architecture is the same. teacher: embeddings,
+    output layers and evenly spaced layers of --teacher, as in DistilBERT; needs the teacher's hidden size."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Each builds the batch of all processes and keeps the share of its own process,
     so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, but at most the

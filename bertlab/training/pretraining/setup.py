@@ -11,6 +11,7 @@ from bertlab.config.presets import change_family, preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import has_full_position_embeddings, initialise_local_attention
+from bertlab.nn.teacher_init import initialise_from_teacher
 from bertlab.tasks.sentence_pair import pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -73,6 +74,10 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
     teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
+    if config.start == "teacher" and config.from_ is None:
+        if teacher is None:
+            raise BertlabError("start-teacher-without-teacher")
+        initialise_from_teacher(model, teacher)
     sentences = (
         (config.sentences or cloze.select_default_sentences(tokenizer))
         if config.sample_predictions and predicts_masks

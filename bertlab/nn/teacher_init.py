@@ -1,0 +1,50 @@
+"""Initialise a student of distillation with weights of its teacher, as DistilBERT does."""
+
+import re
+
+import torch
+
+from bertlab.config.errors import BertlabError
+from bertlab.nn.bert import Bert
+
+_LAYER = re.compile(r"^encoder\.layers\.(\d+)\.")
+
+
+def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -> int:
+    """Return the layer of the teacher that a layer of the student starts from.
+
+    >>> [choose_teacher_layer(layer, 3, 6) for layer in range(3)]
+    [0, 2, 4]
+    """
+    return layer * teacher_layers // student_layers
+
+
+@torch.no_grad()
+def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
+    """Copy the embeddings, the output layers and evenly spaced layers of a teacher into an untrained student.
+
+    With half as many layers, these are every other one. What the teacher does not have keeps its random weights. If the
+    student has no token types, the teacher's first one is added to the position embeddings, so that the sum stays the
+    same for single texts.
+
+    Raises:
+        BertlabError: the student has more layers, or weights of another shape.
+
+    Source: Sanh et al. 2019, arXiv 1910.01108, section 3.
+    """
+    layers, all_layers = student.config.num_layers, teacher.config.num_layers
+    if layers > all_layers:
+        raise BertlabError("start-teacher-too-shallow", layers=layers, teacher_layers=all_layers)
+    weights, teacher_weights = student.state_dict(), teacher.state_dict()
+    for name, tensor in weights.items():
+        source = _LAYER.sub(
+            lambda match: f"encoder.layers.{choose_teacher_layer(int(match[1]), layers, all_layers)}.", name
+        )
+        if (teacher_tensor := teacher_weights.get(source)) is None:
+            continue
+        if teacher_tensor.shape != tensor.shape:
+            shapes = {"own": list(tensor.shape), "teachers": list(teacher_tensor.shape)}
+            raise BertlabError("start-teacher-differs", name=name, **shapes)
+        tensor.copy_(teacher_tensor)
+    if "embeddings.token_type.weight" not in weights and "embeddings.token_type.weight" in teacher_weights:
+        weights["embeddings.position.weight"] += teacher_weights["embeddings.token_type.weight"][0]
