@@ -33,8 +33,7 @@ A ratio is the median over several rounds. It says how many times faster (or sma
 implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
 and n, the number of rounds, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
 *Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has
-been measured on a GPU yet. The commit is the one that was measured; up to 2026-11-23 it is the one that added the
-result.
+been measured on a GPU yet. The commit is the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
 TABLE_HEADER = (
@@ -130,7 +129,7 @@ def format_report(results: Iterable[Result]) -> list[str]:
         topics.setdefault(result.claim.partition(":")[0], []).append(result)
     lines = INTRODUCTION.splitlines()
     for topic, rows in topics.items():
-        lines += ["", f"## {topic}", "", *TABLE_HEADER, *map(_format_row, rows)]
+        lines += ["", f"## {topic}", *TABLE_HEADER, *map(_format_row, rows)]
     return lines
 
 

@@ -53,7 +53,8 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings for a few minutes on the story world; the defaults if no corpus is given (docs/lab-notebook.md).
 
     Those of `fast` with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in the last 30 %
-    of the run. A short second sentence is random without showing it, so the model has to compare it with the first.
+    of the run. A long second sentence often shows by itself whether it is random, because a story has only about 170
+    tokens; with short pairs, the model has to compare it with the first.
     Another `preset` among the changes also sets the number of attention heads.
     """
     settings = {
