@@ -274,7 +274,9 @@ def check_page_is_korean(app) -> None:
     labels += [widget.help for kind in kinds for widget in app.get(kind) if getattr(widget, "help", None)]
     labels += [text.value for text in [*app.title, *app.subheader, *app.caption]]
     labels += [column for table in app.dataframe for column in map(str, table.value.columns)]
-    typed = {text for code in LANGUAGES for text in _texts(list(vars(read_examples(code)).values()))}
+    # a button of a word that the model proposes shows a word of the vocabulary
+    proposed = {button.label for button in app.button if (button.key or "").startswith("proposed-")}
+    typed = proposed | {text for code in LANGUAGES for text in _texts(list(vars(read_examples(code)).values()))}
     for label in labels:
         assert label in typed or not words(label) or re.search("[가-힣]", label), label
     for body in bodies(app):

@@ -97,6 +97,32 @@ def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int],
     _component("words")(key="words", data=data, on_clicked_change=report_click)
 
 
+def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_click: Callable[[int], None]) -> None:
+    """Draw a text whose words are shaded and underlined, and can be clicked.
+
+    Args:
+        text: the text.
+        words: the words in text order, with `start` and `end` in the text, `strength` (0..1, how strongly the word is
+            shaded), `misfit` (whether it is underlined) and `title` (what a pointer or a screen reader says of it).
+        chosen: the index of the chosen word; None if there is none.
+        on_click: called with the index of the clicked word.
+    """
+    parts, end_of_previous = [], 0
+    for word in words:
+        start, end = word["start"], word["end"]
+        shown = {name: word[name] for name in ("strength", "misfit", "title")}
+        parts.append({"before": text[end_of_previous:start], "word": text[start:end]} | shown)
+        end_of_previous = end
+
+    def report_click() -> None:
+        index = st.session_state["writing-words"].get("clicked")
+        if isinstance(index, int) and 0 <= index < len(parts):
+            on_click(index)
+
+    data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen}
+    _component("writing")(key="writing-words", data=data, on_clicked_change=report_click)
+
+
 def draw_arcs(picture: dict) -> None:
     """Draw attention as arcs over a sentence, with a menu that saves the drawing.
 

@@ -52,6 +52,10 @@ class Examples:
     has a different topic; in "near", it has the same topic but does not follow."""
     headlines: tuple[str, ...]
     """Headlines on five topics, for the page Sentences."""
+    draft: str
+    """A text with words that do not fit and misspelt ones, for the page Writing."""
+    draft_start: str
+    """The beginning of a sentence with a gap, for type-ahead on the page Writing."""
     report: str
     """A text of fifteen sentences, for the page Summary."""
 

@@ -110,6 +110,16 @@ NUMBERS = {
         "Devlin et al. 2019, BERT, §3.1, task 1",
         _ARXIV + "1810.04805",
     ),
+    "word_surprise": Number(
+        r"s(w)=-\sum_{k}\ln p\left(w_k\mid \text{text without }w_k,w_{k+1},\dots\right)",
+        "Salazar et al. 2020, Masked Language Model Scoring, §2.2; Kauf and Ivanova 2023, §3 (later tokens masked too)",
+        _ARXIV + "2305.10588",
+    ),
+    "pseudo_log_likelihood": Number(
+        r"\mathrm{PLL}=-\sum_w s(w),\qquad \mathrm{PPPL}=\exp\left(-\frac{\mathrm{PLL}}{\text{tokens}}\right)",
+        "Salazar et al. 2020, Masked Language Model Scoring, §2.2 and §2.3",
+        _ARXIV + "1910.14659",
+    ),
     "pretraining_loss": Number(
         (
             r"\mathcal L=\underbrace{-\frac{1}{|M|}\sum_{t\in M}\ln p(w_t\mid t)}_{\text{MLM}}"

@@ -18,6 +18,8 @@ from bertlab.explore.facts import HeadEffects, InputMap, Lens, PredictionChange,
 from bertlab.explore.pair_laboratory import RankedSentence
 from bertlab.explore.position_similarity import PositionSimilarity
 from bertlab.explore.pretraining_results import PretrainingExample
+from bertlab.explore.writing.surprise import TextSurprise
+from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.tasks.masked_lm import Candidate
 from bertlab.tasks.span.answer import Answers
 from bertlab.tasks.tag_prediction import Tags
@@ -287,3 +289,26 @@ def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sen
         return make_sentence("prediction-change-none")
     id = "prediction-change-rises" if difference > 0 else "prediction-change-falls"
     return make_sentence(id, outcome=Quote(names.get(outcome.label, outcome.label)), points=100 * abs(difference))
+
+
+def surprise(surprise: TextSurprise, misfits: int, threshold: float) -> Sentence:
+    """Name the most surprising word, and give the mean, the sum and the pseudo-perplexity.
+
+    Args:
+        surprise: the surprise of every word.
+        misfits: the number of words above the threshold.
+        threshold: the threshold in nats.
+    """
+    word = max(surprise.words, key=lambda word: word.surprise)
+    return make_sentence(
+        "surprise", word=Quote(word.text), most=word.surprise, misfits=misfits, threshold=threshold,
+        total=surprise.total, tokens=surprise.num_tokens, mean=surprise.mean, perplexity=surprise.pseudo_perplexity,
+    )  # fmt: skip
+
+
+def type_ahead(found: TypeAhead) -> Sentence | None:
+    """Name the most probable next word, and the probability that a punctuation mark comes instead."""
+    if not found.words:
+        return None
+    word, stop = found.words[0], percent(found.stop_probability)
+    return make_sentence("type-ahead", word=Quote(word.text), share=percent(word.probability), stop=stop)

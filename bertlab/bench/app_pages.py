@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 PAGES = (
-    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "next-sentence",
-    "question", "classify", "choose", "tag", "sentences", "summary", "heads", "depth", "xray", "compare", "training",
-    "time-machine", "guess", "train-live", "evaluation",
+    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "writing",
+    "next-sentence", "question", "classify", "choose", "tag", "sentences", "summary", "heads", "depth", "xray",
+    "compare", "training", "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error
@@ -84,6 +84,13 @@ TIMED_CHANGES = VISITOR_CHANGES | {
     "summary": TextChange(
         "summary", "document", f"{LONG_TEXT} A new {{word}} stands there now.", ".st-key-centrality .main-svg",
         live=False, is_multiline=True,
+    ),
+    "writing": TextChange(
+        "writing", "draft", "The old man put the {word} on the elephant and looked out of the windw.",
+        ".st-key-surprise .main-svg", live=False, is_multiline=True,
+    ),
+    "type_ahead": TextChange(
+        "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}
     ),
     "heads": TextChange("heads", "masked", MASKED, ".st-key-before-after .main-svg"),
     "depth": TextChange("depth", "masked", MASKED, ".st-key-depth .main-svg"),

@@ -32,6 +32,7 @@ COMMANDS = {
     "similar": Command("cli.sentences", "Similar", "similar", "find similar texts in a file"),
     "cluster": Command("cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
     "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
+    "writing": Command("cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
     "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
     "heads": Command("cli.explore", "Heads", "heads", "measure the effect of each attention head"),
     "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),

@@ -53,6 +53,9 @@ class Language:
     answer_normaliser: str = ""
     """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`;
     "" if no published evaluation program covers the language. Answers are then not scored."""
+    surprise_threshold: float = 10.0
+    """The surprise in nats above which a word is said not to fit, unless the user chooses another one; larger for
+    languages whose words have more tokens."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
     types."""
@@ -113,7 +116,7 @@ def languages() -> Mapping[str, Language]:
         checkpoints = {task_type: tuple(names) for task_type, names in fields.get("checkpoints", {}).items()}
         by_code[directory.name] = Language(
             directory.name, fields["name"], fields.get("script", ""), directory, fields.get("answer_normaliser", ""),
-            checkpoints, fields.get("example_tasks", {}),
+            fields.get("surprise_threshold", Language.surprise_threshold), checkpoints, fields.get("example_tasks", {}),
         )  # fmt: skip
     return by_code
 

@@ -20,6 +20,15 @@ from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, com
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
 from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, summarise_texts
+from bertlab.explore.writing.surprise import (
+    MAX_PROPOSALS,
+    MaskingName,
+    TextSurprise,
+    WordProposals,
+    compute_surprise,
+    propose_words,
+)
+from bertlab.explore.writing.type_ahead import TypeAhead, compute_type_ahead
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
 from bertlab.tasks.multiple_choice import Choice
@@ -256,6 +265,41 @@ class Predictor(CheckpointInfo):
         return summarise_texts(
             self.loaded, [text], num_sentences, diversity=diversity, use_cache=use_cache, progress=progress
         )[0]
+
+    def surprise(self, text: str, masking: MaskingName = "word", *, progress: Callable = iter) -> TextSurprise:
+        """Compute how surprising each word of a text is: -ln p of its tokens, each masked in turn.
+
+        Args:
+            text: the text, of any length; it is read in parts of whole sentences.
+            masking: "word" masks the later tokens of a word together with each of its tokens, since they would give it
+                away; "token" masks one token only.
+            progress: wraps the sequence of batches, as `tqdm` does.
+
+        Source: Salazar et al. 2020 (arXiv 1910.14659), section 2.2; Kauf and Ivanova 2023 (arXiv 2305.10588).
+        """
+        return compute_surprise(self.model, self.tokenizer, text, masking, progress)
+
+    def propose_words(self, text: str, indices: Sequence[int], top_k: int = MAX_PROPOSALS) -> tuple[WordProposals, ...]:
+        """Find the most probable whole words of the vocabulary at the places of some words of a text.
+
+        Args:
+            text: the text.
+            indices: the indices of the words in the result of `surprise`, such as `result.find_misfits(9.0)`.
+            top_k: the maximum number of proposals for each word.
+
+        Raises:
+            BertlabError: there is no such word.
+        """
+        return propose_words(self.model, self.tokenizer, text, indices, top_k)
+
+    def type_ahead(self, text: str, top_k: int = MAX_PROPOSALS) -> TypeAhead:
+        """Predict the words after a text, endings of its last word, and the words of its gaps (___ or [MASK]).
+
+        Args:
+            text: the text. Its end is where the next word comes.
+            top_k: the maximum number of words for each place.
+        """
+        return compute_type_ahead(self.model, self.tokenizer, text, top_k)
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
         """Encode a context with each of its choices; the errors are those of `choose`."""

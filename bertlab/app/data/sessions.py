@@ -160,10 +160,10 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of five methods; the others ignore it. For `xray`, `pretraining_losses`,
-            `sentence_vectors` and `summarise` it wraps a sequence, as `frame.progress_bar` does: the windows, or the
-            groups of missing draws, texts or sentences. For `head_effects` it is called after each layer with the share
-            of the layers that are finished, from 0 to 1.
+        progress: reports the progress of seven methods; the others ignore it. For `xray`, `pretraining_losses`,
+            `sentence_vectors`, `summarise`, `surprise` and `suggest_corrections` it wraps a sequence, as
+            `frame.progress_bar` does: the windows, or the groups of missing draws, texts, sentences or inputs. For
+            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -188,6 +188,11 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         return compute_vectors(checkpoint, *values, progress=progress, **options)
     if method == "summarise":
         return compute_summary(checkpoint, *values, progress=progress, **options)
+    if method in ("surprise", "suggest_corrections"):
+        cached = _cached_writing(checkpoint, method, values, tuple(sorted(options.items())))
+        if not cached:
+            cached.append(getattr(open_session(checkpoint), method)(*values, progress=progress or iter, **options))
+        return cached[0]
     if method == "pretraining_losses":
         return compute_pretraining_losses(checkpoint, *values, progress=progress, **options)
     return _compute_cached(checkpoint, method, *values, **options)
@@ -427,6 +432,12 @@ def compute_summary(
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _cached_summary(checkpoint: CheckpointKey, text: str, num_sentences: int, options: tuple) -> list:
     """Return the list in which `compute_summary` stores its result."""
+    return []
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _cached_writing(checkpoint: CheckpointKey, method: str, values: tuple, options: tuple) -> list:
+    """Return the list in which `compute` stores the result of a writing aid that reports its progress."""
     return []
 
 

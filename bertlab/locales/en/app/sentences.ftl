@@ -97,3 +97,9 @@ sentence-windows-one-span = Only window { $best } has a possible span (score { $
 sentence-prediction-change-rises = Largest change: the probability of { $outcome } rises by { FORMAT($points, spec: ".1f") } percentage points.
 sentence-prediction-change-falls = Largest change: the probability of { $outcome } falls by { FORMAT($points, spec: ".1f") } percentage points.
 sentence-prediction-change-none = No probability changes by 0.1 percentage points or more.
+sentence-surprise = The most surprising word is { $word } with { FORMAT($most, spec: ".2f") } nats; { $misfits ->
+        [0] no word is
+        [one] 1 word is
+       *[other] { $misfits } words are
+    } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats, the mean { FORMAT($mean, spec: ".2f") }, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
+sentence-type-ahead = If the sentence goes on, { $word } is the most probable next word with { $share }. A punctuation mark has { $stop }.

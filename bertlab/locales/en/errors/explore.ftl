@@ -22,6 +22,11 @@ prediction-unknown = { $prediction } is not a kind of prediction: choose one of 
 window-out-of-range = there is no window { $window }: windows are counted from 0 to { $last }
 window-without-characters = window { $window } does not contain the characters { $start } to { $end }
 
+## Writing aids
+
+writing-masking-unknown = { $masking } is not a way of masking: choose one of { $known }
+writing-word-missing = there is no word { $index }: words are counted from 0 to { $last }
+
 ## Comparisons and snapshots
 
 compare-nothing-shared = the two inputs have no token in common except [CLS] and [SEP], so there is nothing to compare

@@ -91,3 +91,5 @@ figure-cluster-without-words = no words
 figure-centrality = centrality (1 = average)
 figure-summary-score = score (probability)
 figure-sentence-number = sentence
+figure-surprise = surprise (nats)
+figure-word-number = word

@@ -79,3 +79,8 @@ sentence-windows-one-span = 가능한 답은 { $best }번 윈도우에만 있어
 sentence-prediction-change-rises = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 올라가요.
 sentence-prediction-change-falls = 가장 큰 변화: { $outcome }의 확률이 { FORMAT($points, spec: ".1f") }퍼센트포인트 내려가요.
 sentence-prediction-change-none = 0.1퍼센트포인트 이상 바뀐 확률이 없어요.
+sentence-surprise = 가장 뜻밖의 단어: { $word }({ FORMAT($most, spec: ".2f") }내트). { $misfits ->
+        [0] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 없어요.
+       *[other] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 { $misfits }개예요.
+    } 토큰 { $tokens }개의 합은 { FORMAT($total, spec: ".1f") }내트, 평균은 { FORMAT($mean, spec: ".2f") }내트, 의사 퍼플렉시티는 { FORMAT($perplexity, spec: ",.1f") }이에요.
+sentence-type-ahead = 문장이 이어지면 다음 단어로는 { $word }의 확률이 { $share }로 가장 높아요. 문장 부호의 확률은 { $stop }예요.

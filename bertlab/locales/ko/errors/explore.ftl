@@ -22,6 +22,11 @@ prediction-unknown = { $prediction } 예측은 없어요. 다음 중에서 골�
 window-out-of-range = { $window }번 윈도우는 없어요. 윈도우는 0번부터 { $last }번까지 있어요.
 window-without-characters = { $window }번 윈도우에는 { $start }번부터 { $end }번까지의 글자가 없어요.
 
+## 글쓰기 도우미
+
+writing-masking-unknown = { $masking }은(는) 가리는 방법이 아니에요. { $known } 가운데에서 골라 주세요.
+writing-word-missing = { $index }번 단어는 없어요. 단어는 0번부터 { $last }번까지 있어요.
+
 ## 비교와 스냅샷
 
 compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이 없어서 비교할 것이 없어요.

@@ -1,0 +1,190 @@
+"""The aids of the page Writing: the surprise of every word with proposals for those that do not fit, and type-ahead."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertlab.app import calls, components, display, frame, plots, sentences, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.app.parts.batch import encode_csv
+from bertlab.config.languages import languages
+from bertlab.explore.writing.surprise import (
+    ProposedWord,
+    ScoredWord,
+    TextSurprise,
+    match_case,
+)
+from bertlab.text.word_spans import find_words, update_word_numbers
+from bertlab.views.numbers import percent
+from bertlab.views.passage import escape_html
+from bertlab.views.writing import proposal_bars, surprise_bars
+
+DRAFT, START = "draft", "begin"  # keys of the text fields, and their names in the address
+MAX_WORDS = 200  # because all users share the CPU cores
+MAX_THRESHOLD = 25.0  # nats
+STRONGEST = 0.55  # the opacity of the shade of a word at the threshold
+
+
+def cut_text(text: str) -> str:
+    """Return the first `MAX_WORDS` words of a text, and say so if there are more."""
+    spans = [span for span in find_words(text) if text[slice(*span)].isalnum()]
+    if len(spans) <= MAX_WORDS:
+        return text
+    frame.note(t("writing-too-long", count=len(spans), limit=MAX_WORDS))
+    return text[: spans[MAX_WORDS - 1][1]]
+
+
+def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
+    """Show the surprise of every word of a text, and proposals for the words that do not fit.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
+    """
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    default = languages()[sessions.open_session(checkpoint).language].surprise_threshold
+    threshold = url.number(
+        left.slider, t("writing-threshold"), 0.0, MAX_THRESHOLD, default, key="threshold", step=0.5, format="%.1f",
+        help=t("writing-threshold-help"),
+    )  # fmt: skip
+    is_whole = url.flag(
+        right.toggle, t("writing-whole-words"), key="whole", default=True, help=t("writing-whole-words-help")
+    )
+    draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
+    masking = {} if is_whole else {"masking": "token"}
+    call = calls.call_session(checkpoint, "surprise", draft, progress=progress, **masking)
+    surprise: TextSurprise = call.result
+    misfits = surprise.find_misfits(threshold)
+    chosen = _choose_word(surprise, misfits)
+    _draw_words(text, surprise, misfits, threshold, chosen)
+    st.caption(t("writing-legend"))
+    unknown = sum(word.is_unknown for word in surprise.words)
+    if unknown:
+        frame.note(t("writing-unknown", count=unknown))
+    display.sentence(sentences.surprise(surprise, len(misfits), threshold))
+    if chosen is not None:
+        _show_word(checkpoint, text, surprise.words[chosen], chosen)
+    rows = [
+        {"word": word.text, "tokens": " ".join(token.token for token in word.tokens), "surprise": word.surprise,
+         "misfit": index in misfits}
+        for index, word in enumerate(surprise.words)
+    ]  # fmt: skip
+    plots.draw(
+        "surprise", surprise_bars, call, threshold, lang=language(), on_click=lambda point: _store_word(point[0]),
+        data={name: [row[name] for row in rows] for name in rows[0]},
+    )  # fmt: skip
+    st.download_button(
+        t("batch-download"), encode_csv([{t(f"writing-{name}"): cell for name, cell in row.items()} for row in rows]),
+        "writing.csv", "text/csv", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+    display.explain("word_surprise", "pseudo_log_likelihood", "mask_probability")
+
+
+def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
+    """Show the most probable next words of a text, endings of its last word, and words for its gaps.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
+    """
+    call = calls.call_session(checkpoint, "type_ahead", text)
+    found = call.result
+    end = len(text.rstrip())
+    for number, gap in enumerate(found.gaps, 1):
+        heading = t("writing-gap", number=number)
+        _draw_proposals(f"gap-{number}", heading, gap.words, START, text, (gap.start, gap.end))
+    if found.endings:
+        _draw_proposals("endings", t("writing-endings"), found.endings, START, text, (end, end))
+    for name, words in (("next-words", found.words), ("last-words", found.last_words)):
+        _draw_proposals(name, t(f"writing-{name}"), words, START, text, (end, end), separator=" ")
+    display.sentence(sentences.type_ahead(found))
+    if found.words:
+        data = {name: [getattr(row, name) for row in found.words] for name in ("text", "probability")}
+        plots.draw("next", proposal_bars, call.field("words"), data=data)
+    st.caption(t("writing-left-to-right"))
+    display.explain("mask_probability")
+
+
+def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
+    """Find the word whose details are shown: the one that the user clicked or, by default, the first misfit."""
+    words = [word.text for word in surprise.words]
+    stored, previous = url.recall("word"), url.swap_previous("writing-words", words)
+    if previous != words and stored.isdecimal():  # the text was edited: the same word stays chosen
+        stored = str(next(iter(update_word_numbers({int(stored[:9])}, previous, words)), ""))
+    is_valid = stored.isdecimal() and int(stored[:9]) < len(words)
+    url.store("word", stored if is_valid else "")
+    return int(stored) if is_valid else next(iter(misfits), None)
+
+
+def _store_word(index: object) -> None:
+    url.store("word", str(index))
+
+
+def _draw_words(
+    text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
+) -> None:
+    strongest = max(threshold, 1.0)
+    words = [
+        {"start": word.start, "end": word.end, "misfit": index in misfits,
+         "strength": STRONGEST * min(word.surprise / strongest, 1.0),
+         "title": t("writing-word-title", word=word.text, surprise=word.surprise)}
+        for index, word in enumerate(surprise.words)
+    ]  # fmt: skip
+    components.draw_scored_words(text, words, chosen, on_click=_store_word)
+
+
+def _show_word(checkpoint: sessions.CheckpointKey, text: str, word: ScoredWord, index: int) -> None:
+    """Show the tokens of a word with their surprise, and words for its place."""
+    (proposals,) = calls.call_session(checkpoint, "propose_words", text, (index,)).result
+    with st.container(border=True, key="chosen-word"):
+        heading = t("writing-chosen", word=word.text, surprise=word.surprise)
+        place = (word.start, word.end)
+        _draw_proposals("proposals", heading, proposals.proposals, DRAFT, text, place, word=word.text)
+        st.caption(t("writing-proposals-note"))
+        if len(word.tokens) > 1:
+            display.table(
+                {
+                    t("writing-token"): [token.token for token in word.tokens],
+                    t("writing-probability"): [percent(token.probability) for token in word.tokens],
+                    t("writing-surprise"): [f"{token.surprise:.2f}" for token in word.tokens],
+                }
+            )
+
+
+def _draw_proposals(
+    name: str, heading: str, words: Sequence[ProposedWord], field: str, text: str, place: tuple[int, int],
+    *, separator: str = "", word: str = "",
+) -> None:  # fmt: skip
+    """Draw a heading and a button for each proposed word, which writes the word into a text field.
+
+    Args:
+        name: a name that is unique on the page.
+        heading: the heading.
+        words: the words.
+        field: the key of the text field.
+        text: the text of the field, or its beginning.
+        place: the characters (start, end) of the text that the word replaces.
+        separator: what is written before the word.
+        word: the word that is replaced; a proposal has a capital letter if it has one.
+    """
+    st.html(f'<p class="say" dir="auto">{escape_html(heading)}</p>')
+    if not words:
+        st.caption(t("writing-no-words"))
+        return
+    with st.container(horizontal=True, gap="small", key=f"{name}-buttons"):
+        for number, proposal in enumerate(words):
+            label = t("writing-proposal", word=proposal.text, probability=percent(proposal.probability))
+            st.button(
+                _escape_markdown(label), key=f"proposed-{name}-{number}", on_click=_replace,
+                args=(field, *place, separator + match_case(proposal.text, word)),
+            )  # fmt: skip
+
+
+def _escape_markdown(text: str) -> str:
+    """Escape what the label of a button would take for Markdown."""
+    return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
+
+
+def _replace(field: str, start: int, end: int, word: str) -> None:
+    """Replace characters of a text field; the page's undo button undoes it."""
+    text = st.session_state[field]
+    st.session_state[field] = text[:start] + word + text[end:]

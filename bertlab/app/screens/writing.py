@@ -1,0 +1,31 @@
+"""Writing: how surprising each word is, which words do not fit, and what could be written next."""
+
+import streamlit as st
+
+from bertlab.app import fields, frame, selection, url
+from bertlab.app.i18n import t
+from bertlab.app.parts import writing
+
+AIDS = ("surprise", "next")
+
+frame.heading("writing")
+names = {aid: t(f"writing-aid-{aid}") for aid in AIDS}
+aid = url.choice(
+    st.segmented_control, t("writing-aid"), list(names), key="aid", format_func=names.get, required=True,
+    label_visibility="collapsed",
+)  # fmt: skip
+with frame.show_errors():
+    examples = selection.examples_for("fill-mask")
+    if aid == "next":
+        text = fields.text_line(
+            st, t("writing-start"), examples.draft_start, key=writing.START, help=t("writing-start-help")
+        )
+    else:
+        text = url.text(st.text_area, t("writing-text"), examples.draft, key=writing.DRAFT, height=120)
+        fields.note_too_long_for_link(st, text)
+        text = writing.cut_text(text)
+    if not any(map(str.isalnum, text)):
+        frame.note(t("writing-empty"))
+    else:
+        checkpoint = selection.open_checkpoint("fill-mask", text)
+        {"surprise": writing.show_surprise, "next": writing.show_type_ahead}[aid](checkpoint, text)

@@ -1,0 +1,55 @@
+"""The command `bertlab writing`: words that do not fit, and what could be written next."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from bertlab.cli.query import QueryOptions, Text, open_session, print_result, read_texts
+
+
+@dataclass(frozen=True)
+class Writing(QueryOptions):
+    """Find the words of a text that do not fit, and predict the next word.
+
+    BERT hides the tokens of the text one at a time and predicts each from the others. The surprise of a word is -ln p,
+    added up over its tokens; the sum over the text is its pseudo-log-likelihood. A word above --threshold is listed
+    with words that fit better. These are single tokens of the vocabulary; a surprising word need not be an error.
+
+    Examples:
+      bertlab writing "The old man put the glass on the elephant."
+      bertlab writing "소년은 식탁 위에 코끼리를 놓았다." --threshold 12
+      bertlab writing "The old ___ opened the door and went into the" --json
+      bertlab writing - < letter.txt
+    """
+
+    text: Text
+    """The text, of any length; ___ or [MASK] is a gap to fill; - reads the text from standard input."""
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="NATS")] = None
+    """List words whose surprise exceeds this, in nats. Default: 9 for English, 16 for Korean, whose words have more
+    tokens."""
+    top_k: int = 5
+    """Number of proposals for each place."""
+    whole_words: bool = True
+    """Hide the later tokens of a word together with each of its tokens, since they would give it away."""
+
+
+def writing(config: Writing) -> None:
+    from bertlab.config.languages import languages
+    from bertlab.views import terminal_writing
+
+    (text,) = read_texts(config.text)
+    session = open_session(config, "fill-mask", text)
+    threshold = languages()[session.language].surprise_threshold if config.threshold is None else config.threshold
+    surprise = session.surprise(text, "word" if config.whole_words else "token", progress=_show_progress)
+    proposals = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
+    ahead = session.type_ahead(text, config.top_k)
+    sums = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
+    result = {"threshold": threshold, **sums, "surprise": surprise, "misfits": proposals, "type_ahead": ahead}
+    print_result(config, session, result, lambda: terminal_writing.writing_lines(surprise, proposals, threshold, ahead))
+
+
+def _show_progress(batches):
+    from tqdm import tqdm
+
+    return tqdm(batches, desc="inputs", leave=False, disable=None, delay=1.0)

@@ -1,0 +1,320 @@
+"""How surprising each word of a text is: minus the logarithm of the probability of its tokens, each masked in turn.
+
+The sum over a text is its pseudo-log-likelihood with the sign changed (Salazar et al. 2020, Masked Language Model
+Scoring, arXiv 1910.14659, section 2.2). If only one token of a word is masked, the others give the word away; therefore
+the later tokens of the same word are masked too by default (PLL-word-l2r, Kauf and Ivanova 2023, arXiv 2305.10588,
+section 3).
+
+BERT reads a long text in parts of whole sentences, so that the time grows with its length and not with its square.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Literal, get_args
+
+import torch
+
+from bertlab.config.errors import BertlabError, TextError
+from bertlab.explore.writing.masked_inputs import Query, compute_log_probs, predict_positions
+from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import require_positive
+from bertlab.text.pretraining.sentences import find_sentences
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+from bertlab.text.word_spans import find_words
+
+PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
+MaskingName = Literal["word", "token"]
+MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
+SEARCHED_TOKENS = 100  # the most probable tokens, among which proposals are the whole words
+MAX_PROPOSALS = 5
+_CHUNK = re.compile(r"\s*\S{1,48}\s*")  # a word of a sentence that is too long for one part
+
+
+@dataclass(frozen=True)
+class ScoredToken:
+    """A token of a word with the probability that the model assigns to it."""
+
+    token: str
+    """The token as in the vocabulary; "##" marks tokens that continue a word."""
+    probability: float
+    """Its probability while it is masked, 0..1."""
+    surprise: float
+    """-ln p, in nats."""
+
+
+@dataclass(frozen=True)
+class ScoredWord:
+    """A word of a text and how surprising it is."""
+
+    text: str
+    """The word."""
+    start: int
+    """The index of its first character in the text."""
+    end: int
+    """The index after its last character."""
+    tokens: tuple[ScoredToken, ...]
+    """Its tokens."""
+    surprise: float
+    """The sum of the surprise of its tokens, in nats."""
+    is_unknown: bool
+    """Whether a token of it is [UNK], so that its surprise is not that of the word."""
+
+    @property
+    def is_punctuation(self) -> bool:
+        """Whether the word has no letter and no digit."""
+        return not any(character.isalnum() for character in self.text)
+
+
+@dataclass(frozen=True)
+class TextSurprise:
+    """The surprise of every word of a text."""
+
+    words: tuple[ScoredWord, ...]
+    """The words in text order, punctuation marks included; a [MASK] in the text is left out."""
+    parts: tuple[tuple[int, int], ...]
+    """The characters (start, end) of each part that BERT read by itself."""
+    masking: MaskingName
+    """Whether the later tokens of a word were masked together with each token ("word") or not ("token")."""
+
+    @property
+    def num_tokens(self) -> int:
+        """The number of tokens of all words."""
+        return sum(len(word.tokens) for word in self.words)
+
+    @property
+    def total(self) -> float:
+        """The sum of the surprise of all words: the pseudo-log-likelihood with the sign changed, in nats."""
+        return sum(word.surprise for word in self.words)
+
+    @property
+    def mean(self) -> float:
+        """The mean surprise of a token, in nats."""
+        return self.total / max(self.num_tokens, 1)
+
+    @property
+    def pseudo_perplexity(self) -> float:
+        """The exponential of the mean: BERT is on average as unsure as if it chose among that many tokens."""
+        return math.exp(self.mean)
+
+    def find_misfits(self, threshold: float) -> list[int]:
+        """Return the indices of the words, without punctuation marks, whose surprise exceeds a threshold in nats."""
+        return [i for i, word in enumerate(self.words) if word.surprise > threshold and not word.is_punctuation]
+
+
+@dataclass(frozen=True)
+class ProposedWord:
+    """A word that the model proposes for a place in a text."""
+
+    text: str
+    """The word."""
+    probability: float
+    """Its probability at this place, 0..1."""
+
+
+@dataclass(frozen=True)
+class WordProposals:
+    """A word of a text and the words that the model proposes for its place."""
+
+    index: int
+    """Its index in `TextSurprise.words`."""
+    text: str
+    """The word."""
+    proposals: tuple[ProposedWord, ...]
+    """The most probable whole words of the vocabulary at its place, most probable first; single tokens only."""
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A part of a text and its tokens."""
+
+    start: int
+    """The index of its first character in the text."""
+    text: str
+    """The part."""
+    encoding: Encoding
+    """Its tokens."""
+    words: tuple[tuple[int, int, tuple[int, ...]], ...]
+    """The start and the end of each word in the part, and the positions of its tokens."""
+
+
+def compute_surprise(
+    model: Bert, tokenizer: Tokenizer, text: str, masking: MaskingName = "word", progress: Callable = iter
+) -> TextSurprise:
+    """Compute the surprise of every word of a text.
+
+    Args:
+        model: a model with an MLM output layer.
+        tokenizer: its tokenizer.
+        text: the text, of any length.
+        masking: "word" masks the later tokens of a word together with each of its tokens, "token" only that token.
+        progress: wraps the sequence of batches, as `tqdm` does.
+
+    Raises:
+        MissingHead: the model has no MLM output layer.
+        TextError: the text has no words, or a sentence has more tokens than the model has positions.
+        BertlabError: there is no such masking.
+    """
+    return compute_surprises(model, tokenizer, [text], masking, progress)[0]
+
+
+def compute_surprises(
+    model: Bert, tokenizer: Tokenizer, texts: Sequence[str], masking: MaskingName = "word", progress: Callable = iter
+) -> list[TextSurprise]:
+    """Compute the surprise of every word of several texts in common batches; see `compute_surprise`."""
+    model.require_head("mlm")
+    if masking not in MASKINGS:
+        raise BertlabError("writing-masking-unknown", masking=masking, known=list(MASKINGS))
+    parts = [split_text(model, tokenizer, text) for text in texts]
+    queries = [query for part in chain.from_iterable(parts) for query in _list_queries(tokenizer, part, masking)]
+    log_probs = iter(compute_log_probs(model, tokenizer, queries, progress))
+    return [_collect(tokenizer, text_parts, masking, log_probs) for text_parts in parts]
+
+
+def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
+    """Split a text into parts of whole sentences with at most `PART_TOKENS` tokens; longer sentences are cut at spaces.
+
+    Raises:
+        TextError: the text has no words, or more than the model can read at once of something without spaces.
+    """
+    starts = [start for start, _ in find_sentences(text)]
+    edges = [0, *starts[1:], len(text)]
+    sentences = [(start, end) for start, end in pairwise(edges) if start < end]
+    spans: list[tuple[int, int]] = []
+    size, limit = 0, min(PART_TOKENS, model.config.max_tokens - 2)
+    for (start, end), length in zip(sentences, _count_tokens(tokenizer, text, sentences), strict=True):
+        pieces = [(start, end, length)]
+        if length > limit:
+            chunks = [(start + each.start(), start + each.end()) for each in _CHUNK.finditer(text[start:end])]
+            pieces = [(*c, n) for c, n in zip(chunks, _count_tokens(tokenizer, text, chunks), strict=True)]
+            size = limit  # it does not share a part with the sentence before it
+        for first, last, count in pieces:
+            if spans and size + count <= limit:
+                spans[-1], size = (spans[-1][0], last), size + count
+            else:
+                spans.append((first, last))
+                size = count
+    parts = [_make_part(model, tokenizer, start, text[start:end]) for start, end in spans]
+    if not any(part.words for part in parts):
+        raise TextError("text-empty")
+    return parts
+
+
+def _count_tokens(tokenizer: Tokenizer, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    return [len(ids) for ids in tokenizer.encode_ids([text[start:end] for start, end in spans])]
+
+
+def _make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextPart:
+    encoding = tokenizer.encode(text, max_tokens=model.config.max_tokens)
+    spans, words, number = find_words(text), [], 0
+    positions: dict[tuple[int, int], list[int]] = {}
+    for position, (first, last) in enumerate(encoding.offsets):
+        if encoding.special[position]:
+            continue
+        while number < len(spans) and spans[number][1] <= first:
+            number += 1
+        inside = number < len(spans) and spans[number][0] < max(last, first + 1)
+        positions.setdefault(spans[number] if inside else (first, last), []).append(position)
+    words = [(*span, tuple(found)) for span, found in positions.items()]
+    return TextPart(start, text, encoding, tuple(words))
+
+
+def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) -> Iterable[Query]:
+    """List a query for every token of a part that is not a [MASK]."""
+    ids = part.encoding.ids
+    for _, _, positions in part.words:
+        for number, position in enumerate(positions):
+            if ids[position] != tokenizer.mask_id:
+                hidden = positions[number:] if masking == "word" else (position,)
+                masked = tuple(tokenizer.mask_id if index in hidden else id for index, id in enumerate(ids))
+                yield Query(masked, position, ids[position])
+
+
+def _collect(tokenizer: Tokenizer, parts: Sequence[TextPart], masking: MaskingName, log_probs) -> TextSurprise:
+    words = []
+    for part in parts:
+        ids, tokens = part.encoding.ids, part.encoding.tokens
+        for start, end, positions in part.words:
+            positions = [position for position in positions if ids[position] != tokenizer.mask_id]
+            if positions:
+                values = [next(log_probs) for _ in positions]
+                scored = tuple(
+                    ScoredToken(tokens[position], math.exp(value), 0.0 - value)
+                    for position, value in zip(positions, values, strict=True)
+                )
+                is_unknown = any(ids[position] == tokenizer.unk_id for position in positions)
+                span = part.start + start, part.start + end
+                words.append(ScoredWord(part.text[start:end], *span, scored, -sum(values), is_unknown))
+    return TextSurprise(tuple(words), tuple((part.start, part.start + len(part.text)) for part in parts), masking)
+
+
+def propose_words(
+    model: Bert, tokenizer: Tokenizer, text: str, indices: Sequence[int], top_k: int = MAX_PROPOSALS
+) -> tuple[WordProposals, ...]:
+    """Find the most probable whole words at the places of some words of a text.
+
+    Args:
+        model: a model with an MLM output layer.
+        tokenizer: its tokenizer.
+        text: the text.
+        indices: the indices of the words in `TextSurprise.words`; each is replaced by one [MASK] while the others stay.
+        top_k: the maximum number of proposals for each word.
+
+    Raises:
+        MissingHead: the model has no MLM output layer.
+        TextError: the text has no words.
+        BertlabError: there is no such word.
+    """
+    model.require_head("mlm")
+    require_positive(top_k=top_k)
+    places = [
+        (part, part.text[start:end], positions)
+        for part in split_text(model, tokenizer, text)
+        for start, end, positions in part.words
+        if any(part.encoding.ids[position] != tokenizer.mask_id for position in positions)
+    ]
+    inputs = []
+    for index in indices:
+        if not 0 <= index < len(places):
+            raise BertlabError("writing-word-missing", index=index, last=len(places) - 1)
+        ids, positions = places[index][0].encoding.ids, places[index][2]
+        inputs.append(((*ids[: positions[0]], tokenizer.mask_id, *ids[positions[-1] + 1 :]), positions[:1]))
+    found = {each[:2]: each[2][0] for each in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))}
+    return tuple(
+        WordProposals(index, places[index][1], rank_words(tokenizer, found[each], top_k, without=places[index][1]))
+        for index, each in zip(indices, inputs, strict=True)
+    )
+
+
+def rank_words(
+    tokenizer: Tokenizer, log_probs_V: torch.Tensor, top_k: int, without: str = ""
+) -> tuple[ProposedWord, ...]:
+    """Return the most probable tokens that are whole words: with a letter or digit, and not a continuation.
+
+    Args:
+        tokenizer: the tokenizer.
+        log_probs_V: the log-probabilities of all tokens.
+        top_k: the maximum number of words.
+        without: a word that is left out. If it begins with a capital letter, so do the words.
+    """
+    best = log_probs_V.topk(min(SEARCHED_TOKENS, len(log_probs_V)))
+    words: list[ProposedWord] = []
+    for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        (token,) = tokenizer.tokens([id])
+        if token in tokenizer.special_tokens or tokenizer.continues_word(id):
+            continue
+        word = match_case(token.lstrip("\u2581\u0120 "), without)  # marks of a space before the word
+        if any(map(str.isalnum, word)) and word.lower() != without.lower():
+            words.append(ProposedWord(word, math.exp(value)))
+    return tuple(words[:top_k])
+
+
+def match_case(word: str, original: str) -> str:
+    """Write a word with a capital letter if the one that it replaces has one, since many vocabularies have none.
+
+    >>> match_case("rain", "Snow"), match_case("rain", "snow")
+    ('Rain', 'rain')
+    """
+    return word[:1].upper() + word[1:] if original[:1].isupper() else word

@@ -1,0 +1,41 @@
+writing = Writing
+writing-title = Writing aids
+writing-lead = Type a text. Words that do not fit are underlined, with words that fit better; or let BERT propose the next word.
+writing-about = BERT hides the tokens of your text one at a time and predicts each from all the others; a word whose tokens get small probabilities is surprising. Its surprise is −ln p, added up over its tokens, and the sum over a whole text is the text's pseudo-log-likelihood with the sign changed. A surprising word is not an error: names and rare words surprise BERT too.
+writing-try = Click an underlined word, choose one of the proposals, and watch the surprise of its neighbours change.
+start-writing = Find words that do not fit, and let BERT propose the next one.
+
+writing-aid = Aid
+writing-aid-surprise = Words that do not fit
+writing-aid-next = Next word
+writing-text = Text
+writing-empty = There is no word yet: type a text.
+writing-too-long = This text has { FORMAT($count, spec: ",") } words: only the first { $limit } are read. For longer texts, use `bertlab writing`.
+writing-threshold = Underline words above (nats)
+writing-threshold-help = A word is underlined if its surprise is larger. 0 nats means certain, 2.3 means a probability of 10%, 9.2 one of 0.01%.
+writing-whole-words = Hide whole words
+writing-whole-words-help = If only one token of a word is hidden, the others give it away. With this switch, the later tokens of the word are hidden too, so that a word is as surprising as if it were predicted from left to right.
+writing-progress = Hiding the tokens: part { $done } of { $of }
+writing-legend = The darker a word, the more it surprises. Underlined: above the threshold. Click a word to see what BERT would expect.
+writing-unknown = { $count ->
+        [one] 1 word has characters that are not in the vocabulary, so its surprise is only that of [UNK].
+       *[other] { $count } words have characters that are not in the vocabulary, so their surprise is only that of [UNK].
+    }
+writing-word-title = { $word }: { FORMAT($surprise, spec: ".2f") } nats
+writing-chosen = “{ $word }”: { FORMAT($surprise, spec: ".2f") } nats. Words that fit better:
+writing-proposals-note = A click replaces the word; the undo button takes it back. Proposals are single tokens, so words that the vocabulary splits are never among them.
+writing-no-words = None of the 100 most probable tokens is a whole word.
+writing-proposal = { $word } { $probability }
+writing-token = Token
+writing-tokens = tokens
+writing-word = word
+writing-misfit = does not fit
+writing-probability = Probability
+writing-surprise = Surprise (nats)
+writing-start = Beginning of a text
+writing-start-help = Type ___ or [MASK] where a word is missing.
+writing-gap = Gap { $number }
+writing-endings = The word goes on
+writing-next-words = Next word, the sentence is open
+writing-last-words = Next word, then a full stop
+writing-left-to-right = BERT reads a text from both sides and was not trained to write from left to right. It predicts a [MASK] after your text, so it is weaker here than a model such as GPT, and often expects the sentence to end.

@@ -1,0 +1,37 @@
+"""Format the results of the writing aids as lines for a terminal."""
+
+from collections.abc import Sequence
+
+from bertlab.explore.writing.surprise import ProposedWord, TextSurprise, WordProposals
+from bertlab.explore.writing.type_ahead import TypeAhead
+from bertlab.views.numbers import percent
+from bertlab.views.terminal import bar, make_printable, table
+
+FULL_BAR = 25.0  # nats
+
+
+def writing_lines(
+    surprise: TextSurprise, proposals: Sequence[WordProposals], threshold: float, ahead: TypeAhead
+) -> list[str]:
+    """The surprise of every word, proposals for those above the threshold, and the next words."""
+    misfits = set(surprise.find_misfits(threshold))
+    rows = [("word", "surprise", "")]
+    for index, word in enumerate(surprise.words):
+        length = bar(min(word.surprise / FULL_BAR, 1.0))
+        rows.append((make_printable(word.text), f"{word.surprise:.2f}", length + (" <" if index in misfits else "")))
+    lines = [
+        *table(rows, "<><"), "",
+        f"sum {surprise.total:.2f} nats over {surprise.num_tokens:,} tokens, mean {surprise.mean:.2f}, "
+        f"pseudo-perplexity {surprise.pseudo_perplexity:,.1f}",
+    ]  # fmt: skip
+    if proposals:
+        lines += ["", f"words above {threshold:g} nats, and single-token words that fit better:"]
+        lines += table([(make_printable(row.text), _list_words(row.proposals)) for row in proposals], "<<")
+    places = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
+    places += [("ending of the last word", ahead.endings)] if ahead.endings else []
+    places += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
+    return [*lines, "", *table([(name, _list_words(words)) for name, words in places], "<<")]
+
+
+def _list_words(words: Sequence[ProposedWord]) -> str:
+    return ", ".join(f"{make_printable(word.text)} {percent(word.probability)}" for word in words) or "none"
