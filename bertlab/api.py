@@ -95,7 +95,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     from bertlab.config.presets import pretrained_families
     from bertlab.training.pretraining.config import PretrainConfig
     from bertlab.training.pretraining.pretrain import run
-    from bertlab.training.pretraining.recipes import RECIPES, combine, continue_pretraining
+    from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining, make_recipe_settings
 
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
@@ -103,7 +103,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
         settings.setdefault("recipe", "stories")
     # an unknown recipe or family stays in the settings, whose check rejects it
     if str(settings.get("recipe")) in RECIPES or str(settings.get("family")) in pretrained_families():
-        make_config = combine
+        make_config = make_recipe_settings
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
     run(config)
     return _read_result(config.out)

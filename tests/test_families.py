@@ -22,7 +22,7 @@ from bertlab.config.presets import pretrained_families
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.pretraining.recipes import combine, recipe_from_arguments
+from bertlab.training.pretraining.recipes import make_recipe_settings, recipe_from_arguments
 from bertlab.views.live import live_html
 
 CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
@@ -270,7 +270,8 @@ def test_a_family_brings_settings_that_flags_change():
     assert recipe_from_arguments(["--family", "modernbert"]).mask == 0.3
     fast = recipe_from_arguments(["--recipe=fast", "--family=albert"])
     assert (fast.pair_objective, fast.optim.name, fast.start) == ("order", "muon", "paper")
-    assert combine(None, Path("run"), recipe="fast", family="roberta", pair_objective="next").pair_objective == "next"
+    settings = make_recipe_settings(None, Path("run"), recipe="fast", family="roberta", pair_objective="next")
+    assert settings.pair_objective == "next"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class ModelConfig:
     intermediate_size: int = 3072
     """Width of the feed-forward layers."""
     max_positions: int = BERT.max_positions
-    """Number of position embeddings, the maximum number of tokens in an input."""
+    """Number of position embeddings; `max_tokens` is the maximum number of tokens in an input."""
     type_vocab_size: int = BERT.type_vocab_size
     """Number of token type embeddings; 2 to distinguish sentence A from sentence B."""
     activation: str = BERT.activation
@@ -92,7 +92,7 @@ class ModelConfig:
     rotary: RotaryAttention | None = None
     """The settings of rotary positions and local attention (ModernBERT); None for BERT's position embeddings."""
     model_type: str = BERT.model_type
-    """The family of the model, a key of `families.FAMILIES`."""
+    """The model family (BERT, RoBERTa, ALBERT, ...), a key of `families.FAMILIES`."""
 
     def __post_init__(self):
         width = self.bottleneck_size or self.hidden_size
@@ -139,12 +139,12 @@ class ModelConfig:
     @property
     def is_like_bert(self) -> bool:
         """Whether embeddings, layers and output layers are those of BERT, except for the number of token types."""
-        own, bert = self.family, BERT
-        same = all(getattr(own, knob) == getattr(bert, knob) for knob in ("embeddings", "layers", "pooler_activation"))
+        names = ("embeddings", "layers", "pooler_activation")
+        same = all(getattr(self.family, name) == getattr(BERT, name) for name in names)
         return same and self.type_vocab_size > 0 and self.embedding_size is None and self.num_layer_groups is None
 
     def weight_layer(self, layer: int) -> int:
-        """The number under which a checkpoint stores the weights of a layer: its group, if layers share weights.
+        """Return the number under which a checkpoint stores a layer's weights: its group, if layers share weights.
 
         Source: `AlbertTransformer` in `transformers`.
 
@@ -155,7 +155,7 @@ class ModelConfig:
 
     @property
     def hf_fields(self) -> dict[str, str]:
-        """Field of this class -> field of the `config.json` of its family."""
+        """Field of this class -> field of the family's `config.json`."""
         return select_hf_fields(self.family)
 
     def replace(self, **changes) -> "ModelConfig":

@@ -1,4 +1,4 @@
-"""Families of encoders, one row each: the settings that their checkpoints share, and the names of their tensors.
+"""Model families (BERT, RoBERTa, ALBERT, ...): the settings that their checkpoints share, and their tensor names.
 
 `ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
 family share, and the defaults of fields that a `config.json` of this family may omit. The rows are in
@@ -36,9 +36,9 @@ class HeadNames:
     hf_class: str
     """The class of `transformers` that has only this output layer."""
     modules: Mapping[str, str]
-    """Our submodule ("" for the output layer itself) -> the module of that class."""
+    """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)
-    """Our submodule of the pooler -> the module of that class, if the pooler belongs to the output layer."""
+    """Our submodule of the pooler -> the module's name in `hf_class`, if the pooler belongs to the output layer."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Family:
     tensors: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BERT_TENSORS)
     """Our module -> the modules of the checkpoint whose tensors are stacked; "{}" is the number of a layer."""
     heads: Mapping[str, HeadNames] = field(default_factory=dict)
-    """Output layers, keys of `nn.heads.HEADS`, whose names differ from those of BERT with another class prefix."""
+    """Output layer (key of `nn.heads.HEADS`) -> its names, if they differ from BERT's in more than the class prefix."""
     tied_copies: Mapping[str, str] = field(
         default_factory=lambda: {
             "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -68,7 +68,7 @@ class Family:
     )
     """Tied tensors that some programs store twice: name of the copy -> name of the tensor that it must equal."""
     hf_fields: Mapping[str, str] = field(default_factory=dict)
-    """Field of `ModelConfig` -> field of its `config.json`, where it differs from BERT's; "" if there is none."""
+    """Field of `ModelConfig` -> field of the family's `config.json`, if it differs from BERT's; "" for no field."""
     fixed_fields: Mapping[str, object] = field(default_factory=dict)
     """Further fields of `config.json`, with the only value that bertlab supports."""
     has_rotary_fields: bool = False
@@ -110,7 +110,7 @@ class Family:
     first_position: int = 0
     """The row of the position embeddings that the first token uses."""
     positions_after_padding: bool = False
-    """Whether the first token uses the row after that of the padding token's id instead, as in fairseq."""
+    """Whether the first token uses row `pad_token_id` + 1 instead of `first_position`, as in fairseq."""
     pairs_need_token_types: bool = True
     """Whether a pair of texts can only be read with two token types."""
     always_projects: bool = False
@@ -135,7 +135,7 @@ class Family:
     # -- pre-training from random weights ------------------------------------------------------------------------------
 
     pretraining: Mapping[str, object] | None = None
-    """The settings of `bertlab pretrain` that its paper changes; None if the family cannot be pre-trained here."""
+    """Setting of `bertlab pretrain` -> its value in the family's paper; None if the family cannot be pre-trained."""
     feed_forward_ratio: float = 4.0
     """The width of the feed-forward layers, relative to the hidden size."""
 

@@ -1,4 +1,4 @@
-"""The families other than BERT, one row each; `families.Family` documents the columns.
+"""The model families other than BERT, one `Family` each; the fields are documented there.
 
 Sources of tensor names and defaults: the classes of `transformers` with the family's class prefix.
 """
@@ -86,7 +86,7 @@ register_family(
         "https://arxiv.org/abs/1911.02116",
         class_prefix="XLMRoberta",
         heads={
-            name: HeadNames(f"XLM{names.hf_class.replace('Roberta', 'Roberta', 1)}", names.modules, names.pooler)
+            name: HeadNames(f"XLM{names.hf_class}", names.modules, names.pooler)
             for name, names in ROBERTA_HEADS.items()
         },
         **_ROBERTA,

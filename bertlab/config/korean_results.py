@@ -1,6 +1,6 @@
 """The five Korean tasks, and published results of Korean and multilingual BERTs on them, as data.
 
-A row has the results of one source. The split of a result is named where the source names it. Values are in percent.
+A row has the results of one model from one source, in percent. The comment on `PUBLISHED_KOREAN` names the splits.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Interface languages: each is one directory in `bertlab/locales`.
 
 Everything specific to an interface language is in its directory; only English, the fallback, is named in code.
-The languages of data sets are another matter: see `config.tasks`.
+The languages of data sets are independent of them (see `config.tasks`).
 
 The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
 and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
@@ -9,7 +9,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 
 - `examples.toml`: the texts that each page opens with
 - `samples.toml`: sample rows of the evaluation page, which users replace with their own
-- `story_world/`: words, wordings and grammar of the story world (see `text.story_world.lexicon`)
+- `story_world/`: words, wordings and grammar of generated stories (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
 - `documents.toml`: documents for the page *Pre-training by hand*
 - `next_sentence_probes.toml`: sentence pairs for the pair laboratory

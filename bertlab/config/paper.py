@@ -45,7 +45,7 @@ class PaperTask:
     training_rows: int
     """The number of rows of the training set, as in the paper or the data set's publication; approximate in GLUE."""
     metrics: tuple[str, ...]
-    """The metrics that the paper or GLUE reports, the paper's one first."""
+    """The metrics that the paper or GLUE reports; the first is the paper's."""
     text_example: tuple[str, ...]
     """The texts of an example of our own: the parts of the input in the order of the task's columns."""
     answer: str
@@ -68,7 +68,8 @@ class PublishedRow:
     """The published average over the tasks; None if there is none."""
 
 
-# GLUE: the columns of table 1, in its order. `GLUE_METRICS` has the second metrics, which GLUE averages with these.
+# The columns of tables 1 to 4, in the paper's order. Table 1 is GLUE; `GLUE_METRICS` also has the second metrics of its
+# tasks, which GLUE averages with the first.
 COLUMNS = {
     "table1": (
         Measure("mnli", "accuracy", "MNLI-m"),
@@ -83,7 +84,7 @@ COLUMNS = {
     ),
     "table2": (Measure("squad", "exact_match", "EM"), Measure("squad", "f1", "F1")),
     "table3": (Measure("squad_v2", "exact_match", "EM"), Measure("squad_v2", "f1", "F1")),
-    # ComVE is not in the paper. It stands in where the rows of SWAG are not at hand.
+    # ComVE is not in the paper. It replaces SWAG if there are no rows of SWAG.
     "table4": (Measure("swag", "accuracy", "SWAG"), Measure("comve", "accuracy", "ComVE (not in the paper)")),
 }
 TITLES = {
@@ -92,7 +93,7 @@ TITLES = {
     "table3": "SQuAD v2.0",
     "table4": "SWAG",
 }
-STAND_INS = {"swag": "comve"}
+STAND_INS = {"swag": "comve"}  # task -> the task that replaces it if there are no rows of it
 
 # The metrics whose mean GLUE counts for each task. WNLI is excluded, as in the paper.
 GLUE_METRICS = {
@@ -207,7 +208,7 @@ def paper_average(values: Mapping[str, float]) -> float | None:
 
 
 def glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the score that GLUE counts for each task whose metrics are all there: the mean of its metrics.
+    """Return the score that GLUE counts for each task, the mean of its metrics; a task that lacks one is left out.
 
     >>> glue_task_scores({"mrpc.f1": 80.0, "mrpc.accuracy": 70.0, "qqp.f1": 60.0})
     {'mrpc': 75.0}

@@ -40,7 +40,7 @@ def preset(name: str) -> ModelConfig:
 
 
 def pretrained_families() -> tuple[str, ...]:
-    """The families that `bertlab pretrain` can train from random weights, BERT first."""
+    """Return the model families that `bertlab pretrain` can train from random weights, BERT first."""
     return tuple(name for name, family in FAMILIES.items() if family.pretraining is not None)
 
 
@@ -49,7 +49,7 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
 
     Layers, heads, hidden size, vocabulary and dropout stay the same. The width of the feed-forward layers follows from
     the hidden size (`Family.feed_forward_ratio`). Token embeddings of a family that factorises them have at most half
-    the hidden size. The number of tokens that fit stays at least the same.
+    the hidden size. The maximum number of tokens in an input does not decrease.
 
     >>> config = change_family(preset("mini"), "albert")
     >>> config.hidden_size, config.embedding_size, config.num_layer_groups

@@ -11,16 +11,16 @@ from bertlab.config.errors import CheckpointError
 
 @dataclass(frozen=True)
 class RotaryAttention:
-    """The settings of layers with rotary positions, most of which attend to nearby tokens only."""
+    """The settings of an encoder with rotary positions, in which most layers attend to nearby tokens only."""
 
     window: int = 128
     """Width of the window of local layers: a token attends to the `window // 2` tokens on each side of it."""
     global_every: int = 3
-    """Every so many layers, from the first on, one attends to all tokens; the others are local."""
+    """The first layer and every `global_every`-th layer after it attend to all tokens; the others are local."""
     global_theta: float = 160_000.0
     """Base of the wavelengths in layers that attend to all tokens (Su et al. 2021, arXiv 2104.09864, section 3.2.2)."""
     local_theta: float = 10_000.0
-    """The same in local layers."""
+    """The same base in local layers."""
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer attends to nearby tokens only.

@@ -91,7 +91,7 @@ def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **f
 
 
 def _vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
-    """Make a task of sentence vectors: pairs with a similarity or, with labels of inference, entailed pairs."""
+    """Make a sentence-vector task on pairs with a similarity or, if `labels` are given, with an inference label."""
     metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
     row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
     return row.replace(labels=labels, **fields)

@@ -55,8 +55,8 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
 
 
 def has_full_position_embeddings(config: ModelConfig) -> bool:
-    """Whether a model has what `initialise_local_attention` changes: position embeddings as wide as the hidden states,
-    and layers with weights of their own."""
+    """Whether `initialise_local_attention` suits a model, which needs position embeddings as wide as the hidden states,
+    and layers that do not share weights."""
     return config.family.embeddings == "sum" and config.embedding_size is None and config.num_layer_groups is None
 
 

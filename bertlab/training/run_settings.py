@@ -41,7 +41,7 @@ INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "da
 
 
 def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
-    """Write the settings of a new run to its directory, or check that they equal those of the run in the directory.
+    """Write the settings of a new run to its directory, or check that they equal the settings of the existing run.
 
     The precision that `auto` selected is recorded, so that a run keeps its precision if another machine resumes it.
 

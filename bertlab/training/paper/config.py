@@ -24,7 +24,7 @@ class ReproduceConfig:
     """Reproduce a table of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
     table1: GLUE. table2: SQuAD v1.1. table3: SQuAD v2.0. table4: SWAG. These fine-tune the checkpoint of --from on
-    every task whose rows are at hand, name the missing ones, and show the published results beside ours.
+    every task whose rows are available, name the missing ones, and show the published results beside ours.
     table5: pre-training without next-sentence prediction, and left to right; the left-to-right model is also
     fine-tuned with a BiLSTM on top. table6: model sizes.
     table7: features of a frozen encoder. table8: of the tokens to predict, the percentages that become

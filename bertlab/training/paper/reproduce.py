@@ -350,7 +350,7 @@ def _select_fixed_settings(config: ReproduceConfig) -> dict:
 
 
 def _claim_directory(config: ReproduceConfig) -> None:
-    """Write the settings to a new directory, or check that they equal those of the table in the directory.
+    """Write the settings to a new directory, or check that they equal the settings of the existing table.
 
     Raises:
         BertlabError: the directory contains a table with different settings.

@@ -35,7 +35,7 @@ from bertlab.training.trainer import StepReport
 DEFAULT_CORPUS = Path("runs/story-world")
 """Where the story world is prepared if no corpus is given."""
 STORY_VOCABULARY = 2048
-"""The size of its vocabulary: a run of minutes sees rare words too seldom to learn a token for each."""
+"""The vocabulary size of these stories: a run of a few minutes sees rare words too seldom to learn a token for each."""
 
 
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:

@@ -50,12 +50,12 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 
 
 def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
-    """The settings for a few minutes on the story world; the defaults if no corpus is given (docs/lab-notebook.md).
+    """The settings for a few minutes on generated stories; used if no corpus is given (docs/lab-notebook.md).
 
-    Those of `fast` with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in the last 30 %
-    of the run. A long second sentence often shows by itself whether it is random, because a story has only about 170
-    tokens; with short pairs, the model has to compare it with the first.
-    Another `preset` among the changes also sets the number of attention heads.
+    They are like those of `fast`, with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in
+    the last 30 % of the run. A long second sentence often shows by itself whether it is random, because a story has
+    only about 170 tokens; with short pairs, the model has to compare it with the first. If the changes contain another
+    `preset`, its number of attention heads is used.
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
@@ -78,12 +78,12 @@ def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainC
 RECIPES = {"google": google, "fast": fast, "stories": stories}
 
 
-def combine(
+def make_recipe_settings(
     corpus: Path | None, out: Path, *, recipe: str = "plain", family: str = BERT.model_type, **changes
 ) -> PretrainConfig:
-    """Return the settings of a recipe, with those that the paper of a family changes.
+    """Make the settings of a recipe, and apply the changes that a model family needs (see `Family.pretraining`).
 
-    >>> combine(None, Path("runs/lite"), recipe="fast", family="albert").pair_objective
+    >>> make_recipe_settings(None, Path("runs/lite"), recipe="fast", family="albert").pair_objective
     'order'
     """
     settings = {"family": family} | dict(FAMILIES[family].pretraining or {}) | changes
@@ -136,7 +136,7 @@ def _make_defaults(recipe: str, arguments: Sequence[str]) -> PretrainConfig:
     flags = {"family": pretrained_families(), "preset": tuple(PRESETS)}
     values = {name: _read_flag(arguments, name) for name in flags}
     changes = {name: value for name, value in values.items() if value in flags[name]}
-    return combine(None, tyro.MISSING, recipe=recipe, **changes)
+    return make_recipe_settings(None, tyro.MISSING, recipe=recipe, **changes)
 
 
 def _read_flag(arguments: Sequence[str], name: str) -> str | None:
