@@ -1,6 +1,12 @@
 """What keeps the server usable: unforeseen errors as one line, more open files, a log without repetitions."""
 
 import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 from support.pages import errors, open_page
@@ -8,6 +14,8 @@ from support.pages import errors, open_page
 from bertlab.app import server
 from bertlab.app.data import sessions
 from bertlab.config.crash_log import find_log_path
+
+ROOT = Path(__file__).parent.parent
 
 
 class Panic(BaseException):
@@ -53,3 +61,38 @@ def test_a_repeated_message_is_logged_a_few_times_a_minute():
     records = [logging.LogRecord("asyncio", logging.ERROR, "", 0, "out of files", (), None) for _ in range(1000)]
     assert sum(map(filter.filter, records)) <= 2 * server.MAX_REPEATS
     assert filter.filter(logging.LogRecord("asyncio", logging.ERROR, "", 0, "another message", (), None))
+
+
+def test_two_threads_never_import_slow_modules_at_the_same_time(monkeypatch):
+    running, overlaps = [], []
+
+    def import_slowly(name):
+        running.append(name)
+        overlaps.append(len(running))
+        time.sleep(0.02)
+        running.remove(name)
+
+    monkeypatch.setattr(server, "import_module", import_slowly)
+    threads = [threading.Thread(target=server.import_slow_modules) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(overlaps) >= 3 * len(server.SLOW_MODULES)
+    assert set(overlaps) == {1}
+
+
+def test_pandas_is_complete_before_a_page_is_drawn(checkpoints):
+    """Plotly fails on a pandas that another thread is still importing."""
+    script = """
+import sys
+from streamlit.testing.v1 import AppTest
+from bertlab.app import components, skeleton
+complete = []
+apply_style = components.apply_style
+components.apply_style = lambda: (complete.append(hasattr(sys.modules.get("pandas"), "DataFrame")), apply_style())
+AppTest.from_file("bertlab/app/streamlit_app.py", default_timeout=60).run()
+assert complete == [True], complete
+"""
+    environment = os.environ | {"BERTLAB_CHECKPOINTS": str(checkpoints)}
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, env=environment)

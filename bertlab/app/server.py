@@ -8,7 +8,8 @@ from functools import cache
 from importlib import import_module
 
 OPEN_FILES = 16_384  # each visitor needs about three; macOS allows 256 for the whole process by default
-SLOW_MODULES = ("pandas", "sklearn.cluster", "sklearn.manifold")  # for tables, and for the page Sentences
+SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # for the page Sentences
+_importing = threading.Lock()
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
@@ -61,9 +62,20 @@ def prepare() -> None:
 
 
 @cache
-def import_slow_modules() -> None:
-    """Start to import `SLOW_MODULES` in the background, so that the first page with a table or a map does not wait.
+def import_in_background() -> None:
+    """Start to import `SLOW_MODULES`, so that the first page that needs them waits less. Later calls have no effect.
 
-    Call this after a page is drawn. Later calls have no effect.
+    Call this after a page is drawn.
     """
-    threading.Thread(target=lambda: [import_module(name) for name in SLOW_MODULES], daemon=True).start()
+    threading.Thread(target=import_slow_modules, daemon=True).start()
+
+
+def import_slow_modules() -> None:
+    """Import `SLOW_MODULES`; wait if another thread imports them.
+
+    Call this before they are used: two threads that import parts of a package in a different order can see parts that
+    are not complete.
+    """
+    with _importing:
+        for name in SLOW_MODULES:
+            import_module(name)

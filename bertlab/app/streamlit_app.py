@@ -19,6 +19,10 @@ page_place, skeleton_place = st.container(key="page"), st.empty()  # the skeleto
 if "torch" not in sys.modules:  # at the first visit after a start of the server, the imports below take seconds
     skeleton.draw(skeleton_place)
 
+# Plotly and Streamlit look for pandas among the loaded modules, and fail if it is there but not complete. So it is not
+# imported while another visitor's page is drawn: every first run of this script waits here until it is complete.
+import pandas  # noqa: E402, F401
+
 from bertlab.app import components, frame, link, server, sidebar, url, view_state  # noqa: E402
 from bertlab.app.classroom import panel, roles  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
@@ -64,4 +68,4 @@ finally:
     skeleton_place.empty()
 link.draw_link()
 url.write_address(is_last=True)
-server.import_slow_modules()
+server.import_in_background()

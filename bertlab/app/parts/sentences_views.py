@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app import calls, display, fields, frame, plots, server, url
 from bertlab.app.data import sentence_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
@@ -31,6 +31,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
     min_size = 2 if min_size == 1 else min_size
     vectors_SP = vectors.field("vectors_SP")
     with st.spinner(t("sentences-map-progress"), show_time=True):
+        server.import_slow_modules()
         clusters = calls.assign("clusters", calls.call_function(
             cluster_sentences, lines, vectors_SP, min_size,
             implementation=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
