@@ -100,6 +100,9 @@ COMMANDS = {
     "bench live": Command(
         "bench.live", "LiveBenchConfig", "run", "measure the pages of bertlab export-live in a browser"
     ),
+    "bench writing": Command(
+        "bench.writing", "WritingBenchConfig", "run", "measure suggestions for spelling and spacing on made errors"
+    ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
 

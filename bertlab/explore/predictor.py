@@ -20,6 +20,7 @@ from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, com
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
 from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, summarise_texts
+from bertlab.explore.writing.corrections import MARGIN, Correction, suggest_corrections
 from bertlab.explore.writing.surprise import (
     MAX_PROPOSALS,
     MaskingName,
@@ -300,6 +301,18 @@ class Predictor(CheckpointInfo):
             top_k: the maximum number of words for each place.
         """
         return compute_type_ahead(self.model, self.tokenizer, text, top_k)
+
+    def suggest_corrections(
+        self, text: str, margin: float = MARGIN, *, progress: Callable = iter
+    ) -> tuple[Correction, ...]:
+        """Suggest changes of the spelling and spacing of a text: one letter, or one space, for each suspicious word.
+
+        Args:
+            text: the text, of any length.
+            margin: how far the pseudo-log-likelihood has to rise, in nats; `bertlab bench writing` tunes it.
+            progress: wraps the sequence of the parts of the text, as `tqdm` does.
+        """
+        return suggest_corrections(self.model, self.tokenizer, text, margin, progress)
 
     def _encode_choices(self, context: str, choices: Sequence[str]) -> list[Encoding]:
         """Encode a context with each of its choices; the errors are those of `choose`."""

@@ -8,3 +8,4 @@ bench-app-did-not-start = the app did not start: run `bertlab app` to see the ca
 bench-bertviz-changed = the page of bertviz does not load require.js any more: adapt bertlab/bench/attention_view.py to this version
 bench-command-failed = the command { $command } failed: { $reason }
 bench-run-too-short = the run had too few steps: raise --minutes
+bench-too-few-sentences = there are only { $found } sentences of 4 to 25 words that end with a full stop, but { $wanted } are needed: lower --sentences

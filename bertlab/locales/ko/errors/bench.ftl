@@ -8,3 +8,4 @@ bench-app-did-not-start = 앱이 시작되지 않았어요. `bertlab app`을 실
 bench-bertviz-changed = bertviz의 페이지가 더는 require.js를 불러오지 않아요. bertlab/bench/attention_view.py를 고쳐 주세요.
 bench-command-failed = { $command } 명령이 실패했어요: { $reason }
 bench-run-too-short = 스텝 수가 너무 적어요. --minutes를 늘려 주세요.
+bench-too-few-sentences = 단어가 4~25개이고 마침표로 끝나는 문장이 { $found }개뿐인데 { $wanted }개가 필요해요. --sentences를 줄여 주세요.

@@ -1,0 +1,176 @@
+"""`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with made errors.
+
+Half of the sentences get one error each (`text.letter_edits.corrupt`), all kinds equally often. The margin that a gain
+must exceed is the one with the largest F0.5 on the first half of the sentences; the second half is measured with it. A
+suggestion is right if it alone restores the sentence.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from tqdm import tqdm
+
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
+from bertlab.config.errors import DataError
+from bertlab.config.languages import languages
+from bertlab.explore.session import Session, load
+from bertlab.explore.writing.corrections import Correction
+from bertlab.text.letter_edits import KINDS, corrupt
+from bertlab.text.pretraining.sentences import split_sentences
+from bertlab.text.readers.text_file import read_documents
+from bertlab.text.story_world.world import StoryWorld
+from bertlab.training.devices import describe_hardware
+
+MIN_WORDS, MAX_WORDS = 4, 25  # of a sentence
+BETA = 0.5  # precision counts more than recall, as in the shared tasks on correction (Ng et al. 2014, CoNLL)
+
+
+@dataclass(frozen=True)
+class WritingBenchConfig(BenchOptions):
+    """Measure the precision and recall of spelling and spacing suggestions on text with made errors.
+
+    A seeded half of the sentences gets one error each: a letter (in Korean, a letter of a syllable) is replaced,
+    dropped, inserted or swapped with its neighbour, or a space is removed or inserted. The margin is tuned on half of
+    the sentences and measured on the other half. Precision: how many suggestions restore the sentence. Recall: how many
+    errors are restored.
+
+    Examples:
+      bertlab bench writing --checkpoint scratch --sentences 200
+      bertlab bench writing --checkpoint korean --data kowiki-validation.parquet --record
+    """
+
+    checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
+    """A checkpoint with an MLM output layer, whose language is that of the sentences."""
+    data: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A text file, or a file with a document in each row. Default: held-out sentences of the story world."""
+    sentences: int = 400
+    """The number of sentences; half of them tune the margin."""
+    seed: int = 0
+    """Seed of the choice of sentences and of the errors."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sentence of the benchmark and what was suggested for it."""
+
+    original: str
+    """The sentence without an error."""
+    text: str
+    """The sentence as it was read, with or without an error."""
+    kind: str
+    """The kind of the error, one of `KINDS`; "" if there is none."""
+    corrections: tuple[Correction, ...] = ()
+    """All suggestions with a gain above 0."""
+
+    def count(self, margin: float) -> tuple[int, int]:
+        """Count the suggestions with a gain above a margin, and those of them that restore the sentence."""
+        suggested = [each for each in self.corrections if each.gain > margin]
+        right = [self.text[: c.start] + c.replacement + self.text[c.end :] == self.original for c in suggested]
+        return len(suggested), sum(right) if self.kind else 0
+
+
+def make_rows(sentences: list[str], seed: int) -> list[Row]:
+    """Make an error in every second sentence, with all kinds of errors in turn.
+
+    Args:
+        sentences: the sentences; one in which no error of its kind can be made stays as it is.
+        seed: the seed of the errors.
+    """
+    rng, rows = random.Random(seed), []
+    for number, sentence in enumerate(sentences):
+        kind = KINDS[(number // 4) % len(KINDS)] if number % 4 in (1, 2) else ""
+        text = corrupt(sentence, rng, kind) if kind else None
+        rows.append(Row(sentence, sentence, "") if text is None else Row(sentence, text, kind))
+    return rows
+
+
+def score(rows: list[Row], margin: float) -> dict[str, float]:
+    """Return precision, recall and F0.5 of the suggestions with a gain above a margin, and their number.
+
+    >>> wrong, right = (Correction(0, 1, "a", text, "letter", 9.0) for text in ("c", "b"))
+    >>> score([Row("b", "a", "replace", (right,)), Row("a", "a", "", (wrong,)), Row("b", "a", "drop")], 5.0)["recall"]
+    0.5
+    """
+    counts = [row.count(margin) for row in rows]
+    suggested, right, errors = sum(n for n, _ in counts), sum(n for _, n in counts), sum(bool(row.kind) for row in rows)
+    precision, recall = right / max(suggested, 1), right / max(errors, 1)
+    weight = BETA**2
+    f = (1 + weight) * precision * recall / (weight * precision + recall) if right else 0.0
+    return {"precision": precision, "recall": recall, "f": f, "suggestions": suggested, "errors": errors}
+
+
+def tune_margin(rows: list[Row]) -> float:
+    """Return the margin with the largest F0.5, in steps of half a nat; the smallest of equally good ones."""
+    margins = [step / 2 for step in range(61)]
+    return max(margins, key=lambda margin: (score(rows, margin)["f"], -margin))
+
+
+def read_sentences(config: WritingBenchConfig, language: str) -> list[str]:
+    """Choose sentences at random from the file, or from held-out stories.
+
+    Raises:
+        DataError: there are too few sentences.
+    """
+    rng = random.Random(config.seed)
+    if config.data is None:
+        stories = StoryWorld(language, config.seed).documents(config.sentences, held_out=True)
+        found = [sentence.text for story in stories for sentence in story.sentences]
+    else:
+        documents = list(read_documents(config.data).texts)
+        rng.shuffle(documents)
+        found = [sentence for text in documents[: config.sentences] for sentence in split_sentences(text)]
+    uses_script = languages()[language].uses_script
+    fitting = [each for each in dict.fromkeys(found) if MIN_WORDS <= len(each.split()) <= MAX_WORDS
+               and (uses_script(each) or not languages()[language].script) and each.endswith(".")]  # fmt: skip
+    if len(fitting) < config.sentences:
+        raise DataError("bench-too-few-sentences", found=len(fitting), wanted=config.sentences)
+    return rng.sample(fitting, config.sentences)
+
+
+def correct_rows(session: Session, rows: list[Row], *, quiet: bool) -> Iterator[Row]:
+    """Yield the rows with all suggestions for them."""
+    for row in tqdm(rows, "sentences", disable=quiet):
+        yield replace(row, corrections=session.suggest_corrections(row.text, 0.0))
+
+
+def run(config: WritingBenchConfig) -> None:
+    """Measure, print the results, and record them if `--record` is given."""
+    torch.set_num_threads(1)
+    session = load(config.checkpoint)
+    rows = make_rows(read_sentences(config, session.language), config.seed)
+    start = time.perf_counter()
+    rows = list(correct_rows(session, rows, quiet=config.json))
+    seconds = time.perf_counter() - start
+    tuning, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    margin = tune_margin(tuning)
+    found = score(test, margin)
+    source = config.data.name if config.data else "story world"
+    measurements = {
+        "checkpoint": config.checkpoint, "text": source, "test_sentences": len(test), "margin_nats": margin,
+        "errors": found["errors"], "suggestions": found["suggestions"],
+        "precision_percent": round(100 * found["precision"], 1), "recall_percent": round(100 * found["recall"], 1),
+        "clean_sentences_with_a_suggestion_percent": _share_of_false_alarms(test, margin),
+        "milliseconds_per_sentence": round(1000 * seconds / len(rows)),
+    }  # fmt: skip
+    for kind in KINDS:
+        of_kind = [row for row in test if row.kind == kind]
+        measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(of_kind, margin)["recall"], 1)
+    claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of made errors, {source}"
+    hardware = describe_hardware(torch.device("cpu"))
+    results = [
+        Result(f"{claim}, {name}", measurements[f"{name}_percent"], unit="%", n=found[total], hardware=hardware)
+        for name, total in (("precision", "suggestions"), ("recall", "errors"))
+    ]  # fmt: skip
+    report(measurements, results, config)
+
+
+def _share_of_false_alarms(rows: list[Row], margin: float) -> float:
+    clean = [row for row in rows if not row.kind]
+    return round(100 * sum(row.count(margin)[0] > 0 for row in clean) / max(len(clean), 1), 1)

@@ -1,0 +1,146 @@
+"""Single changes of the letters of a word, which undo or make a spelling error.
+
+Latin letters are replaced, dropped, inserted, or swapped with a neighbour. A Hangul syllable is taken apart into its
+letters (initial consonant, vowel, final consonant; Unicode's canonical decomposition): a letter is replaced by another
+one of its class, a final consonant is dropped or inserted, and a final consonant is swapped with the initial one of the
+next syllable. Beside the silent ㅇ, swapping means moving: 먹어 and 머거.
+"""
+
+import random
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+LATIN = "abcdefghijklmnopqrstuvwxyz"
+# the conjoining letters that the decomposition of modern syllables contains
+INITIALS = tuple(map(chr, range(0x1100, 0x1113)))
+VOWELS = tuple(map(chr, range(0x1161, 0x1176)))
+FINALS = tuple(map(chr, range(0x11A8, 0x11C3)))
+SILENT = INITIALS[11]  # ㅇ
+_CLASSES = {letter: letters for letters in (INITIALS, VOWELS, FINALS) for letter in letters}
+
+
+def _pair_consonants() -> dict[str, str]:
+    """Map each final consonant to the same consonant as an initial one, by their Unicode names."""
+    initials = {unicodedata.name(letter).partition("CHOSEONG ")[2]: letter for letter in INITIALS}
+    names = {letter: unicodedata.name(letter).partition("JONGSEONG ")[2] for letter in FINALS}
+    return {letter: initials[name] for letter, name in names.items() if name in initials}
+
+
+_INITIAL_OF = _pair_consonants()
+_FINAL_OF = {initial: final for final, initial in _INITIAL_OF.items()}
+
+
+def is_syllable(character: str) -> bool:
+    """Whether a character is a modern Hangul syllable.
+
+    >>> is_syllable("각"), is_syllable("ㄱ"), is_syllable("a")
+    (True, False, False)
+    """
+    return "가" <= character <= "힣"
+
+
+def list_edits(word: str) -> list[tuple[str, str]]:
+    """List the words that differ from a word by one letter, each with the kind of the change.
+
+    The kinds are "replace", "drop", "insert" and "swap", seen from the given word; a word that several changes make is
+    listed once.
+
+    >>> [(edited, kind) for edited, kind in list_edits("ox") if edited in ("xo", "o", "fox", "ax")]
+    [('ax', 'replace'), ('o', 'drop'), ('fox', 'insert'), ('xo', 'swap')]
+    >>> {edited for edited, _ in list_edits("먹어")} >= {"머거", "막어", "머어"}
+    True
+    """
+    is_hangul = any(map(is_syllable, word))
+    edits: dict[str, str] = {}
+    for edited, kind in _edit_syllables(word) if is_hangul else _edit_latin(word):
+        if edited != word and edited:
+            edits.setdefault(edited, kind)
+    return list(edits.items())
+
+
+def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
+    places = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
+    for number in places:
+        for letter in LATIN:
+            new = letter.upper() if word[number].isupper() else letter
+            yield word[:number] + new + word[number + 1 :], "replace"
+    for number in places:
+        yield word[:number] + word[number + 1 :], "drop"
+    for number in range(len(word) + 1):
+        for letter in LATIN:
+            yield word[:number] + letter + word[number:], "insert"
+    for first, second in pairwise(places):
+        if second == first + 1:
+            yield word[:first] + word[second] + word[first] + word[second + 1 :], "swap"
+
+
+def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
+    parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
+
+    def join(number: int, *syllables: list[str]) -> str:
+        """Replace syllables from a number on, and compose the word."""
+        changed = [*parts[:number], *syllables, *parts[number + len(syllables) :]]
+        return unicodedata.normalize("NFC", "".join(letter for part in changed for letter in part))
+
+    for number, part in enumerate(parts):
+        if len(part) == 1:
+            continue
+        for index, letter in enumerate(part):
+            for other in _CLASSES[letter]:
+                yield join(number, [*part[:index], other, *part[index + 1 :]]), "replace"
+        if len(part) == 3:
+            yield join(number, part[:2]), "drop"
+        else:
+            for final in FINALS:
+                yield join(number, [*part, final]), "insert"
+        if number + 1 < len(parts) and len(parts[number + 1]) > 1:
+            yield from ((join(number, *pair), "swap") for pair in _swap_consonants(part, parts[number + 1]))
+
+
+def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ is none."""
+    initial, rest = second[0], second[1:]
+    if len(first) == 3:
+        if first[2] in _INITIAL_OF and initial == SILENT:
+            yield first[:2], [_INITIAL_OF[first[2]], *rest]
+        elif first[2] in _INITIAL_OF and initial in _FINAL_OF:
+            yield [*first[:2], _FINAL_OF[initial]], [_INITIAL_OF[first[2]], *rest]
+    elif initial in _FINAL_OF and initial != SILENT:
+        yield [*first, _FINAL_OF[initial]], [SILENT, *rest]
+
+
+KINDS = ("replace", "drop", "insert", "swap", "space removed", "space inserted")
+
+
+def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
+    """Make one spelling or spacing error of a kind in a sentence.
+
+    Args:
+        sentence: the sentence.
+        rng: the source of randomness.
+        kind: one of `KINDS`.
+
+    Returns:
+        The sentence with the error; None if it has no place for one of this kind.
+    """
+    if kind == "space removed":
+        places = [n for n in range(1, len(sentence) - 1)
+                  if sentence[n] == " " and sentence[n - 1].isalpha() and sentence[n + 1].isalpha()]  # fmt: skip
+        return _choose(rng, [sentence[:n] + sentence[n + 1 :] for n in places])
+    if kind == "space inserted":
+        places = [n for n in range(1, len(sentence)) if sentence[n - 1].isalpha() and sentence[n].isalpha()]
+        return _choose(rng, [f"{sentence[:n]} {sentence[n:]}" for n in places])
+    words = sentence.split(" ")
+    for number in rng.sample(range(len(words)), len(words)):
+        core = words[number].rstrip(".,!?\"'”’)")
+        if len(core) > 1 and core.isalpha():
+            edited = _choose(rng, [each for each, found in list_edits(core) if found == kind])
+            if edited is not None:
+                words[number] = edited + words[number][len(core) :]
+                return " ".join(words)
+    return None
+
+
+def _choose(rng: random.Random, options: list[str]) -> str | None:
+    return rng.choice(options) if options else None
