@@ -92,7 +92,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     Raises:
         BertlabError: the corpus or the settings cannot be used, or training diverged.
     """
-    from bertlab.config.presets import pretrained_families
+    from bertlab.config.presets import list_pretrainable_families
     from bertlab.training.pretraining.config import PretrainConfig
     from bertlab.training.pretraining.pretrain import run
     from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining, make_recipe_settings
@@ -102,7 +102,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     if corpus is None and settings.get("from_") is None:
         settings.setdefault("recipe", "stories")
     # an unknown recipe or family stays in the settings, whose check rejects it
-    if str(settings.get("recipe")) in RECIPES or str(settings.get("family")) in pretrained_families():
+    if str(settings.get("recipe")) in RECIPES or str(settings.get("family")) in list_pretrainable_families():
         make_config = make_recipe_settings
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
     run(config)

@@ -18,7 +18,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, InterventionError
-from bertlab.config.presets import pretrained_families
+from bertlab.config.presets import list_pretrainable_families
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -245,7 +245,7 @@ def test_a_family_is_fine_tuned_and_keeps_its_architecture(prefix, tiny_tokenize
         assert not torch.equal(weights[name], trained[name]), f"{kind}: the layers were trained"
 
 
-PRETRAINED = [name for name in pretrained_families() if name != "bert"]
+PRETRAINED = [name for name in list_pretrainable_families() if name != "bert"]
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def preset(name: str) -> ModelConfig:
     return PRESETS[name]
 
 
-def pretrained_families() -> tuple[str, ...]:
+def list_pretrainable_families() -> tuple[str, ...]:
     """Return the model families that `bertlab pretrain` can train from random weights, BERT first."""
     return tuple(name for name, family in FAMILIES.items() if family.pretraining is not None)
 

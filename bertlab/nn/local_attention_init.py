@@ -54,7 +54,7 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
     return torch.cat([torch.cat([cosine, sine], 1), torch.cat([-sine, cosine], 1)]).float()
 
 
-def has_full_position_embeddings(config: ModelConfig) -> bool:
+def supports_local_attention_init(config: ModelConfig) -> bool:
     """Whether `initialise_local_attention` suits a model, which needs position embeddings as wide as the hidden states,
     and layers that do not share weights."""
     return config.family.embeddings == "sum" and config.embedding_size is None and config.num_layer_groups is None

@@ -23,12 +23,12 @@ def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -
 def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
     """Copy the embeddings, the output layers and evenly spaced layers of a teacher into an untrained student.
 
-    With half as many layers, these are every other one. What the teacher does not have keeps its random weights. If the
-    student has no token types, the teacher's first one is added to the position embeddings, so that the sum stays the
-    same for single texts.
+    A student with half as many layers gets every other layer. Tensors that the teacher lacks keep their random weights.
+    If the student has no token types, the teacher's embedding of token type 0 is added to the position embeddings, so
+    that the embeddings of a single text stay the same.
 
     Raises:
-        BertlabError: the student has more layers, or weights of another shape.
+        BertlabError: the student has more layers than the teacher, or its weights have another shape.
 
     Source: Sanh et al. 2019, arXiv 1910.01108, section 3.
     """

@@ -23,7 +23,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training.devices import resolve_device
 from bertlab.training.model_card import render_card
 from bertlab.training.pretraining import cloze
-from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, evaluation_command
+from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, format_evaluation_command
 from bertlab.training.progress import evaluation_bar
 
 PRETRAINING = "pretraining"
@@ -216,7 +216,7 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     if config.what == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names
         record["cloze"] = [] if loaded.config.left_to_right else cloze.answer_clozes(loaded.model, loaded.tokenizer)
-        record["evaluate_command"] = evaluation_command(config.limit or DEFAULT_PAIRS)
+        record["evaluate_command"] = format_evaluation_command(config.limit or DEFAULT_PAIRS)
     else:
         record["measured_on"] = [Path(config.data or config.what).name]
     if "null_threshold" in metrics:

@@ -81,8 +81,8 @@ def render_card(name: str, record: dict) -> str:
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *_lengthening_rows(record),
-        *_earlier_run_rows(record),
+        *_list_lengthenings(record),
+        *_list_earlier_runs(record),
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
@@ -143,13 +143,13 @@ def render_export_card(name: str, record: dict) -> str:
     return "\n".join([*text, "Not evaluated.", ""])
 
 
-def _lengthening_rows(record: dict) -> list[tuple[str, str]]:
+def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
     """List the steps after which a finished run was lengthened; its learning rate rose again there."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
 
-def _earlier_run_rows(record: dict) -> list[tuple[str, str]]:
+def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
     """List the totals of the earlier runs that trained the weights."""
     before = record.get("before")
     if not before:

@@ -56,11 +56,11 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
     ]
     rows = [
         {"title": row.title, "split": row.split, "source": row.source, "values": row.values}
-        | ({"published_average": row.average} | _averages(row.values) if table == "table1" else {})
+        | ({"published_average": row.average} | _compute_averages(row.values) if table == "table1" else {})
         for row in PUBLISHED[table]
     ]
     own = {"title": title, "split": "validation", "source": "here", "values": ours, "spreads": spreads}
-    rows.append(own | (_averages(ours) if table == "table1" else {}))
+    rows.append(own | (_compute_averages(ours) if table == "table1" else {}))
     missing = [column["title"] for column in columns if column["name"] not in ours]
     result = {
         "table": table,
@@ -73,7 +73,7 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
     return result | {"sentence": _summarise(result)}
 
 
-def _averages(values: Mapping[str, float]) -> dict:
+def _compute_averages(values: Mapping[str, float]) -> dict:
     return {"paper_average": paper_average(values), "glue_average": glue_average(values)}
 
 

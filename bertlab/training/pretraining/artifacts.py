@@ -23,7 +23,7 @@ from bertlab.training.pretraining.config import SNAPSHOT_DTYPES, PretrainConfig
 from bertlab.training.pretraining.metrics import (
     DEFAULT_PAIRS,
     evaluate_pretraining,
-    evaluation_command,
+    format_evaluation_command,
     format_metrics,
 )
 from bertlab.training.pretraining.setup import PretrainingInputs, describe_origin
@@ -140,7 +140,7 @@ class RunArtifacts:
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
             cloze=[] if left_to_right else cloze.answer_clozes(model, tokenizer),
-            evaluate_command=evaluation_command(pairs),
+            evaluate_command=format_evaluation_command(pairs),
             **{"from": describe_origin(config), "before": self.inputs.earlier_runs},
         )
         checkpoint.save(directory, model, tokenizer, record, dtype=dtype, card=render_card(config.out.name, record))

@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar, Literal
 import torch
 import tyro
 
-from bertlab.config.presets import PRESETS, pretrained_families
+from bertlab.config.presets import PRESETS, list_pretrainable_families
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
-FamilyName = Literal[pretrained_families()]
+FamilyName = Literal[list_pretrainable_families()]
 # The types in which snapshots can be stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
 # Settings of a model with random weights; if a run continues a checkpoint, the checkpoint determines them.

@@ -22,10 +22,10 @@ VALIDATION_SEED = 20181011
 DEFAULT_PAIRS = 4096
 
 
-def evaluation_command(rows: int) -> str:
+def format_evaluation_command(rows: int) -> str:
     """Format the command that evaluates a checkpoint on this many pairs.
 
-    >>> evaluation_command(256)
+    >>> format_evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
     """
     limit = "" if rows == DEFAULT_PAIRS else f" --limit {rows}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import tyro
 
 from bertlab.config.families import BERT, FAMILIES
-from bertlab.config.presets import PRESETS, pretrained_families
+from bertlab.config.presets import PRESETS, list_pretrainable_families
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
@@ -110,7 +110,7 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     'none'
     """
     recipe, family = _read_flag(arguments, "recipe"), _read_flag(arguments, "family")
-    if recipe in RECIPES or family in pretrained_families():
+    if recipe in RECIPES or family in list_pretrainable_families():
         return _make_defaults(recipe if recipe in RECIPES else "plain", arguments)
     is_continued = _read_flag(arguments, "from") is not None and "--new-vocabulary" not in arguments
     return continue_pretraining(None, tyro.MISSING) if is_continued else None
@@ -133,7 +133,7 @@ def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> Pret
 
 def _make_defaults(recipe: str, arguments: Sequence[str]) -> PretrainConfig:
     """Make the settings of a recipe for a command line, whose family and preset may change further settings."""
-    flags = {"family": pretrained_families(), "preset": tuple(PRESETS)}
+    flags = {"family": list_pretrainable_families(), "preset": tuple(PRESETS)}
     values = {name: _read_flag(arguments, name) for name in flags}
     changes = {name: value for name, value in values.items() if value in flags[name]}
     return make_recipe_settings(None, tyro.MISSING, recipe=recipe, **changes)

@@ -10,7 +10,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.presets import change_family, preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.local_attention_init import has_full_position_embeddings, initialise_local_attention
+from bertlab.nn.local_attention_init import initialise_local_attention, supports_local_attention_init
 from bertlab.nn.teacher_init import initialise_from_teacher
 from bertlab.tasks.sentence_pair import pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
@@ -107,7 +107,7 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
         )  # fmt: skip
         model = FastBert(change_family(sizes, config.family), heads=heads)
         if config.start == "neighbours":
-            if not has_full_position_embeddings(model.config):
+            if not supports_local_attention_init(model.config):
                 raise BertlabError("start-unsupported", family=config.family)
             initialise_local_attention(model)
         return model
