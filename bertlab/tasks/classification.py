@@ -1,6 +1,6 @@
 """Classification: predict one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
 
-Shape legend: B batch, I inputs of a `Features`, R an original input and its changed versions, K labels.
+Shape legend: B batch, I inputs of a `Features`, R inputs to compare (an original and changed versions of it), K labels.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -152,8 +152,8 @@ class ClassificationTask(LabelledTaskType):
 
         Args:
             model: the model.
-            batches: the R inputs. The first one is the original text; the others are changed versions of it. How their
-                scores differ from the first explains the prediction.
+            batches: the R inputs. The first one is the original text; the others are changed versions of it. The
+                differences between their scores and the score of the original explain the prediction.
 
         Returns:
             The label predicted for the first input, and its log-odds for every input, [R] on the CPU.

@@ -138,7 +138,7 @@ class ErrorAnalysis:
     groups by the number of words in the answer. Otherwise None."""
 
     def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
-        """Sort rows from the hardest to the easiest: by the error of the value, or by the probability of the label.
+        """Sort rows from the hardest to the easiest: by the probability of the label or, in regression, by the error.
 
         Args:
             rows: the indices of the rows to sort; None sorts all rows.

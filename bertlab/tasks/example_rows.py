@@ -1,4 +1,4 @@
-"""Labelled rows for trying an evaluation without data: sentences made from templates, whose labels follow from them.
+"""Generate labelled rows from templates, for trying an evaluation without data; each template determines the label.
 
 The templates of a language are in `locales/*/example_rows.toml`. The rows are easier and more alike than real data, so
 a metric on them says that a checkpoint works, not how good it is.
@@ -17,24 +17,25 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.registry import TASK_TYPES
 
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
-# the similarity of two sentences by what they share, on the scale of STS-B
+# the similarity of two generated sentences on the scale of STS-B, by how the second differs from the first
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
-# For n rows, at most n times this many are drawn. If these are not n different ones, there are fewer rows.
+# At most this many rows are drawn for each requested row, since many draws are equal. If they still contain too few
+# distinct rows, fewer rows are returned.
 MAX_ATTEMPTS_PER_ROW = 50
 
 
 def generate_rows(
     spec: TaskSpec, labels: Sequence[str] = (), language: str = DEFAULT, count: int = 500, seed: int = 0
 ) -> list[dict]:
-    """Generate different labelled rows with the columns of a task.
+    """Generate distinct labelled rows with the columns of a task.
 
     Args:
         spec: the task.
         labels: the labels of the checkpoint. A classification needs exactly two, negative and then positive; without
             labels, "negative" and "positive" are used. Tags that are not among the labels become "O".
         language: a language code; a language without templates gets the English ones.
-        count: maximum number of rows; there are fewer if the templates do not give as many, and none for a task that
-            they do not suit, such as a classification of text pairs.
+        count: maximum number of rows. There are fewer if the templates do not yield as many distinct ones, and none if
+            they do not suit the task, such as a classification of text pairs.
         seed: the seed of all random choices.
 
     >>> from bertlab.config.tasks import TASKS
@@ -67,14 +68,14 @@ def format_json_lines(rows: Sequence[dict]) -> str:
 
 
 class _Slots:
-    """Fill the slots of templates. A slot gets the same entry in all templates that one object fills."""
+    """Fill the slots of templates, such as {person}, from lists. One object fills equal slots with the same entry."""
 
     def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
         self.lists, self.rng = lists, rng
         self.entries: dict[str, str] = {}
 
     def entry(self, name: str, number: str = "") -> str:
-        """Return the entry of a slot. Slots of the same list with different numbers get different entries."""
+        """Return the entry of a slot. Slots that differ only in their number, such as {person2}, get different ones."""
         key = name + number
         if key not in self.entries:
             used = {self.entries.get(name + other) for other in ("", "2", "3")}

@@ -101,7 +101,7 @@ def split_cell(cell: object) -> list:
 
 
 def label_name(cell: object) -> str:
-    """Read the name of the label in a cell; 3.0 becomes "3", because integers are read as floats if a cell is empty.
+    """Read the name of the label in a cell; 3.0 becomes "3", since integers are floats in a column with empty cells.
 
     >>> label_name(3.0), label_name(" good "), label_name(True)
     ('3', 'good', 'True')

@@ -52,8 +52,7 @@ class Features(Sequence):
     """For tagging: for each token in `ids`, the index of the word or character whose tag it predicts; -1 if it predicts
     no tag. None for the other task types."""
     inputs_per_example: int
-    """The number of consecutive inputs that belong to one row of targets: the number of choices in multiple choice,
-    otherwise 1."""
+    """The number of consecutive inputs that share one target: the number of choices in multiple choice, otherwise 1."""
     pad_id: int
     """The token id of padding."""
     target_dtype: torch.dtype = torch.int64
@@ -70,8 +69,8 @@ class Features(Sequence):
         """Collate inputs and their targets into one batch.
 
         Args:
-            groups: the indices of the rows of the batch; row i consists of `inputs_per_example` consecutive inputs,
-                starting with input i * `inputs_per_example`.
+            groups: the indices of the groups to collate; group i consists of `inputs_per_example` consecutive inputs,
+                starting with input i * `inputs_per_example`, and becomes one row of the batch.
         """
         inputs_I = (np.asarray(groups)[:, None] * self.inputs_per_example + np.arange(self.inputs_per_example)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
@@ -84,7 +83,7 @@ class Features(Sequence):
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:
-        """The index of the tag that each token should predict, [B, T]; NO_TAG for the other tokens.
+        """Look up the index of the tag that each token should predict, [B, T]; NO_TAG for tokens without a tag.
 
         Args:
             inputs_I: the indices of the inputs.
@@ -94,8 +93,8 @@ class Features(Sequence):
         for row, i in enumerate(inputs_I):
             units_T = self.unit_I[int(i)]
             tags_U = np.array(self.examples[int(self.example_I[i])].target)
-            has_tag = units_T >= 0
-            tags_BT[row, : len(units_T)][has_tag] = tags_U[units_T[has_tag]]
+            has_tag_T = units_T >= 0
+            tags_BT[row, : len(units_T)][has_tag_T] = tags_U[units_T[has_tag_T]]
         return tags_BT
 
     def batches(self, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)) -> ShuffledSampler:
@@ -166,7 +165,7 @@ def tokenise_texts(
 
 
 def truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
-    """The lengths of two texts after truncation to `limit` tokens in total.
+    """Compute the lengths of two texts after truncation to `limit` tokens in total.
 
     Tokens are removed one by one from the longer text, or from the second text if both have the same length.
 

@@ -55,7 +55,7 @@ class LabelledRowReader(FinetuneTaskType):
             texts: the texts of the row.
 
         Raises:
-            DataError: the cell is not a target of this type.
+            DataError: the cell contains no valid target.
         """
 
     def make_example(self, row: dict, spec: TaskSpec, id: str, texts: tuple[str, ...], target) -> Example:

@@ -21,7 +21,7 @@ from bertlab.tasks.examples import Example, Examples, hold_out
 from bertlab.tasks.features import Features, tokenise_texts
 from bertlab.tasks.inference import device_of, inference
 from bertlab.tasks.labelled_rows import LabelledRowReader
-from bertlab.tasks.metrics import LABEL_METRICS, name_metrics
+from bertlab.tasks.metrics import LABEL_METRICS, prefix_metrics
 from bertlab.tasks.splits import find_held_out_splits
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions, checksum
@@ -85,7 +85,7 @@ class LabelledTaskType(LabelledRowReader):
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
     def extra_facts(self, features: Features) -> dict:
-        """Facts about the training rows and their inputs that `bertlab.json` records in addition to their number."""
+        """Return facts about the training rows that `bertlab.json` records in addition to the number of rows."""
         return {}
 
     # -- hooks: prediction files -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class LabelledTaskType(LabelledRowReader):
                     examples = examples.select(choose_evenly(len(examples), limit))
                     split_features = self.make_features(loaded.tokenizer, examples, options.max_tokens)
                 predictions = self.choose_predictions(self.compute_outputs(model, split_features, progress=progress))
-                metrics |= name_metrics(self.compute_metrics(examples, predictions), split, first=index == 0)
+                metrics |= prefix_metrics(self.compute_metrics(examples, predictions), split, first=index == 0)
             return metrics
 
         facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, held_out.values()))}

@@ -1,7 +1,7 @@
 """Masked language modelling: the pre-training loss, and the prediction of masked tokens.
 
-Shape legend: B batch, T tokens, H hidden, P predicted positions, R [CLS] of every row followed by the P positions,
-M masks, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, P positions to predict, R positions that `encode` computes ([CLS] of every
+row, then the P positions), M masks, V vocabulary.
 """
 
 import math
@@ -29,7 +29,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 @dataclass(frozen=True)
 class PretrainingLoss:
-    """The pre-training loss of a `PairBatch`: mean over the tokens to predict plus mean over sentence pairs.
+    """The pre-training loss of a `PairBatch`: mean loss of the tokens to predict plus mean loss of the sentence pairs.
 
     Source: Devlin et al. 2019, appendix A.2; for distillation, Hinton et al. 2015 and Sanh et al. 2019.
     """
@@ -39,11 +39,11 @@ class PretrainingLoss:
     pair_objective: PairObjectiveName = "next"
     """The sentence-pair objective."""
     left_to_right: bool = False
-    """For a model with causal attention: predict each token from those before it instead of masking (section 5.1)."""
+    """Whether to predict each token from the tokens before it, without masks; for causal attention (section 5.1)."""
     teacher: nn.Module | None = None
     """The teacher of distillation, a model with an MLM output layer and the same vocabulary; None if there is none."""
     teacher_share: float = 0.5
-    """The weight of the teacher's distribution in the target; the original token has the rest of the weight."""
+    """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
 
     def make_targets(self, batch) -> tuple:
         """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
@@ -170,7 +170,7 @@ class MaskFill:
 def predict_masks(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
 ) -> list[MaskFill]:
-    """Predict the `top_k` most probable tokens for every [MASK]; all masks stay in the input.
+    """Predict the `top_k` most probable tokens for every [MASK], each while the other masks are still in the input.
 
     Args:
         model: the model.
@@ -198,7 +198,7 @@ def predict_masks(
             position,
             *encoding.offsets[position],
             tuple(map(Candidate, tokenizer.tokens(ids), ids, probs)),
-            _original(tokenizer, word, probs_V),
+            _rank_original(tokenizer, word, probs_V),
         )
         for position, word, probs_V, ids, probs in zip(
             positions, words, probs_MV, best.indices.tolist(), best.values.tolist(), strict=True
@@ -206,7 +206,7 @@ def predict_masks(
     ]
 
 
-def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
+def _rank_original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
     """Rank the token that a mask replaced; None if `word` is empty, has several tokens or is not in the vocabulary."""
     ids = tokenizer.encode_word(word) if word else []
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:

@@ -104,7 +104,7 @@ def _f1(correct: int, predicted: int, gold: int) -> float:
 def entity_metrics(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
 ) -> dict[str, float]:
-    """Compute precision, recall and F1 of the entities, and the mean over the entity types of their F1.
+    """Compute precision, recall and F1 over all entities, and the F1 of each entity type, averaged over the types.
 
     A predicted entity is correct if a gold entity has the same type, first word and last word. The counts are summed
     over all sentences, as `seqeval` does by default, and the metrics are fractions in 0..1.
@@ -145,7 +145,7 @@ def entity_metrics(
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Compute the mean over all tags except O of the tag's F1, the second metric of KLUE-NER.
+    """Compute the F1 of each character tag except O, averaged over the tags: the second metric of KLUE-NER.
 
     Source: Park et al. 2021, section 3.4.
 
@@ -159,10 +159,10 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     return float(np.mean([_f1(correct[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
 
 
-def name_metrics(metrics: dict, split: str, first: bool) -> dict:
-    """Name the metrics of a split: those of the first split keep their names, those of other splits get a prefix.
+def prefix_metrics(metrics: dict, split: str, first: bool) -> dict:
+    """Prefix the names of a split's metrics with the name of the split, unless it is the first split of the task.
 
-    >>> name_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
+    >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
     {'mismatched_accuracy': 71.0}
     """
     if first:

@@ -1,6 +1,6 @@
 """Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B).
 
-Shape legend: B batch, I inputs of a `Features`, R an original input and its changed versions.
+Shape legend: B batch, I inputs of a `Features`, R inputs to compare (an original and changed versions of it).
 """
 
 import math
@@ -120,7 +120,7 @@ class RegressionTask(LabelledTaskType):
         Args:
             model: the model.
             batches: the R inputs. The first one is the original text; the others are changed versions of it. The
-                caller explains the prediction by how much their values differ from the first.
+                differences between their values and the value of the original explain the prediction.
 
         Returns:
             None, because there is no label, and the predicted value of every input, [R] on the CPU.

@@ -4,13 +4,14 @@ There is no output layer: the vector is pooled from the last layer's hidden stat
 same encoder (siamese fine-tuning). The rows determine the loss:
 
 - pairs with a similarity value, such as STS: the cosine is fitted to the value (cosine regression)
-- pairs with a label of inference (NLI), or without a label: the second text of an entailed pair should have a larger
-  cosine with the first than the second texts of the other pairs of the batch (in-batch negatives), and than the
-  contradiction of the same premise, if there is one
+- pairs with an inference label (NLI), or without a label: the second text of an entailed pair should have a larger
+  cosine with the first text than the second text of every other pair in the batch (in-batch negatives) and, if there
+  is one, a text that contradicts the first text
 
 Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3; Henderson et al. 2017 (arXiv 1705.00652), section 4.4.
 
-Shape legend: B batch, C texts of a row (2, or 3 with a contradiction), I inputs, T tokens, P vector.
+Shape legend: B batch, C texts of a row (2, or 3 with a contradiction), I inputs, T tokens, P dimensions of a vector,
+X texts among which the second text is to be found.
 """
 
 import copy
@@ -43,7 +44,7 @@ from bertlab.text.readers.rows import Rows
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 RANKING_SCALE = 20.0  # the cosines of a ranking are divided by a temperature of 1/20, as in `sentence-transformers`
 RETRIEVAL_ACCURACY = "retrieval_accuracy"
-_NO_COLUMN = "\0label"  # the name of a column of labels that no file has
+_ADDED_LABEL = "\0label"  # the label column that is added to rows without one; no file has a column of this name
 
 
 class SentenceEmbeddingTask(RegressionTask):
@@ -64,7 +65,7 @@ class SentenceEmbeddingTask(RegressionTask):
     pooling: tuple[str, ...] = ("mean",)
     """The pooling modes; see `nn.pooling.POOLING_MODES`."""
     value_range: tuple[float, float] | None = None
-    """The values that correspond to the cosines 0 and 1; None for a ranking."""
+    """The values that correspond to the cosines 0 and 1; None for the ranking loss."""
 
     def adapt_to(self, settings: SentenceSettings) -> "SentenceEmbeddingTask":
         """Return this task type with the pooling of a checkpoint."""
@@ -75,7 +76,7 @@ class SentenceEmbeddingTask(RegressionTask):
     # -- rows -------------------------------------------------------------------------------------------------------
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
-        """Find the labels of inference; () for similarity values and for pairs without a label."""
+        """Find the inference labels (NLI); () for similarity values and for pairs without a label."""
         if spec.labels or column is None:
             return spec.labels
         if names := data.label_names.get(column):
@@ -106,11 +107,11 @@ class SentenceEmbeddingTask(RegressionTask):
         return _choose_entailed(examples) if examples.spec.labels and examples.labelled else examples
 
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
-        """Read pairs, or triplets whose third text contradicts the first, that have no label: all are entailed."""
+        """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first."""
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
-        rows = [{**row, _NO_COLUMN: 0} for row in data.rows]
-        labelled = replace(data, columns=(*data.columns, _NO_COLUMN), rows=rows)
-        examples = super().read_examples(labelled, spec.replace(label=(_NO_COLUMN,)), (), invalid_rows)
+        rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
+        labelled = replace(data, columns=(*data.columns, _ADDED_LABEL), rows=rows)
+        examples = super().read_examples(labelled, spec.replace(label=(_ADDED_LABEL,)), (), invalid_rows)
         rows = tuple(replace(row, target=float(len(row.texts) > 2)) for row in examples.rows)
         return replace(examples, spec=spec, rows=rows)
 
@@ -151,9 +152,9 @@ class SentenceEmbeddingTask(RegressionTask):
         return data
 
     def loss(self, model: nn.Module, batch: LabelBatch) -> Loss:  # a method, because it depends on the pooling
-        """Compute the loss of cosine regression or of ranking, which the task's rows determine.
+        """Compute `cosine_loss` if the rows have similarity values, otherwise `ranking_loss`.
 
-        The negatives of a ranking are the rows of one micro-batch, so gradient accumulation changes its loss.
+        The negatives of `ranking_loss` come from the same micro-batch, so gradient accumulation changes it.
         """
         vectors_BCP = self.scores(model, batch.inputs.ungroup()).unflatten(0, batch.inputs.input_ids_BT.shape[:2])
         if self.value_range is None:
@@ -170,7 +171,7 @@ class SentenceEmbeddingTask(RegressionTask):
         return pool_sentences(model(batch).hidden_BTH, batch.attention_mask_BT, self.pooling)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
-        """Compute the cosine of every pair or, for a ranking, 1 if the pair is found among all second texts, else 0."""
+        """Compute the cosine of every pair or, for labelled pairs, 1 if the nearest second text is its own, else 0."""
         vectors_BCP = np.stack(scores_I).reshape(-1, features.inputs_per_example, len(scores_I[0]))
         first_BP, second_BP = vectors_BCP[:, 0], vectors_BCP[:, 1]
         if not features.examples.spec.labels:
@@ -217,7 +218,7 @@ def cosine_loss(vectors_BCP: torch.Tensor, target_B: torch.Tensor) -> tuple[torc
 def ranking_loss(
     vectors_BCP: torch.Tensor, has_negative_B: torch.Tensor, equal_BB: torch.Tensor
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Compute the cross-entropy of every first text's own second text among those of the batch -> (loss, metrics).
+    """Compute the cross-entropy of finding the second text of each first text in the batch -> (loss, metrics).
 
     Args:
         vectors_BCP: the vectors, of length 1: first text, second text, and optionally a contradiction.
@@ -243,7 +244,7 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
 
 
 def _choose_entailed(examples: Examples) -> Examples:
-    """Choose the entailed pairs, each with a contradiction of the same premise, if there is one, as its third text."""
+    """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one."""
     labels = examples.labels
     contradiction: dict[str, str] = {}
     for row in examples:

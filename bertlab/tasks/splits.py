@@ -8,11 +8,12 @@ from bertlab.text.readers.splits import available_splits, find_split, has_split
 
 
 def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
-    """Choose the split of a file or directory that has a name, or the first one of a kind.
+    """Find the name of the split to read from a file or directory.
 
     Args:
         source: a file or a directory.
-        split: "validation" or "test" for the first such split of the task that `source` has, or the name of a split.
+        split: the name of a split; "validation" and "test" mean the first validation or test split of the task that
+            `source` has.
         spec: the task, which names its validation and test splits.
 
     Raises:

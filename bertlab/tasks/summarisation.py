@@ -1,8 +1,8 @@
 """Extractive summaries: a score for every sentence of a document, learned from chosen sentences.
 
 An input has [CLS] before and [SEP] after every sentence; the token types of consecutive sentences alternate between 0
-and 1 (interval segments). A linear layer on the hidden state of each [CLS] is the logit that the sentence is chosen. A
-document that is longer than the model is read in overlapping windows.
+and 1 (interval segments). A linear layer maps the hidden state of each [CLS] to the logit that its sentence is chosen.
+A document that is longer than the model's maximum input is read in overlapping windows.
 
 Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 3.
 
@@ -49,16 +49,16 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 BATCH_SIZE = 8  # windows in a batch of a prediction; they are long
 DOCUMENTS_AT_ONCE = 500  # documents whose sentences are tokenised together, which bounds the memory
-MIN_WINDOW_TOKENS = 16  # even if all documents of fine-tuning were shorter
-WINDOW_TOKENS = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window of fine-tuning
+MIN_WINDOW_TOKENS = 16  # for predictions, even if all documents in fine-tuning were shorter
+WINDOW_TOKENS_KEY = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window in fine-tuning
 R_PRECISION = "r_precision"
-FIRST = "first_"  # the prefix of the metrics of the first sentences
-_BY_REFERENCE = "\0chosen"  # the name of a column that no file has: the sentences chosen by the reference
+FIRST_PREFIX = "first_"  # in the metrics of a baseline: the summary that consists of the document's first sentences
+_BY_REFERENCE = "\0chosen"  # an added column: the sentences chosen by the reference; no file has a column of this name
 
 
 @dataclass(frozen=True)
 class SummaryFeatures(Features):
-    """The windows of documents. `unit_I` has the index of its sentence at each [CLS], and -1 at other tokens."""
+    """The windows of documents. In `unit_I`, each [CLS] has the index of its sentence, and other tokens have -1."""
 
     truncated: tuple[tuple[int, int], ...] = ()
     """(document, sentence) of each sentence whose end was cut off because it is longer than a window."""
@@ -68,7 +68,7 @@ class SummaryFeatures(Features):
 
 
 class SummaryLoss:
-    """Mean binary cross-entropy of the sentences."""
+    """Mean binary cross-entropy of the sentences: chosen or not chosen."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
         hidden_BTH, target_BT = model(batch.inputs).hidden_BTH, batch.labels_B
@@ -92,7 +92,7 @@ class SummarisationTask(LabelledTaskType):
     head = "summarise"
     command = "summarise"
     page = "summary"
-    metrics = (R_PRECISION, FIRST + R_PRECISION)
+    metrics = (R_PRECISION, FIRST_PREFIX + R_PRECISION)
     max_tokens = 512
     progress_metric = ProgressMetric(key="sentence_accuracy", label="sentences")
     column_flags = ("text_column", "pair_column")
@@ -113,7 +113,7 @@ class SummarisationTask(LabelledTaskType):
         invalid_rows: InvalidRows | None = None,
         training: bool = False,
     ) -> Examples:
-        """Convert rows to examples; without a column of chosen sentences, they are chosen by the reference summaries.
+        """Convert rows to examples; without a column of chosen sentences, `choose_by_reference` chooses them.
 
         Raises:
             DataError: as `LabelledRowReader.read_examples`.
@@ -124,7 +124,7 @@ class SummarisationTask(LabelledTaskType):
             data, spec = _add_chosen(data, spec), spec.replace(label=(_BY_REFERENCE,))
         examples = super().read_examples(data, spec, labels, invalid_rows, training)
         has_references = any(row.reference for row in examples)
-        metrics = (*self.metrics, *ROUGE, *(FIRST + name for name in ROUGE)) if has_references else self.metrics
+        metrics = (*self.metrics, *ROUGE, *(FIRST_PREFIX + name for name in ROUGE)) if has_references else self.metrics
         return replace(examples, spec=examples.spec.replace(label=label, metrics=metrics))
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class SummarisationTask(LabelledTaskType):
         return "chosen" if target else "not chosen"
 
     def extra_facts(self, features: Features) -> dict:
-        facts = {WINDOW_TOKENS: int(np.diff(features.ids.start).max())}
+        facts = {WINDOW_TOKENS_KEY: int(np.diff(features.ids.start).max())}
         return facts | ({"chosen_by": "reference"} if features.examples[0].is_chosen_by_reference else {})
 
     def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> SummaryFeatures:
@@ -159,12 +159,12 @@ class SummarisationTask(LabelledTaskType):
                 sentences = [next(ids_of_sentence) for _ in row.texts]
                 truncated += [(example, s) for s, ids in enumerate(sentences) if len(ids) > max_tokens - 2]
                 sentences = [[tokenizer.cls_id, *ids[: max_tokens - 2], tokenizer.sep_id] for ids in sentences]
-                for first, last in find_windows([len(ids) for ids in sentences], max_tokens):
-                    size = len(flat_ids)
-                    for index in range(first, last):
+                for first, end in find_windows([len(ids) for ids in sentences], max_tokens):
+                    window_start = len(flat_ids)
+                    for index in range(first, end):
                         flat_ids.extend(sentences[index])
                         flat_units.extend([index, *[-1] * (len(sentences[index]) - 1)])
-                    lengths.append(len(flat_ids) - size)
+                    lengths.append(len(flat_ids) - window_start)
                     example_of_input.append(example)
         ids = to_ragged(flat_ids, lengths)
         return SummaryFeatures(
@@ -189,9 +189,10 @@ class SummarisationTask(LabelledTaskType):
         return super().compute_outputs(model, features, batch_size, progress)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Choose the score of every sentence -> for each document, the probabilities [S] that a sentence is chosen.
+        """Collect the scores of the sentences -> for each document, the probability [S] that each sentence is chosen.
 
-        If several windows contain a sentence, the one counts in which it has more sentences on its shorter side.
+        If several windows contain a sentence, its score comes from the window that gives it the most context, which is
+        the number of sentences before or after it, whichever is smaller.
         """
         scores = [np.zeros(len(row.texts), np.float32) for row in features.examples]
         contexts = [np.full(len(row.texts), -1) for row in features.examples]
@@ -213,17 +214,17 @@ class SummarisationTask(LabelledTaskType):
         return super().predict(loaded, examples, replace(options, max_tokens=size), progress)
 
     def choose_window_size(self, loaded: Checkpoint) -> int:
-        """Choose the number of tokens of a window: that of the longest one in fine-tuning, because at later positions
-        the scores were not learned."""
-        longest = loaded.record.get(WINDOW_TOKENS)
+        """Choose the maximum number of tokens in a window: the length of the longest window in fine-tuning, because no
+        scores were learned at later positions."""
+        longest = loaded.record.get(WINDOW_TOKENS_KEY)
         size = longest if type(longest) is int and longest > 0 else loaded.max_tokens_for(0) or self.max_tokens
         return min(max(size, MIN_WINDOW_TOKENS), loaded.config.max_positions)
 
     def raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
-        """Compute R-precision and, if there are references, ROUGE; both also for the first sentences.
+        """Compute R-precision and, if there are references, ROUGE; both also for the document's first sentences.
 
-        R-precision is the share of the chosen sentences among equally many sentences with the largest scores. A row
-        without chosen sentences or without a reference is left out of the mean.
+        R-precision is the share of the R chosen sentences that are among the R sentences with the largest scores. A row
+        without chosen sentences is left out of the mean of R-precision, and a row without a reference out of ROUGE's.
         """
         values: dict[str, list[float]] = {name: [] for name in examples.spec.metrics}
         for row, scores in zip(examples, predictions, strict=True):
@@ -231,10 +232,10 @@ class SummarisationTask(LabelledTaskType):
                 raise DataError("summary-scores-count-differs", id=row.id, scores=len(scores), count=len(row.texts))
             if row.chosen:
                 values[R_PRECISION].append(_share_found(row.chosen, _choose_best(scores, len(row.chosen))))
-                values[FIRST + R_PRECISION].append(_share_found(row.chosen, range(len(row.chosen))))
+                values[FIRST_PREFIX + R_PRECISION].append(_share_found(row.chosen, range(len(row.chosen))))
             if row.reference.strip():
                 chosen = sorted(choose_by_scores(row.texts, scores)[0])
-                for prefix, indices in (("", chosen), (FIRST, range(min(NUM_SENTENCES, len(scores))))):
+                for prefix, indices in (("", chosen), (FIRST_PREFIX, range(min(NUM_SENTENCES, len(scores))))):
                     rouge = compute_rouge(row.reference, " ".join(row.texts[index] for index in indices))
                     for name, value in rouge.items():
                         values[prefix + name].append(value)
@@ -264,7 +265,7 @@ class SummarisationTask(LabelledTaskType):
 
 
 def _choose_best(scores_S: np.ndarray, count: int) -> list[int]:
-    """Choose the sentences with the largest scores -> their indices in order."""
+    """Choose the sentences with the largest scores -> their indices in text order."""
     return sorted(np.argsort(-scores_S, kind="stable")[:count].tolist())
 
 
@@ -273,7 +274,7 @@ def _share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
 
 
 def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
-    """Find the columns of the document and of the reference summary, if the task does not name existing ones."""
+    """Replace default names of the columns of document and reference summary by those that the data has."""
     document, *reference = spec.text
     if document in DOCUMENT_NAMES and document not in data.columns:
         document = next((name for name in DOCUMENT_NAMES if name in data.columns), document)

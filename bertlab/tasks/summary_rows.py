@@ -11,10 +11,10 @@ from bertlab.tasks.rouge import compute_ngram_f1
 from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 
 DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
-NUM_SENTENCES = 3
+NUM_SENTENCES = 3  # in a summary, by default
 _WORD = re.compile(r"\w+")
 _NUMBERS = re.compile(r"\[?[\d\s,;]*\]?")
-_SHOWN = 60  # characters of a sentence in a message
+_MAX_SHOWN = 60  # how many characters of a sentence a message contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SummaryExample(Example):
 
 
 def read_sentences(cell: object, column: str) -> tuple[str, ...]:
-    """Read the sentences in a cell: a list of them, or a document to be split.
+    """Read the sentences in a cell: a list of sentences, or a document, which is split into sentences.
 
     Raises:
         DataError: the cell is empty, or contains neither text nor a list of texts.
@@ -76,11 +76,11 @@ def read_chosen(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
     chosen: set[int] = set()
     for item in cell if isinstance(cell, list) else [cell]:
         if isinstance(item, str):
-            chosen.update(_find_texts(item, index_of_text))
+            chosen.update(_find_sentence_indices(item, index_of_text))
         elif isinstance(item, int | float) and not isinstance(item, bool) and item in range(len(sentences)):
             chosen.add(int(item))
         else:
-            raise DataError("chosen-sentence-unknown", index=repr(item)[:_SHOWN], last=len(sentences) - 1)
+            raise DataError("chosen-sentence-unknown", index=repr(item)[:_MAX_SHOWN], last=len(sentences) - 1)
     return tuple(int(index in chosen) for index in range(len(sentences)))
 
 
@@ -95,13 +95,13 @@ def _parse_list(cell: str) -> list:
     return [cell]
 
 
-def _find_texts(text: str, index_of_text: dict[str, int]) -> list[int]:
-    """Find the sentence with a text, or those with the sentences of a text."""
+def _find_sentence_indices(text: str, index_of_text: dict[str, int]) -> list[int]:
+    """Find the index of the sentence that equals a text, or the indices of the sentences that the text consists of."""
     if (whole := index_of_text.get(_normalise(text))) is not None:
         return [whole]
     parts = split_sentences(text)
     if missing := next((part for part in parts if _normalise(part) not in index_of_text), None):
-        raise DataError("chosen-sentence-not-found", sentence=repr(missing[:_SHOWN]))
+        raise DataError("chosen-sentence-not-found", sentence=repr(missing[:_MAX_SHOWN]))
     return [index_of_text[_normalise(part)] for part in parts]
 
 
@@ -112,7 +112,8 @@ def _normalise(text: str) -> str:
 def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences: int = NUM_SENTENCES) -> list[int]:
     """Choose the sentences that are most similar to a reference summary, one at a time.
 
-    Each step adds the sentence with which the sum of ROUGE-1 and ROUGE-2 rises most, and ends if it does not rise.
+    Each step adds the sentence that raises the sum of ROUGE-1 and ROUGE-2 most. No more sentences are added when none
+    raises it.
 
     Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.1; Nallapati et al. 2017 (arXiv 1611.04230), section 3.
 
@@ -138,10 +139,10 @@ def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences:
 def choose_by_scores(
     sentences: Sequence[str], scores: Sequence[float], num_sentences: int = NUM_SENTENCES
 ) -> tuple[list[int], list[int]]:
-    """Choose the sentences with the largest scores; one that repeats three words of a chosen one is left out.
+    """Choose the sentences with the largest scores; skip those that share three consecutive words with a chosen one.
 
     Returns:
-        The indices of the chosen sentences, in the order of the choice, and of those that were left out.
+        The indices of the chosen sentences and of the skipped ones, both by descending score.
 
     Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.2, trigram blocking.
     """
@@ -159,7 +160,7 @@ def choose_by_scores(
 
 
 def list_trigrams(text: str) -> set[tuple[str, ...]]:
-    """List every three consecutive words of a text; a shorter text is one entry.
+    """List every three consecutive words of a text; a text of fewer words is the only entry.
 
     >>> sorted(list_trigrams("The rain fell, slowly."))
     [('rain', 'fell', 'slowly'), ('the', 'rain', 'fell')]
@@ -181,16 +182,16 @@ def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int
     ([(0, 2), (1, 3), (2, 4), (3, 5)], [(0, 3)])
     """
     windows: list[tuple[int, int]] = []
-    first = last = 0
+    first = end = 0
     while True:
-        size = sum(lengths[first:last])
-        while last < len(lengths) and size + lengths[last] <= max_tokens:
-            size += lengths[last]
-            last += 1
-        windows.append((first, last))
-        if last == len(lengths):
+        size = sum(lengths[first:end])
+        while end < len(lengths) and size + lengths[end] <= max_tokens:
+            size += lengths[end]
+            end += 1
+        windows.append((first, end))
+        if end == len(lengths):
             return windows
-        first += max(1, (last - first) // 2)
-        while sum(lengths[first : last + 1]) > max_tokens:  # the next sentence must fit
+        first += max(1, (end - first) // 2)
+        while sum(lengths[first : end + 1]) > max_tokens:  # the next sentence must fit
             first += 1
-        last = max(first, last)
+        end = max(first, end)

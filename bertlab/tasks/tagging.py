@@ -107,7 +107,7 @@ class TaggingTask(LabelledTaskType):
         return examples.labels[target]
 
     def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> Features:
-        """Tokenise sentences; a sentence that is too long for one input is split into several, not truncated."""
+        """Tokenise sentences; a sentence that is too long for one input becomes several inputs and is not truncated."""
         check_max_tokens(max_tokens)
         tokenise = tokenise_characters if examples.spec.unit == "character" else tokenise_words
         flat_ids, flat_units, lengths, example_of_input = array("i"), array("i"), array("q"), array("q")

@@ -149,7 +149,7 @@ class FinetuneTaskType(TaskType):
     makes_sentence_vectors: ClassVar[bool] = False
     """Whether the prediction is a vector for each text."""
     count_name: ClassVar[str] = "examples"
-    """What the rows of a split are called: the key of their number in the results of an evaluation."""
+    """The key under which an evaluation reports the number of rows; it says what the rows are, such as "questions"."""
     json_suffix: ClassVar[str] = ".jsonl"
     """The suffix of the file in which the app stores rows that were pasted as JSON."""
     token_columns: ClassVar[tuple[str, ...]] = ()
@@ -179,11 +179,11 @@ class FinetuneTaskType(TaskType):
         return spec
 
     def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
-        """Settings of this type that `bertlab.json` records in addition to those of every fine-tuning run."""
+        """Return the settings of this type that `bertlab.json` records in addition to those of every fine-tuning."""
         return {}
 
     def make_sentence_settings(self, options: TrainingOptions) -> SentenceSettings | None:
-        """How a checkpoint that was trained with these options makes sentence vectors; None if it does not."""
+        """Make the sentence-vector settings of a checkpoint trained with these options; None if the type has none."""
         return None
 
     @abstractmethod

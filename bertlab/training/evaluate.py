@@ -15,7 +15,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
-from bertlab.tasks.metrics import name_metrics
+from bertlab.tasks.metrics import prefix_metrics
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
@@ -139,7 +139,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
         count = {task_type.count_name: len(examples)}
         split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else count
-        metrics |= name_metrics(split_metrics, split, first=index == 0)
+        metrics |= prefix_metrics(split_metrics, split, first=index == 0)
     return metrics
 
 

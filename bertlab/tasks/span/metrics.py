@@ -41,7 +41,7 @@ def normalise_korean_answer(text: str) -> str:
 def normalise_klue_answer(text: str) -> str:
     """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets remain.
 
-    KLUE's script means to remove Korean brackets too, but its pattern only matches all of them in one fixed sequence.
+    KLUE's script is meant to remove Korean brackets too, but its pattern matches them only as one fixed sequence.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
@@ -241,13 +241,13 @@ def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray,
     """Find the best score in percent and the threshold that leads to it, as `find_best_thresh` of the script does.
 
     The search begins with a threshold below all margins, where every answer is "". Whenever the threshold rises above
-    the margin of a question, its prediction replaces the answer "".
+    the margin of a question, the predicted span of that question replaces the answer "".
     """
     order = np.argsort(margin, kind="stable")
     gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
     score_sums = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
     best = int(score_sums.argmax())
-    # if answering no question is best, the script returns 0, which is right for probabilities, not for negative margins
+    # if it is best to answer no question, the script returns 0, which suits probabilities, but not negative margins
     below_all_margins = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
     return float(100 * score_sums[best] / len(raw)), float(margin[order[best - 1]]) if best else below_all_margins
 

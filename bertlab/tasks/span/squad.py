@@ -2,8 +2,8 @@
 
 A question is read as {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in
 `rajpurkar/squad` and `squad_v2` on the hub. A question without answers is unanswerable, or belongs to a test set with
-hidden answers. Two more keys are added: "where" (the file, the number of the row from 1, and the id or None), with
-which errors name the row; and "is_impossible" (True), if the file marks the question as unanswerable.
+hidden answers. Two more keys are added: "where" (the file, the number of the row from 1, and the id or None), so that
+errors can name the row; and "is_impossible" (True), if the file marks the question as unanswerable.
 """
 
 import math

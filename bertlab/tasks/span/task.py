@@ -122,7 +122,8 @@ def make_span_batches(
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
     """Return the task with the language of the questions, which decides how answers are compared.
 
-    A language that the script of the questions shows replaces that of the task, such as in Korean rows for squad_v2.
+    A language detected from the letters of the questions replaces the task's language, for example if the rows for
+    squad_v2 are Korean.
 
     Args:
         spec: the task; its language is kept if the questions do not show another one.
@@ -198,7 +199,7 @@ class SpanTask(FinetuneTaskType):
     # -- training --------------------------------------------------------------------------------------------------
 
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
-        """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the position that it states."""
+        """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the position it states."""
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
         spec = with_language(spec, rows)

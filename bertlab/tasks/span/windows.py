@@ -295,7 +295,7 @@ def make_span_features(
     unanswerable: bool = False,
     invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
-    """Make the training windows of SQuAD rows, with the position of the row's first answer in each window.
+    """Make the training windows of SQuAD rows, with the position in each window of the first answer of its row.
 
     Args:
         tokenizer: the tokenizer of the model.
