@@ -21,8 +21,9 @@ TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}
 def measure_weight_similarity(model: Bert, other: Bert) -> float:
     """Return the cosine similarity of two models over all weight matrices that both of them have.
 
-    Two runs of this library from the same initial weights have a similarity of 0.7 or more, two from different random
-    weights at most 0.2: these learn their features in a different order, so their average mixes unrelated features.
+    Two runs of this library from the same initial weights have a similarity of 0.7 or more. Two runs from different
+    random weights have at most 0.2: they learn their features in a different order, so their average mixes unrelated
+    features.
     """
     other_matrices, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
     for name, matrix in model.named_parameters():

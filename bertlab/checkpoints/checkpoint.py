@@ -28,7 +28,7 @@ from bertlab.nn.heads import HEADS, find_conflicting_heads, get_hf_head_names
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# The maximum number of rows of an embedding table that have no token; tables are padded to round sizes.
+# An embedding table may be padded to a round size; this is the maximum number of rows that belong to no token.
 MAX_PADDING_ROWS = 1024
 FLOAT8 = torch.float8_e4m3fn
 
@@ -94,7 +94,7 @@ class Checkpoint:
         return read_sentence_settings(self.path)
 
     def max_tokens_for(self, default: int) -> int:
-        """Return the maximum number of tokens in an input: as in fine-tuning, but at least the task type's default."""
+        """Return the maximum number of tokens in an input: the value used in fine-tuning, but at least `default`."""
         return max(default, self._read_setting("max_tokens", 0))
 
     @property
@@ -255,7 +255,7 @@ def _architecture(heads: Collection[str], family: Family = BERT) -> str:
     classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
     if {"mlm", "nsp"} <= set(heads) and not classifiers:
         return f"{family.class_prefix}ForPreTraining"
-    # The class of a fine-tuned head has precedence; it ignores the heads of pre-training.
+    # The class of a fine-tuned head has precedence, although this class ignores the heads of pre-training.
     order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
     return get_hf_head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
 

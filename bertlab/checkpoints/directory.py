@@ -16,8 +16,8 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
     Args:
         target: the directory to replace or create; its parent is created if necessary.
-        obsolete_files: the names of the files of an old `target` that are deleted. Its other files are moved to the new
-            directory, unless that has a file of the same name.
+        obsolete_files: the names of the files in an old `target` that are deleted. The other files are moved to the new
+            directory, unless it already contains a file of the same name.
 
     Raises:
         OSError: the directory cannot be written.

@@ -1,4 +1,4 @@
-"""Read and check the configuration and the record of a checkpoint directory. Does not import torch."""
+"""Read and check the configuration and the record of a checkpoint directory. This module does not import torch."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def read_record(directory: Path) -> dict:
 
 def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
     """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
-    if value == getattr(config.family, name, None) == 0:  # for example no token types, in families without them
+    if value == getattr(config.family, name, None) == 0:  # the family has nothing of this kind, such as token types
         return True
     if name == "pad_token_id" and config.family.positions_after_padding:
         return type(value) is int and 0 <= value < 10**8

@@ -253,7 +253,7 @@ def find_snapshots(run: Path) -> list[Snapshot]:
 
 
 def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
-    """Return whether a run is still training, from its log, its result and the time since its log last changed.
+    """Determine whether a run is still training, from its log, its result and the time since its log last changed.
 
     A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result and with
     a loss far above its minimum.

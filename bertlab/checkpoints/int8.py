@@ -1,8 +1,8 @@
 """Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
 
-A matrix is stored as integers from -127 to 127 and one float32 scale per row; weight = integer * scale. The rows of a
-linear layer are its outputs, those of an embedding table its tokens, so that a row with large weights does not make the
-others coarser. Vectors (biases, LayerNorm) are small and stay float32.
+A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. A row is
+one output of a linear layer, or one token of an embedding table. With a scale per row, large weights in one row do not
+make the other rows coarser. Vectors (biases, LayerNorm) are small and stay float32.
 
 `views/static/live/weights.js` reads the block.
 
@@ -40,7 +40,7 @@ def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_weights(model: Bert) -> Bert:
-    """Return a copy of a model whose matrices have the values that they have after quantisation."""
+    """Return a copy of a model whose matrices have been quantised and converted back to their original type."""
     rounded = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in rounded.parameters():

@@ -17,7 +17,7 @@ def shipped() -> dict[str, Path]:
     See `bertlab.checkpoints.assets` for where they are.
     """
     try:
-        # a page of the app lists them twenty times: with `os`, this is several times as fast as with `Path.glob`
+        # a page of the app calls this function twenty times; `os` is several times as fast as `Path.glob`
         with os.scandir(find_asset_directory("checkpoints")) as entries:
             directories = sorted(entry.path for entry in entries if not entry.name.startswith("."))
     except OSError:

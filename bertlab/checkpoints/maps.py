@@ -15,7 +15,7 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS, get_hf_head_names
 from bertlab.nn.variants.model import FamilyBert
 
-# Other names for the same tensors (pattern, replacement), which are applied in this order.
+# (pattern, replacement) for other names of the same tensors; the replacements are made in this order.
 ALIASES = (
     (r"LayerNorm\.gamma$", "LayerNorm.weight"),  # in checkpoints that were converted from TensorFlow before 2019
     (r"LayerNorm\.beta$", "LayerNorm.bias"),
@@ -24,7 +24,8 @@ ALIASES = (
 # Buffers that some versions of transformers saved: 0, 1, 2, ... and zeros. They are not weights.
 IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
-# Our tensors with separate weights for each attention head, and the dimension of the heads: rows (0) or columns (1).
+# bertlab's tensors with separate weights for each attention head: (pattern of the name, dimension along which the heads
+# are stacked: 0 rows, 1 columns).
 HEAD_TENSORS = (
     (r"\.(\d+)\.attention\.qkv\.(weight|bias)$", 0),
     (r"\.(\d+)\.attention\.out\.weight$", 1),
@@ -32,14 +33,14 @@ HEAD_TENSORS = (
 
 
 def _head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
-    """Return the modules of a task head, and those of the pooler if they belong to the head."""
+    """Map bertlab's modules of a task head, and of a pooler that belongs to the head, to modules of the checkpoint."""
     stored = get_hf_head_names(name, family)
     own = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in stored.modules.items()}
     return own | {f"pooler.{module}": (hf_module,) for module, hf_module in stored.pooler.items()}
 
 
 def _find_modules(family: Family, heads: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return our modules of a model with these task heads, with the modules of the checkpoint."""
+    """Map bertlab's modules of a model with these task heads to modules of the checkpoint."""
     modules = dict(family.tensors)
     for name in heads:
         modules |= _head_modules(name, family)
@@ -83,7 +84,7 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
 
 
 def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, list[str]]:
-    """Return modules of a checkpoint that several task heads share -> these task heads.
+    """Find the modules of a checkpoint that may belong to several task heads -> {module: these task heads}.
 
     Args:
         family: the family of the checkpoint.
@@ -211,9 +212,9 @@ def hf_to_state(
 
 
 def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
-    """Raise an error if the number of layers differs from that of the configuration, or they are of another family.
+    """Raise an error if the weights have another number of layers than the configuration, or are of another family.
 
-    It is checked before the model is built, which would take minutes for a forged number of layers.
+    This is checked before the model is built, because building it would take minutes for a forged number of layers.
     """
     layers = set()
     for names in config.family.tensors.values():
@@ -233,7 +234,7 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 
 
 def _own_modules(name: str, family: Family) -> set[str]:
-    """Return the modules of a checkpoint that belong to a task head only."""
+    """Return the modules of a checkpoint that belong to this task head and to no other."""
     own = set(get_hf_head_names(name, family).modules.values())
     return own - {
         module
@@ -246,7 +247,7 @@ def _own_modules(name: str, family: Family) -> set[str]:
 def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
     """Return the dimension along which our tensor is divided into attention heads, and the indices that are not pruned.
 
-    The indices, of each of the matrices that are stacked in the tensor, are None if no head of it is pruned.
+    The indices apply to each of the matrices that are stacked in the tensor. They are None if no head is pruned.
     """
     for pattern, dim in HEAD_TENSORS if config.pruned_heads else ():
         match = re.search(pattern, name)

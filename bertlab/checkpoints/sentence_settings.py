@@ -38,7 +38,7 @@ class SentenceSettings:
     max_tokens: int | None = None
     """The number of tokens after which a text is truncated; None if only the model limits it."""
     prompt: str = ""
-    """A text to put before every text; "" for none."""
+    """A text that is put before every text to encode; "" for none."""
     is_recorded: bool = False
     """Whether the checkpoint has these settings, so that it was probably trained to make sentence vectors."""
 

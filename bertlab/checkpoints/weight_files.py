@@ -117,7 +117,7 @@ def _is_compressed(path: Path) -> bool:
 
 
 def _is_completely_stored(tensor: torch.Tensor) -> bool:
-    """Return whether a file has every element of a tensor, which is not so for a meta tensor or an expanded one."""
+    """Return whether a file contains every element of a tensor; meta tensors and expanded tensors lack some."""
     if tensor.is_meta or tensor.layout != torch.strided or tensor.is_quantized:
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
