@@ -1,4 +1,4 @@
-"""Summaries of attention: where one head attends to, in a few numbers, and the head that says most about a text.
+"""Summarise attention in a few numbers: the largest weight of some heads, or the weight that is special to a text.
 
 Shape legend: T tokens, N heads, L layers, K offsets between two positions.
 """
@@ -38,11 +38,11 @@ class AttentionSummary:
 
 
 def find_telling_attention(attention: AttentionMap) -> AttentionSummary:
-    """Find the attention weight that says most about a text.
+    """Find the attention weight that tells most about a text, rather than about the habits of its head.
 
-    It is the weight that exceeds most what its head gives, on average, to tokens at the same distance. Heads that
-    always attend two tokens ahead, for example, are therefore passed over. Special tokens, punctuation, neighbours and
-    the token itself are left out as long as other pairs remain.
+    It is the weight with the largest difference from the mean weight that the same head gives to tokens at the same
+    offset. A head that always attends two tokens ahead, for example, is therefore not chosen. Special tokens,
+    punctuation, neighbours and the token itself are left out as long as other pairs remain.
     """
     probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
     position_T = np.arange(len(tokens))

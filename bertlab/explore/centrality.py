@@ -1,6 +1,6 @@
 """The centrality of sentences, and a choice of central sentences that differ from each other.
 
-Shape legend: S sentences, P vector.
+Shape legend: S sentences, P dimensions of a vector.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from bertlab.tasks.summary_rows import NUM_SENTENCES, list_trigrams
 
-DIVERSITY = 0.3
+DIVERSITY = 0.3  # by default; see `choose_sentences`
 DAMPING = 0.85  # of PageRank
 TOLERANCE = 1e-7  # PageRank ends when the sum of all changes is smaller
 MAX_ITERATIONS = 200
@@ -19,9 +19,9 @@ ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
 def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     """Compute the PageRank of sentences, divided by its mean -> float64 [S].
 
-    The weight of two sentences is their cosine minus the smallest one of the text, because the cosines of a checkpoint
-    that was not trained on sentence vectors are all large. The matrix of weights is not stored, so memory grows with
-    the number of sentences, not with its square.
+    The weight between two sentences is their cosine minus the smallest cosine in the text, because the cosines of a
+    checkpoint that was not trained on sentence vectors are all large. The matrix of weights is not stored, so memory
+    grows with the number of sentences, not with its square.
 
     Args:
         vectors_SP: the vectors, of length 1.
@@ -34,7 +34,7 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
 
     def multiply(values_S: np.ndarray) -> np.ndarray:
         product_S = vectors_SP @ (vectors_SP.T @ values_S) - low * values_S.sum()
-        return (product_S - (1 - low) * values_S).clip(0)  # no sentence votes for itself
+        return (product_S - (1 - low) * values_S).clip(0)  # without the weight between a sentence and itself
 
     degree_S = multiply(np.ones(count))
     is_linked_S = degree_S > 1e-9 * count
@@ -74,7 +74,7 @@ def choose_sentences(
             to 0..1 within the text.
 
     Returns:
-        The indices of the chosen sentences, in the order of the choice, and of those that were left out.
+        The indices of the chosen sentences and of those that were left out, each in the order of the choice.
 
     Source: Carbonell and Goldstein 1998, section 2; Liu 2019 (arXiv 1903.10318), for trigram blocking.
     """

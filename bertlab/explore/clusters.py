@@ -1,6 +1,6 @@
 """Clusters of sentence vectors (HDBSCAN), named by their most typical words, and a map of the vectors.
 
-Shape legend: S texts, U distinct vectors, P vector, R reduced vector, C clusters, W words.
+Shape legend: S texts, U distinct vectors, P dimensions of a vector, R dimensions of a reduced vector.
 """
 
 from collections import Counter
@@ -89,11 +89,12 @@ def name_clusters(
 ) -> list[tuple[str, ...]]:
     """Find the most typical words of groups of texts by class-based tf-idf.
 
-    A word counts once for each text of a group, and less the more often it occurs in all texts.
+    The weight of a word grows with the number of texts in the group that contain it, and falls with the number of all
+    texts that do.
 
     Args:
         texts: all texts.
-        members: the indices of the texts of each group; of words with equal weights, those of the first texts win.
+        members: the indices of the texts of each group; words with equal weights keep the order of the texts.
         count: the maximum number of words for each group.
 
     Source: Grootendorst 2022 (arXiv 2203.05794), section 3.3.
@@ -129,12 +130,12 @@ def list_map_methods() -> list[MapMethod]:
 
 
 def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int = 0) -> np.ndarray:
-    """Compute a point in two dimensions for each vector, near points for similar vectors -> float32 [S, 2].
+    """Compute a point in two dimensions for each vector, such that similar vectors are close -> float32 [S, 2].
 
     Args:
         vectors_SP: the vectors, of length 1.
-        method: "pca" keeps large distances; "tsne" and "umap" keep neighbours together, and their distances between
-            groups mean nothing.
+        method: "pca" keeps large distances. "tsne" and "umap" keep neighbours together, but distances between groups
+            mean nothing.
         seed: the seed of "tsne" and "umap".
 
     Source: van der Maaten and Hinton 2008 (t-SNE); McInnes et al. 2018 (arXiv 1802.03426, UMAP).

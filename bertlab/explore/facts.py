@@ -45,7 +45,8 @@ class WordEffect:
     second: bool
     """Whether the word is in the second text."""
     effect: float
-    """How far the label's log-odds, or the value, fall when the word is masked; above 0 if the word supports it."""
+    """How far the label's log-odds or the value of a regression falls when the word is masked; above 0 if the word
+    raises it."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,9 @@ class HeadVectors:
 
 @dataclass(frozen=True)
 class NeuronMap:
-    """Query, key, scores and attention of one head.
+    """Queries, keys, scores and attention of one head.
 
-    It is named after the neuron view of bertviz, which shows them; feed-forward neurons are not in it.
+    The name comes from the neuron view of bertviz, which shows these values; there are no feed-forward neurons in it.
     """
 
     tokens: tuple[TokenRow, ...]

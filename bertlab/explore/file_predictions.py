@@ -21,10 +21,10 @@ from bertlab.text.readers.registry import Record
 from bertlab.text.readers.rows import format_cell, format_text
 
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
-PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first parts are shorter
-MAX_TEXT_CHARACTERS = 100_000  # of a text; a longer one is an error of its row
-ROWS_AT_ONCE = {"embed": 128, "answer": 1}  # rows between two looks at the clock and at the request to stop
-CANCEL = "cancel"  # a file of this name requests that the job stops
+PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows, the first after one second
+MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
+ROWS_AT_ONCE = {"embed": 128, "answer": 1}  # after so many rows, the time and the request to cancel are checked
+CANCEL = "cancel"  # the name of the file that requests a running job to stop
 Pair = tuple[str, str | None]
 
 
@@ -39,11 +39,11 @@ class FileJob:
     command: str
     """One of `COMMANDS`."""
     checkpoint: str
-    """What `bertlab.load` opens."""
+    """The checkpoint, as the `source` argument of `bertlab.load`."""
     column: str
-    """The column of the texts; of the passages for "answer"."""
+    """The column of the texts or, for "answer", of the passages."""
     pair_column: str = ""
-    """The column of the second texts; of the questions for "answer"; "" for none."""
+    """The column of the second texts or, for "answer", of the questions; "" for none."""
     question: str = ""
     """The question for all rows of an "answer" job without a column of questions."""
     num_rows: int = 0
@@ -56,16 +56,16 @@ class FileJob:
 
 @dataclass(frozen=True)
 class JobState:
-    """How far a job is."""
+    """The progress of a job."""
 
     status: str = "waiting"
     """"waiting", "running", "finished", "cancelled" or "failed"."""
     done: int = 0
     """The number of rows whose results are stored."""
     unusable: int = 0
-    """How many of them have a reason instead of a prediction."""
+    """How many of these rows have an error instead of a prediction."""
     seconds: float = 0.0
-    """The time spent on them."""
+    """The time spent on these rows."""
     reason: str = ""
     """Why the job failed; "" if it did not."""
 
@@ -92,7 +92,7 @@ def read_job(directory: Path) -> FileJob:
 
 
 def read_state(directory: Path) -> JobState:
-    """Read how far a job is. A state that is missing or damaged counts as "waiting"."""
+    """Read the progress of a job. A state that is missing or damaged counts as "waiting"."""
     try:
         return JobState(**read_json_object(directory / "state.json"))
     except (BertlabError, TypeError):
@@ -100,7 +100,7 @@ def read_state(directory: Path) -> JobState:
 
 
 def write_state(directory: Path, state: JobState) -> None:
-    """Store how far a job is.
+    """Store the progress of a job.
 
     Raises:
         BertlabError: the file cannot be written.
@@ -125,7 +125,7 @@ def run_job(session: Session, directory: Path) -> JobState:
     done, unusable = count_results(directory), count_unusable(directory)
     state = replace(state, status="running", done=done, unusable=unusable, reason="")
     write_state(directory, state)
-    predict = _Predictor(session, job)
+    predict = _RowPredictor(session, job)
     remaining = islice(read_records(directory / job.file), state.done, None)
     rows: list[dict] = []
     started, seconds_before = time.monotonic(), state.seconds
@@ -155,8 +155,8 @@ def run_job(session: Session, directory: Path) -> JobState:
     return state
 
 
-class _Predictor:
-    """Predicts rows. Equal texts are predicted once."""
+class _RowPredictor:
+    """Makes the predictions for rows of a file. Equal texts are predicted once."""
 
     def __init__(self, session: Session, job: FileJob):
         self.session, self.job = session, job
@@ -221,7 +221,7 @@ class _Predictor:
             vectors = self.session.sentence_vectors(texts, use_cache=False).vectors_SP  # the parts are stored
         except TextError as error:
             if len(texts) == 1:
-                # the row of the error counts within `texts`, so it would mislead
+                # the row number in this error is an index into `texts`, not into the file
                 return [{"error": Message("row-without-text") if error.id == "text-without-tokens" else error}]
             return [row for text in texts for row in self._embed([text])]
         return [{"vector": vector} for vector in vectors]

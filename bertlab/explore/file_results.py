@@ -1,6 +1,6 @@
 """The results of a job on a whole file: parts in Parquet, read together, and exported as one CSV or Parquet file.
 
-The name of a part says which rows it contains. A part exists completely or not at all.
+The name of a part says which rows it contains. A part is written completely or not at all.
 """
 
 import csv
@@ -18,7 +18,7 @@ from bertlab.config.files import describe_system_error
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
 INPUT, OUTPUT = "in:", "out:"  # prefixes of the columns of a part
-FIELD = b"field"  # metadata of a column of the results: its name in the parts
+FIELD = b"field"  # the metadata key of a result column under which its name in the parts is stored
 
 
 def count_results(directory: Path) -> int:
@@ -27,13 +27,13 @@ def count_results(directory: Path) -> int:
 
 
 def count_unusable(directory: Path) -> int:
-    """Count the rows whose stored result is a reason instead of a prediction."""
+    """Count the rows whose stored result is an error instead of a prediction."""
     columns = (pq.read_table(part, columns=["error"])["error"] for part in _list_parts(directory))
     return sum(len(column) - column.null_count for column in columns)
 
 
 def read_unusable(directory: Path, limit: int) -> list[tuple[int, str]]:
-    """Return (row number, reason) of the first rows that cannot be used, up to `limit` rows."""
+    """Return (row number, error) of the first rows that cannot be used, up to `limit` rows."""
     found: list[tuple[int, str]] = []
     for part in _list_parts(directory):
         table = pq.read_table(part, columns=["row", "error"])
@@ -46,7 +46,7 @@ def read_unusable(directory: Path, limit: int) -> list[tuple[int, str]]:
 def read_results(directory: Path, limit: int | None = None) -> pa.Table:
     """Read the results: the number of each row in the file, its columns, the prediction and the error.
 
-    A column of the prediction whose name the file has already gets a number.
+    If the file already has a column with the name of a prediction column, the prediction column gets a number.
 
     Args:
         directory: the directory of the job.
@@ -112,7 +112,7 @@ def _export(table: pa.Table, target: Path, suffix: str) -> None:
     if suffix == ".parquet":
         pq.write_table(table, target)
         return
-    with target.open("w", encoding="utf-8-sig", newline="") as stream:  # the mark tells spreadsheets the encoding
+    with target.open("w", encoding="utf-8-sig", newline="") as stream:  # spreadsheets need the byte-order mark
         writer = csv.writer(stream)
         writer.writerow(table.column_names)
         for batch in table.to_batches(1_000):
@@ -126,8 +126,9 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
     Args:
         directory: the directory of the job.
         first: the number of results that are stored already.
-        rows: {name of a column: value} of each row. `row` is its number in the file, and `error` the reason if it
-            cannot be used; names of columns of the file begin with `INPUT`, those of a prediction with `OUTPUT`.
+        rows: {name of a column: value} of each row. "row" is the number of the row in the file, and "error" says why
+            the row cannot be used, or is None. The names of the file's columns begin with `INPUT`, those of the
+            prediction with `OUTPUT`.
 
     Raises:
         BertlabError: the file cannot be written.

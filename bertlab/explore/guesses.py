@@ -1,4 +1,4 @@
-"""People's guesses for a masked word, beside the predictions of every snapshot of a training run.
+"""Compare people's guesses for a masked word with the predictions of every snapshot of a training run.
 
 Shape legend: S snapshots, W guessed words.
 """
@@ -20,7 +20,7 @@ TOP_K = 5  # number of most probable tokens of each snapshot
 
 @dataclass(frozen=True)
 class GuessTimeline:
-    """How probable each snapshot of a run finds the words that people guessed for a masked word."""
+    """The probabilities that each snapshot of a run assigns to the words that people guessed for a masked word."""
 
     snapshots: tuple[Snapshot, ...]
     """The snapshots in order."""

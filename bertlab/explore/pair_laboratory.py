@@ -1,4 +1,4 @@
-"""Next-sentence prediction taken apart: ranked candidates, attention between the sentences, and fixed probes.
+"""Examine next-sentence prediction: ranked candidates, attention between the sentences, and probes (fixed test pairs).
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -12,7 +12,7 @@ from bertlab.config.errors import TextError
 from bertlab.config.languages import DEFAULT, read_data
 from bertlab.explore.facts import AttentionMap
 
-PROBE_KINDS = ("follows", "same_topic", "other_topic")  # of the second sentence; only the first kind is IsNext
+PROBE_KINDS = ("follows", "same_topic", "other_topic")  # kinds of sentence B; the first is IsNext
 
 
 @dataclass(frozen=True)

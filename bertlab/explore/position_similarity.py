@@ -1,6 +1,7 @@
-"""How similar the learned position vectors are, beside the sinusoidal ones of the Transformer.
+"""Compare how similar learned position vectors are to each other, and how similar the Transformer's sinusoidal ones.
 
-Shape legend: P positions of the model (or distances between two of them), S positions in the matrices, H hidden.
+Shape legend: P positions of the model (or distances between two of them), S positions in the matrices, H hidden,
+F frequencies.
 """
 
 from dataclasses import dataclass

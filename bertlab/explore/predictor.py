@@ -207,8 +207,8 @@ class Predictor(CheckpointInfo):
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
         """Compute a vector of length 1 for each text -> float32 [texts, H].
 
-        It is the mean of the text's last hidden states, or what the files of `sentence-transformers` in the checkpoint
-        name. The product of two vectors is their cosine.
+        The vector is the mean of the text's last hidden states, unless `sentence-transformers` files in the checkpoint
+        name another pooling. The product of two vectors is their cosine.
 
         Raises:
             CheckpointError: the vectors need a module that bertlab does not have.

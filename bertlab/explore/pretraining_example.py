@@ -4,8 +4,8 @@ The pair, the masks and the losses are computed by the functions that `bertlab p
 of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
 settings.
 
-Shape legend: K = P places for predicted tokens, R the [CLS] and then the P places, H hidden, T tokens, V vocabulary, D
-documents.
+Shape legend: P places for predicted tokens (K in `draw_replacement_kinds`), R the [CLS] followed by the P places,
+H hidden, T tokens, V vocabulary, D documents.
 """
 
 from collections.abc import Iterable, Sequence
@@ -127,7 +127,7 @@ class ExampleDrawer:
             tokenizer, settings.mask, settings.whole_word, mask_share=settings.mask_share,
             random_share=settings.random_share,
         )  # fmt: skip
-        # of an objective that it was not trained on, the checkpoint has no loss
+        # the checkpoint has no loss for an objective that it was not trained on
         objective = settings.pair_objective if settings.pair_objective == checkpoint_objective else "none"
         self.loss = PretrainingLoss(rule.to(device_of(model)), objective)
 
@@ -191,7 +191,7 @@ class ExampleDrawer:
         return [np.array(ids) for ids in self.tokenizer.encode_plain(split_sentences(text)) if ids]
 
     def _read_fates(self, batch: PairBatch, size: int, places: torch.Tensor) -> list[Fate]:
-        """Find what replaces the tokens at some of the K = `size` places for predicted tokens."""
+        """Find what replaces the tokens at some `places`; `size` is K, the number of all places."""
         is_masked_1K, is_random_1K = draw_replacement_kinds(batch.key_B, size, self.loss.rule)
         return [
             "mask" if is_masked else "random" if is_random else "unchanged"

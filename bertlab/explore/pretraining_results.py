@@ -36,7 +36,7 @@ class ExampleToken:
     segment: int
     """0 for [CLS] A [SEP], 1 for B [SEP]."""
     special: bool
-    """Whether the token is a [CLS] or [SEP] between the sentences."""
+    """Whether the token is a [CLS] or [SEP] that was added to the sentences."""
     read: str
     """The token that the model reads here; it differs from `token` where the token is replaced."""
     fate: Fate | None = None
@@ -69,7 +69,7 @@ class TokenPrediction:
 
 @dataclass(frozen=True)
 class PretrainingExample:
-    """One drawn example, with the answers and losses of a checkpoint."""
+    """One drawn example, with the predictions and losses of a checkpoint."""
 
     draw: int
     """The number of the draw, which is the seed of its random numbers."""

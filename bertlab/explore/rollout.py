@@ -20,7 +20,7 @@ class Rollout:
     """[l, i, j]: the share of position i after layer l that comes from input token j; rows sum to 1."""
 
     def find_largest_source(self, position: int) -> int:
-        """Find the other position that the last layer's state of a position comes from most."""
+        """Find the other input token that has the largest share in a position's state after the last layer."""
         shares_T = self.shares_LTT[-1, position].copy()
         shares_T[position] = -1
         return int(shares_T.argmax())

@@ -1,6 +1,6 @@
-"""Vectors of many texts at once, from a cache where possible, and what their cosines tell: neighbours and duplicates.
+"""Compute the vectors of many texts, with a cache, and find neighbours and duplicates by their cosines.
 
-Shape legend: S texts, U distinct texts, Q queries, P vector.
+Shape legend: S texts, U distinct texts, P dimensions of a vector.
 """
 
 from collections.abc import Callable, Sequence

@@ -252,7 +252,7 @@ class Session(Predictor):
         return searches
 
     def merges(self, text: str) -> list[MergeHistory] | None:
-        """Reconstruct, for each different token of a text, the merges that built it when the vocabulary was trained.
+        """Reconstruct, for each distinct token of a text, the merges that built it when the vocabulary was trained.
 
         Returns:
             None if the order of the merges cannot be derived from the token ids.

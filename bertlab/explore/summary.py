@@ -2,10 +2,10 @@
 
 The output layer of a checkpoint that was fine-tuned on summaries computes the scores (`tasks.summarisation`). Without
 this layer, the score is centrality, which is not learned: a sentence is central if its vector has large cosines with
-those of many other sentences, above all of central ones. This measures what a text talks about most. Whether the result
-is a good summary, only references can tell (`tasks.rouge`).
+those of many other sentences, above all of central ones. This measures what a text talks about most. Only reference
+summaries can tell whether the result is a good summary (`tasks.rouge`).
 
-Shape legend: S sentences, P vector.
+Shape legend: S sentences, P dimensions of a vector.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ class RougeComparison:
     summary: dict[str, float]
     """{metric: the mean F1 of the summaries, 0..1}."""
     first: dict[str, float]
-    """{metric: the mean F1 of as many sentences from the beginning of each text, 0..1}."""
+    """{metric: the mean F1 of the first sentences of each text, 0..1}."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Summary:
     chosen: tuple[int, ...]
     """The indices of the chosen sentences, in text order; fewer than requested if the others repeat them."""
     first: tuple[int, ...]
-    """The indices of as many sentences from the beginning, to compare with."""
+    """The indices of the first sentences of the text, as many as were requested, to compare with."""
     repeated: tuple[int, ...]
-    """The indices of the sentences that were left out because they repeat three words of a chosen one."""
+    """The indices of the sentences that were left out because they repeat three consecutive words of a chosen one."""
     truncated: tuple[int, ...]
     """The indices of the sentences whose end was cut off, because they have more tokens than the checkpoint reads."""
     is_trained: bool
@@ -93,7 +93,7 @@ def summarise_texts(
     use_cache: bool = True,
     progress: Callable = iter,
 ) -> list[Summary]:
-    """Choose the sentences of each text with the largest learned score or, without a layer for it, centrality.
+    """Choose the sentences of each text with the largest score: learned or, without an output layer, centrality.
 
     A text may have any length: it is read in windows or, for centrality, every sentence is one input of the model.
 
@@ -130,13 +130,13 @@ def summarise_texts(
         vectors = compute_sentence_vectors(loaded, sentences, use_cache=use_cache, progress=inner)
         first = 0
         for index in group:
-            last = first + len(spans[index])
-            truncated = tuple(row - first for row in vectors.truncated if first <= row < last)
+            end = first + len(spans[index])
+            truncated = tuple(row - first for row in vectors.truncated if first <= row < end)
             summaries.append(_summarise(
-                sentences[first:last], spans[index], vectors.vectors_SP[first:last], num_sentences, diversity,
+                sentences[first:end], spans[index], vectors.vectors_SP[first:end], num_sentences, diversity,
                 truncated, vectors.is_trained,
             ))  # fmt: skip
-            first = last
+            first = end
     return summaries
 
 
@@ -171,7 +171,7 @@ def _summarise_with_head(
     Args:
         loaded: the checkpoint, which has this layer.
         texts: the texts.
-        spans: the first and the last character of every sentence of each text.
+        spans: (first character, character after the last) of every sentence of each text.
         num_sentences: the maximum number of sentences of a summary.
         progress: wraps the sequence of batches of windows.
     """

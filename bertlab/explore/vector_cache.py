@@ -1,10 +1,10 @@
-"""A cache of sentence vectors on the disk, by checkpoint and text: a second run answers from it.
+"""A cache of sentence vectors on the disk, by checkpoint and text, so that a second run need not compute them.
 
 Each checkpoint has one SQLite file, named by a fingerprint of everything that determines its vectors. SQLite writes
 completely or not at all, also if several processes use the same file. If the file is damaged or cannot be written, the
 vectors are computed without it.
 
-Shape legend: P vector.
+Shape legend: P dimensions of a vector.
 """
 
 import hashlib

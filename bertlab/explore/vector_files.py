@@ -1,6 +1,6 @@
 """Write vectors of texts to files.
 
-Shape legend: S texts, P vector.
+Shape legend: S texts, P dimensions of a vector.
 """
 
 import json

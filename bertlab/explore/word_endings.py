@@ -1,4 +1,4 @@
-"""The words of texts that name a group: without function words and, in Korean, without the particles after a noun."""
+"""List the content words of texts: no function words and, in Korean, nouns without particles; they name clusters."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bertlab.config.languages import languages, read_data
 from bertlab.text.word_spans import find_words
 
-MIN_STEM = 2  # letters of a word that remain at least when a particle is removed
+MIN_STEM = 2  # the minimum number of letters that remain of a word when a particle is removed
 
 
 def list_content_words(texts: Sequence[str]) -> list[list[str]]:
@@ -50,5 +50,5 @@ def _remove_ending(word: str, endings: set[str]) -> str:
 
 
 def _possible_stems(word: str, endings: set[str]) -> list[str]:
-    """The word itself, and the word without an ending that it may have."""
+    """List the word itself, and the word without each ending that it may have."""
     return [word, *(word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings)]

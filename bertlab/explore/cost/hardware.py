@@ -1,7 +1,7 @@
 """Estimate how long a number of FLOP takes and what it costs, on GPUs by their published peak, and on a CPU.
 
 The peaks are those of dense matrix products (without the sparsity that doubles many data sheets) with float32
-accumulation. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them by your own.
+accumulation. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them with your own.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU, by its published numbers."""
+    """The published data of a GPU."""
 
     name: str
     """Its name."""
@@ -90,7 +90,7 @@ def estimate_cpu_share(hidden_size: int, precision: str) -> float:
 
 
 def estimate_seconds(flop: float, peak_flops: float, share: float, devices: int = 1) -> float:
-    """Estimate how long a computation takes: FLOP / (share * peak * devices). The network between devices is free here.
+    """Estimate the time of a computation, FLOP / (share * peak * devices), without communication between devices.
 
     >>> estimate_seconds(1e15, 100e12, 0.5, devices=2)
     10.0

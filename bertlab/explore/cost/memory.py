@@ -1,8 +1,7 @@
 """Compute the memory of training and of inference by part, in bytes, as bertlab allocates it.
 
-Memory has its peak at one of three moments of a step: at the end of the forward pass (all activations are stored), at
-the end of the backward pass (all gradients are stored), or in the update of the weights. Python, PyTorch and its
-libraries are not included.
+The peak is at one of three moments of a step: at the end of the forward pass (all activations are stored), in the
+backward pass, or in the update of the weights. Python, PyTorch and its libraries are not included.
 
 Shape legend: X tokens of a batch, R positions of the last layer's output, P masked tokens, B sequences, T tokens of a
 sequence, N heads, H hidden, F intermediate (feed-forward), V vocabulary, L layers.
@@ -68,7 +67,7 @@ def compute_training_memory(workload: Workload) -> Memory:
         # the gradient of the decoder is computed with the loss, see `nn.fast.cross_entropy`
         peak("forward", 0, activations, decoder + count_logit_bytes(workload)),
         peak("backward", 0, activations + recomputed + backward_tensors, decoder),
-        # at last, the gradients of the decoder and of the embeddings, which share their weights, are added
+        # finally, the gradients of the decoder and of the token embeddings are added, since both share their weights
         peak("backward", parameters * size, 0, 2 * decoder),
         peak("update", parameters * size, 0, 0),
     ]
@@ -80,8 +79,8 @@ def count_optimizer_bytes(workload: Workload) -> int:
     """Count the bytes of the optimiser state: two float32 moments for each weight; Muon has one for each matrix."""
     parameters = sum(count_parameters(workload.config, workload.heads).values())
     matrices = sum(short * long * count for (short, long), count in count_hidden_matrices(workload.config).items())
-    of_muon = matrices if workload.optimizer == "muon" else 0
-    return FLOAT32 * (2 * (parameters - of_muon) + of_muon)
+    muon_parameters = matrices if workload.optimizer == "muon" else 0
+    return FLOAT32 * (2 * (parameters - muon_parameters) + muon_parameters)
 
 
 def _count_update_bytes(workload: Workload) -> int:
@@ -109,15 +108,16 @@ def count_activation_bytes(workload: Workload) -> tuple[int, int]:
     """Count the bytes of activations that the forward pass stores for the backward pass.
 
     Returns:
-        The bytes that are stored until the backward pass, and the bytes that it computes again at once (0 without
-        activation checkpointing).
+        The bytes that are stored until the backward pass, and the bytes of the activations that the backward pass
+        computes again and holds at the same time (0 without activation checkpointing).
 
     Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4, adapted to the tensors that `nn.fast.model` stores.
     """
     config, X, R = workload.config, workload.batch_tokens, workload.output_positions
     H, F, L = config.hidden_size, config.intermediate_size, config.num_layers
     dropout, scores = _count_dropout_values(workload), _count_score_values(workload)
-    # input, query, key, value, output of the heads; then two sums, the first LayerNorm's output, and GELU's two sides
+    # Before: input, query, key, value. After: output of the heads, two sums, output of the first LayerNorm, and the
+    # input and output of GELU.
     before_output, after_output = 4 * H, 4 * H + 2 * F
     layer = X * (before_output + after_output + dropout * 2 * H) + scores
     last = X * before_output + R * (after_output + dropout * 2 * H) + scores
@@ -154,7 +154,8 @@ def _count_score_values(workload: Workload) -> float:
 def compute_inference_memory(workload: Workload) -> Memory:
     """Compute the peak memory of predicting one masked token of each sequence, without gradients.
 
-    Only one layer's activations exist at a time: the hidden states and, if larger, those of attention or feed-forward.
+    Only one layer's activations exist at a time: its hidden states, and those of its attention or its feed-forward
+    network, whichever are larger.
     """
     config, X, B = workload.config, workload.batch_tokens, workload.batch_size
     H, F, size = config.hidden_size, config.intermediate_size, workload.bytes_per_value

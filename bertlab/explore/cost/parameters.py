@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from bertlab.config.config import ModelConfig
 
-NUM_LABELS = 2  # of the classification in fine-tuning
+NUM_LABELS = 2  # labels of the classification that a fine-tuning workload trains
 
 
 def count_parameters(config: ModelConfig, heads: Iterable[str] = ("mlm", "nsp")) -> dict[str, int]:

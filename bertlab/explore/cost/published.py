@@ -1,4 +1,4 @@
-"""What the paper and Google's repository say about the cost of BERT, beside our estimates of the same."""
+"""What the paper and Google's repository say about the cost of BERT, with our estimates to compare."""
 
 from dataclasses import dataclass, replace
 
@@ -28,13 +28,13 @@ class PublishedPretraining:
     preset: str
     """The size of the model."""
     chips: int
-    """TPU chips."""
+    """The number of TPU chips."""
     days: float
-    """Days."""
+    """The duration in days."""
 
     @property
     def flop(self) -> float:
-        """Our estimate of the FLOP of the whole pre-training, with bertlab's way of computing it."""
+        """Our estimate of the FLOP of the whole pre-training, if bertlab computed it."""
         model = preset(self.preset)
         return sum(
             steps * estimate(Workload(model, length, PAPER_BATCH, dropout=0.1)).flop_per_step
@@ -43,7 +43,7 @@ class PublishedPretraining:
 
     @property
     def share_of_peak(self) -> float:
-        """The share of the chips' peak at which they would compute `flop` in the published number of days."""
+        """The share of their peak that the chips must reach to compute `flop` in the published number of days."""
         return self.flop / (self.chips * TPU_CHIP_FLOP_PER_SECOND * self.days * 86_400)
 
 

@@ -45,7 +45,7 @@ def estimate_run(
         peak_flops: its peak in FLOP per second.
         share: the share of the peak that training reaches.
         price: US dollars per hour and device.
-        memory_bytes: its memory.
+        memory_bytes: the memory of one device.
         devices: devices that share each batch. The memory of the whole batch is still compared with that of one device.
     """
     step_seconds = estimate_seconds(cost.flop_per_step, peak_flops, share, devices)
