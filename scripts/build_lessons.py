@@ -2,7 +2,7 @@
 
     python scripts/build_lessons.py            all lessons and the list of lessons
     python scripts/build_lessons.py 03         lessons whose name begins with 03
-    python scripts/build_lessons.py --texts    new texts, with the stored outputs of the same code
+    python scripts/build_lessons.py --texts    only new texts; the outputs of the unchanged code are kept
 
 Pictures need a Chromium. They are for readers outside JupyterLab, which draws the figures itself.
 """
@@ -22,7 +22,7 @@ from scripts import lessons  # noqa: E402
 
 PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
 WIDTH = 760  # of a picture, in pixels
-COVERS = {"en": "(Predict first, then run the cell.)", "ko": "(먼저 예상해 보고 셀을 실행하세요.)"}
+COVER_LINES = {"en": "(Predict first, then run the cell.)", "ko": "(먼저 예상해 보고 셀을 실행하세요.)"}
 
 
 def execute(notebook: nbformat.NotebookNode, directory: Path, timeout: int = 600) -> None:
@@ -100,14 +100,14 @@ def cover_results(notebook: nbformat.NotebookNode) -> None:
 
     JupyterLab shows the first line of a folded output, which would give the answer away.
     """
-    line = COVERS[notebook.metadata.lesson.language]
+    line = COVER_LINES[notebook.metadata.lesson.language]
     for cell in notebook.cells:
         if "predict" in cell.metadata.get("tags", []):
             cell.outputs.insert(0, nbformat.v4.new_output("display_data", data={"text/plain": line}))
 
 
 def keep_outputs(notebook: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> None:
-    """Take the outputs of a stored notebook with the same code.
+    """Copy the outputs of a stored notebook, which must have the same code.
 
     Raises:
         ValueError: the code has changed.
@@ -125,23 +125,23 @@ def build(path: Path, only_texts: bool) -> None:
     """Build one lesson with its solutions, in every language."""
     cells = lessons.read_lesson(path)
     for language in lessons.LANGUAGES:
-        for kind, made in (
+        for kind, notebook in (
             ("", lessons.make_lesson(cells, language, path.stem)),
             ("solutions", lessons.make_solutions(cells, language, path.stem)),
         ):
             directory = lessons.NOTEBOOKS / language / kind
             target, start = directory / f"{path.stem}.ipynb", time.time()
             if only_texts:
-                keep_outputs(made, nbformat.read(target, as_version=4))
+                keep_outputs(notebook, nbformat.read(target, as_version=4))
             else:
-                execute(made, directory)
-                add_pictures(made)
-                cover_results(made)
+                execute(notebook, directory)
+                add_pictures(notebook)
+                cover_results(notebook)
             if kind == "solutions":
-                made.metadata.pop("widgets", None)  # its figures are captured
-            nbformat.write(made, target)
-            took, size = time.time() - start, target.stat().st_size
-            print(f"{target.relative_to(ROOT)}: {took:.0f} s, {size / 1000:.0f} kB", flush=True)
+                notebook.metadata.pop("widgets", None)  # %%capture hides the widgets of the lesson's code
+            nbformat.write(notebook, target)
+            seconds, size = time.time() - start, target.stat().st_size
+            print(f"{target.relative_to(ROOT)}: {seconds:.0f} s, {size / 1000:.0f} kB", flush=True)
 
 
 def main() -> None:

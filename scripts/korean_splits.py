@@ -2,13 +2,13 @@
 
 Run `python scripts/korean_splits.py DATA OUT`.
 
-The official training sets of both are not in DATA, a directory with `korquad/KorQuAD_v1.0_dev.json.gz`,
-`klue_nli/validation.parquet` and `xnli_ko/train.parquet`. Part of each development set therefore trains, and the rest
-measures. These are not the official splits, so results on them are not comparable with published ones.
+DATA is a directory with `korquad/KorQuAD_v1.0_dev.json.gz`, `klue_nli/validation.parquet` and `xnli_ko/train.parquet`;
+the official training sets are not in it. Part of each development set is therefore used for training, and the rest for
+evaluation. These are not the official splits, so results on them are not comparable with published ones.
 
-- KorQuAD: every fifth article measures, counted from the fifth one of the file. An article is in one part only.
-- KLUE-NLI: of every four premises, in the order of the file, the first two train and the other two measure; all rows
-  with the same premise are in one part. The rows of the Korean part of XNLI train too.
+- KorQuAD: every fifth article of the file is for evaluation, the others are for training.
+- KLUE-NLI: of every four premises, in the order of the file, the first two are for training and the other two for
+  evaluation; all rows with the same premise are in one part. The rows of the Korean part of XNLI are for training too.
 """
 
 import gzip
@@ -20,9 +20,9 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-MEASURED_ARTICLE = 5  # every how many-th article measures
-# Premises are taken in pairs, because every second premise of the file has one row and the others have two.
-PREMISES = 2
+EVALUATION_INTERVAL = 5  # one of so many articles is for evaluation
+# Premises are split in groups of two, because every second premise of the file has one row and the others have two.
+PREMISES_PER_GROUP = 2
 NLI_COLUMNS = ["premise", "hypothesis", "label"]
 
 
@@ -35,7 +35,7 @@ def split_articles(articles: Sequence[dict]) -> dict[str, list[dict]]:
     """
     parts: dict[str, list[dict]] = {"train": [], "validation": []}
     for number, article in enumerate(articles, 1):
-        parts["train" if number % MEASURED_ARTICLE else "validation"].append(article)
+        parts["train" if number % EVALUATION_INTERVAL else "validation"].append(article)
     return parts
 
 
@@ -50,7 +50,7 @@ def split_premises(rows: Sequence[dict]) -> dict[str, list[dict]]:
     parts: dict[str, list[dict]] = {"train": [], "validation": []}
     for row in rows:
         number = numbers.setdefault(row["premise"], len(numbers))
-        parts["validation" if number // PREMISES % 2 else "train"].append(row)
+        parts["validation" if number // PREMISES_PER_GROUP % 2 else "train"].append(row)
     return parts
 
 

@@ -1,6 +1,6 @@
 """The format of the lessons: `notebooks/src/*.py` -> one notebook per language, its solutions, and the list of lessons.
 
-A source is Python in percent format. Code stands once; text stands once per language:
+A source is Python in percent format. It contains the code once, and each text once per language:
 
     # %% [markdown] en
     # # 1. From a sentence to an attention map
@@ -71,7 +71,7 @@ def read_lesson(path: Path) -> list[Cell]:
     """Read the cells of a source.
 
     Raises:
-        ValueError: a line begins like a cell but is none, or a text is not a comment.
+        ValueError: a line begins with "# %%" but does not begin a cell, or a text is not a comment.
     """
     source = path.read_text(encoding="utf-8")
     for line in source.splitlines():
@@ -133,7 +133,7 @@ def _hide_check(cell: Cell, name: str) -> Cell:
 
 
 def _complete(exercise: Cell, solution: Cell) -> Cell:
-    """Put what an exercise gives, without its open answer, before the solution."""
+    """Put the lines of an exercise before its solution, without the line whose answer is open (`answer = ...`)."""
     given = "\n".join(line for line in exercise.text.split("\n") if " = ..." not in line).strip()
     return Cell(solution.kind, solution.label, f"{given}\n\n{solution.text}".strip())
 
@@ -157,7 +157,7 @@ def make_list() -> nbformat.NotebookNode:
 
 
 def make_redirect() -> nbformat.NotebookNode:
-    """Make the notebook at the former place of the first lesson, which leads to the lesson."""
+    """Make a notebook at the former place of the first lesson, with links to its present place."""
     name = MOVED.stem
     text = f"This lesson is now [in English](en/{name}.ipynb) and [in Korean](ko/{name}.ipynb).\n\n"
     text += f"이 수업은 이제 [영어](en/{name}.ipynb)와 [한국어](ko/{name}.ipynb)로 있어요. [모든 수업](lessons.ipynb)"

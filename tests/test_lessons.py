@@ -193,7 +193,7 @@ def test_a_folded_result_does_not_give_the_answer_away(source, language):
     assert predictions
     for cell in predictions:
         assert cell.metadata.jupyter.outputs_hidden
-        assert cell.outputs[0]["data"] == {"text/plain": build_lessons.COVERS[language]}
+        assert cell.outputs[0]["data"] == {"text/plain": build_lessons.COVER_LINES[language]}
         assert len(cell.outputs) > 1
 
 
