@@ -1,4 +1,4 @@
-"""Show results of `explore` as payloads, figures and HTML. Imports no model and no web framework.
+"""Show results of `explore` as payloads, figures and HTML. This package imports no model and no web framework.
 
 payload         bytes for the canvas views: AttentionPack, neuron_bytes, timeline_bytes
 token_labels    tokens as readable text: token_labels, word_numbers

@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILI
 
 @cache
 def read_static(name: str) -> str:
-    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js"; a generated module is generated."""
+    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js", or generate a generated module."""
     if name in _GENERATED:
         return _GENERATED[name]()
     return files(__package__).joinpath("static", *name.split("/")).read_text(encoding="utf-8")

@@ -174,7 +174,7 @@ def _write_page(
         params: the parameters of this view.
         selects: the ids of the fields that its script fills: "layer", "att_head".
         lang: language of the page.
-        tables: further arrays of the view, whose third axis are the tokens.
+        tables: further arrays of the view, by name; their third axis is the tokens.
         limit: the maximum number of tokens.
     """
     size = len(attention.tokens)

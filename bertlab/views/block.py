@@ -284,7 +284,8 @@ def _fold(values: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _limit(*vectors: np.ndarray) -> float:
-    """The value with full colour: the 99.5 % quantile, so that one large value does not make all others pale."""
+    """Choose the absolute value that has the full colour: the 99.5 % quantile, so that a single large value does not
+    make all others pale."""
     return float(np.nanquantile(np.abs(np.concatenate([vector.ravel() for vector in vectors])), 0.995)) or 1.0
 
 

@@ -30,9 +30,9 @@ from bertlab.views.shortening import display_width, shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
-NUM_BEST = 5  # outcomes that are among the most probable ones before or after
-MIN_ROWS = 2 * NUM_BEST  # space for the usual outcomes
-MAX_TITLE_WIDTH = 15  # of an outcome, in Latin letters
+NUM_BEST = 5  # `Session.intervene` returns so many most probable outcomes before and after (`top_k`)
+MIN_ROWS = 2 * NUM_BEST  # enough for all of these outcomes
+MAX_TITLE_WIDTH = 15  # maximum width of an outcome's title, in Latin letters
 MIN_COLOUR_LIMIT = 0.5  # the full colour of a head map stands for at least this change in log-odds
 
 

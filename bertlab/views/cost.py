@@ -13,7 +13,7 @@ from bertlab.views.palette import transparent
 
 QUADRATIC = "attention-scores"  # the part of the FLOP that grows with the square of the length
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-# the longest duration that is shown in each unit, in seconds, and the length of the unit
+# unit -> (durations below this number of seconds are shown in the unit, length of the unit in seconds)
 DURATIONS = {"ms": (1, 1e-3), "seconds": (120, 1), "minutes": (7_200, 60), "hours": (2 * 86_400, 3_600)}
 DAY, YEAR = 86_400, 365.25 * 86_400
 
@@ -57,7 +57,7 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
     columns, unit = growth_columns(costs, quantity), "FLOP" if quantity == "flop" else "B"
     lengths = columns.pop("tokens")
     figure = go.Figure(layout={"template": TEMPLATE, "height": 380})
-    names = sorted(columns, key=lambda name: name == QUADRATIC)  # on top, so that its curve is visible
+    names = sorted(columns, key=lambda name: name == QUADRATIC)  # it is drawn on top, so that its curve is visible
     colours = [colour for colour in (*COLOURS, GREY) if colour != COLOURS[1]]
     for number, name in enumerate(names):
         colour = COLOURS[1] if name == QUADRATIC else colours[number % len(colours)]

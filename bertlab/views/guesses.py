@@ -1,4 +1,4 @@
-"""People's guesses for a masked word beside a snapshot's predictions, as a Plotly figure."""
+"""Compare people's guesses for a masked word with a snapshot's predictions in a Plotly figure."""
 
 import plotly.graph_objects as go
 
@@ -11,7 +11,7 @@ MAX_WORDS = 10  # guessed words that are drawn, the most frequent ones
 
 
 def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the share of people and the probability in one snapshot for each guessed word, and the snapshot's own words.
+    """Draw, for each guessed word and each of a snapshot's best tokens, the share of people and the probability.
 
     Args:
         timeline: the result of `explore.guesses.compare_guesses`.

@@ -24,13 +24,13 @@ from bertlab.views.live_lessons import collect_lessons
 from bertlab.views.palette import PALETTE
 from bertlab.views.printable import encode_printable
 
-MAX_PARAMETERS = 60_000_000  # of a larger checkpoint, the app offers no page, since the file would be too large
+MAX_PARAMETERS = 60_000_000  # the app offers no page for a larger checkpoint, since the file would be too large
 PART_LENGTH = 1 << 20  # characters of the weights that the browser decodes at a time; divisible by 16
 MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
 
 # The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
 # since a page that was opened from disk cannot start one from a file. Some browsers read child-src, not worker-src.
-# The weights come last, in parts, each followed by a call that takes it, so that the page is there before they are.
+# The weights come last, in parts, each followed by a script that reads it, so that the page appears before they arrive.
 _PAGE = """<!doctype html>
 <html lang="{lang}">
 <head>
@@ -68,16 +68,16 @@ _PART = '<script type="text/plain">{part}</script><script>bertlab.addWeights()</
 
 @dataclass(frozen=True)
 class LivePage:
-    """What a page can do with a checkpoint, and why not more."""
+    """What the page of a checkpoint offers, and what it lacks."""
 
     tabs: tuple[str, ...]
     """The tabs of the page: "attention" and, if their output layers exist, "fill", "next", "heads" and "lens"."""
     note: str
-    """The id of the sentence that says what is missing; "" if nothing is."""
+    """The id of the message that says what is missing; "" if nothing is missing."""
 
 
 def plan_page(session: Session) -> LivePage:
-    """Find out what a page can do with the output layers of a checkpoint."""
+    """Find out what a page can offer with the output layers of a checkpoint."""
     if session.config.left_to_right:
         return LivePage(("attention",), "live-note-left-to-right")
     can_fill = "mlm" in session.heads
@@ -91,8 +91,8 @@ def plan_page(session: Session) -> LivePage:
 
 
 def can_export(session: Session) -> bool:
-    """Whether the app can offer the page of a checkpoint: the page can repeat its model and its tokenizer, and it is
-    not too large."""
+    """Whether the app can offer a page for a checkpoint: the page supports its model and its tokenizer, and the model
+    is not too large."""
     if not session.config.is_like_bert:
         return False
     try:
@@ -110,7 +110,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
         progress: wraps the list of tensors that are quantised, as `tqdm` does.
 
     Raises:
-        CheckpointError: the page's model or tokenizer cannot compute what those of the checkpoint do.
+        CheckpointError: the page does not support the checkpoint's model or tokenizer.
     """
     if not session.config.is_like_bert:
         raise CheckpointError("live-model-unsupported", name=session.name)

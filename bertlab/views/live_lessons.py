@@ -1,7 +1,7 @@
 """Prepare the shipped lessons for the page that runs a model in the browser (`views/live.py`).
 
-A step of a lesson shows a page of the app. Here the page becomes a view of the HTML file where the file has that view
-or one that comes close. The notes for the teacher are left out, since students read the file.
+A step of a lesson shows a page of the app. In the HTML file, it shows the file's view that corresponds to this page or
+comes close to it, if there is one. The notes for the teacher are left out, since students read the file.
 """
 
 from collections.abc import Collection, Mapping
@@ -78,8 +78,8 @@ def find_view(
         tabs: the tabs of the file.
 
     Returns:
-        The view as {"tab", "texts", "off", "look"}, None if the file has none, and whether it shows all that the page
-        shows. Empty texts stand for the example of the tab.
+        The view as {"tab", "texts", "off", "look"}, or None if the file has none; and whether the view shows everything
+        that the page shows. Empty texts stand for the example of the tab.
 
     >>> config = ModelConfig(num_layers=2, num_heads=2, hidden_size=4)
     >>> view, is_complete = find_view("heads", {"masked": "A [MASK].", "changes": "1"}, config, ["heads"])

@@ -1,4 +1,4 @@
-"""Views of pre-training by hand: the tokens of an example with their fates, the candidates, the losses over the draws.
+"""Views of pre-training by hand: the tokens of an example and what replaces them (their fates), candidates, and losses.
 
 As in `passage` and `figures`, text is escaped, and colour never has a meaning alone.
 """
@@ -159,7 +159,7 @@ def loss_columns(losses: Sequence[DrawLosses]) -> Columns:
 
 
 def _name_fates(lang: str) -> dict[str, str]:
-    """The names of what replaces a token."""
+    """Return the name of every fate in a language."""
     return {fate: render(f"figure-fate-{fate}", lang) for fate in _FATES}
 
 

@@ -1,6 +1,6 @@
 """Figures of sentence vectors: a map with clusters, and the cosines of sentences or of clusters.
 
-Shape legend: S texts, P vector, C clusters.
+Shape legend: S texts, P dimensions of a vector, C clusters.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from bertlab.views.figures import COLOURS, DIVERGING, GREY, empty_figure, escape
 from bertlab.views.shortening import shorten, shorten_to_width
 
 MAX_NAMED = 14  # clusters with a colour and a symbol of their own; further ones look alike
-MAX_CELLS = 40  # sentences or clusters of a matrix that are legible
+MAX_CELLS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
 # a colour and a symbol together identify a cluster, so that nobody depends on colours
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
 HOVER_LENGTH, NAME_WIDTH, LABEL_WIDTH = 90, 22, 16  # characters
@@ -37,6 +37,7 @@ def sentence_map(
     """
     figure = empty_figure(height=460)
     names = [name_cluster(each, lang) for each in clusters.clusters[:MAX_NAMED]]
+    # for each text: the cluster if it is drawn with a name, MAX_NAMED for all other clusters, NO_CLUSTER for none
     shown = np.array([label if 0 <= label < MAX_NAMED else MAX_NAMED * (label != NO_CLUSTER) - (label == NO_CLUSTER)
                       for label in clusters.labels], int)  # fmt: skip
     groups = [(NO_CLUSTER, render("figure-no-cluster", lang), GREY, "circle-open")]

@@ -15,7 +15,7 @@ MAX_HOVER = 80  # characters of a sentence that are shown at its bar
 
 
 def summary_html(text: str, summary: Summary) -> str:
-    """The text with the chosen sentences in blue with their scores, and a dotted line above the first ones.
+    """The text: chosen sentences are blue, with their scores; a dotted line is above the text's first sentences.
 
     Args:
         text: the text that was summarised.

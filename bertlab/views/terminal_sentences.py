@@ -19,33 +19,33 @@ def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str
     return table(rows, ">><")
 
 
-def pair_lines(file: TextFile, found: SimilarPairs) -> list[str]:
+def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
     """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
-    lines = [f"{found.total:,} pairs in {len(found.groups):,} groups"]
-    for pair in found.pairs:
+    lines = [f"{similar.total:,} pairs in {len(similar.groups):,} groups"]
+    for pair in similar.pairs:
         places = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
         lines += ["", *table([(c, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, c in places], ">><")]
     return lines
 
 
-def cluster_lines(file: TextFile, found: Clusters) -> list[str]:
+def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
     """The size and the words of each cluster, and some of its texts, the most central one first."""
-    outside = found.labels.count(NO_CLUSTER)
-    lines = [f"{len(found.clusters):,} clusters; {outside:,} of {len(file.texts):,} texts in none"]
-    for cluster in found.clusters:
+    outside = result.labels.count(NO_CLUSTER)
+    lines = [f"{len(result.clusters):,} clusters; {outside:,} of {len(file.texts):,} texts in none"]
+    for cluster in result.clusters:
         lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
         others = [index for index in cluster.members if index != cluster.centre]
         lines += [f"    {_shorten(file.texts[index])}" for index in (cluster.centre, *others)[:SHOWN_MEMBERS]]
     return lines
 
 
-def cluster_csv(file: TextFile, found: Clusters) -> str:
+def cluster_csv(file: TextFile, result: Clusters) -> str:
     """A CSV file with the columns id, text, cluster (from 1; empty for none) and words."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["id", "text", "cluster", "words"])
-    for id, text, label in zip(file.ids, file.texts, found.labels, strict=True):
-        words = "" if label == NO_CLUSTER else " ".join(found.clusters[label].words)
+    for id, text, label in zip(file.ids, file.texts, result.labels, strict=True):
+        words = "" if label == NO_CLUSTER else " ".join(result.clusters[label].words)
         writer.writerow([id, text, "" if label == NO_CLUSTER else label + 1, words])
     return stream.getvalue()
 

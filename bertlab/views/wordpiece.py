@@ -85,10 +85,10 @@ def vocabulary_bars(rates: Mapping[str, tuple[float, float]], *, lang: str = DEF
     return figure
 
 
-def count_tokens(searches: Sequence[WordSearch], unknown: str = "[UNK]") -> tuple[float, float]:
+def compute_token_rates(searches: Sequence[WordSearch], unknown: str = "[UNK]") -> tuple[float, float]:
     """Return the tokens per word and the share of words that became [UNK].
 
-    >>> count_tokens([WordSearch("teapot", (), ("tea", "##pot")), WordSearch("§", (), ("[UNK]",))])
+    >>> compute_token_rates([WordSearch("teapot", (), ("tea", "##pot")), WordSearch("§", (), ("[UNK]",))])
     (1.5, 0.5)
     """
     tokens = sum(len(search.tokens) for search in searches)
@@ -119,7 +119,7 @@ def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
 
 def _step_html(step: SearchStep, lang: str) -> str:
     rejected = step.rejected
-    if len(rejected) > MAX_REJECTED:  # the first and the last ones say what happens
+    if len(rejected) > MAX_REJECTED:  # the first and the last ones are enough to show what the search does
         half = MAX_REJECTED // 2
         more = escape_html(render("wordpiece-more", lang, count=len(rejected) - MAX_REJECTED))
         shown = [*map(_crossed_out, rejected[:half]), f"<small>{more}</small>", *map(_crossed_out, rejected[-half:])]

@@ -58,7 +58,7 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
         searches = sessions.compute(compared_checkpoint, "search_tokens", text)
         name = os.path.basename(compared_checkpoint.source)
-        rates[name] = wordpiece.count_tokens(searches)
+        rates[name] = wordpiece.compute_token_rates(searches)
         size = sessions.open_session(compared_checkpoint).tokenizer.vocab_size
         tokens = [token for search in searches for token in search.tokens]
         st.html(f'<p class="small">{t("wordpiece-vocabulary", name=name, size=size, count=len(tokens))}</p>')

@@ -80,7 +80,7 @@ class AttentionView {
     };
   }
 
-  /** What the number of controls depends on; when it changes, the controls are built again. */
+  /** A text of everything that the number of controls depends on; when it changes, the controls are built again. */
   get controlShape() {
     const { layers, heads, segments } = this.tokenData;
     return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.tokenData.words)}`;
@@ -196,7 +196,7 @@ class AttentionView {
     return Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
-  /** What a picture shows if it has nothing to draw. */
+  /** The text that a picture shows if it has nothing to draw. */
   message() {
     const { data, state } = this;
     if (!this.positions.rows.length || !this.positions.cols.length) return this.texts.empty;
@@ -293,7 +293,7 @@ class AttentionView {
     this.root.replaceChildren(this.bar, this.tools, this.stage, element("div", { class: "bl-status" }, this.readout, this.legend));
   }
 
-  /** Search, zoom, undo and save. */
+  /** Build the tools: search, zoom, undo and save. */
   buildTools(button) {
     const { texts: text } = this;
     this.search = element("input", { type: "search", class: "bl-search", placeholder: text.find, "aria-label": text.find, title: text.findTip,

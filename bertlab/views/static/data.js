@@ -6,7 +6,7 @@ export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], 
 const MAX_CACHED_HEADS = 48; // the maximum number of decompressed heads of a long input
 const THUMB_SIDE = 64; // rows and columns of a thumbnail
 
-/** What TokenData and WordData share. Each of them has tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(layer, head, positions). */
+/** The base class of TokenData and WordData, which define tokens, segments, hideable, size, layers, heads, error, head(layer, head) and overview(layer, head, positions). */
 class Units {
   constructor() {
     this.thumbnails = new Map();

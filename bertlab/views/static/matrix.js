@@ -58,7 +58,7 @@ export class Matrix {
     this.surface.draw();
   }
 
-  /** The head as an image with one pixel per cell, scaled when drawn. */
+  /** Draw the head into an image with one pixel per cell, which `paintOn` scales. */
   paint() {
     const { data, state, positions, theme } = this.view;
     const probs = data.head(state.layer, state.head);

@@ -1,5 +1,5 @@
 // The neuron view: one head for one query token: q, k, q x k, their dot product and the softmax, for every key token.
-// Makes no network requests. Shapes: T tokens, D head size.
+// This module makes no network requests. Shapes: T tokens, D head size.
 import { createScroller, drawText, formatProbability, lightTheme, observe, readTheme, runKeyAction } from "./canvas.js";
 import { element, mountView } from "./dom.js";
 import { inflate, readPayload } from "./payload.js";

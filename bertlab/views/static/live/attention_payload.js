@@ -1,6 +1,6 @@
 // Writes the attention of an input as the payload that attention.js reads; views/payload.py writes the same in Python.
 
-/** input: of Tokenizer.encode; probs_LNTT: of Bert.run. Probabilities have 16 bits: all high bytes of a layer, then all low bytes. */
+/** input: the result of Tokenizer.encode; probs_LNTT: from Bert.run. Probabilities have 16 bits: all high bytes of a layer, then all low bytes. */
 export async function attentionPayload(input, probs_LNTT, heads) {
   const layers = await Promise.all(probs_LNTT.map((probs_NTT) => deflate(encodeProbabilities(probs_NTT))));
   const words = wordNumbers(input);

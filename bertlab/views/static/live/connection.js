@@ -1,9 +1,9 @@
-// The page's side of the worker, which computes.
+// The page's connection to the worker, which computes.
 //
-// A browser that starts no worker for a page from disk runs the same program in the page: it answers as well, but the page
-// does not react while it computes.
+// Some browsers start no worker for a page from disk. The same program then runs in the page: its answers are the same, but
+// the page does not react while it computes.
 
-/** `ask` resolves with the result, or null if a newer request has replaced this one. */
+/** The model in the worker. `ask` resolves with the result, or null if a newer request has replaced this one. */
 export class Model {
   constructor(source) {
     this.source = source;
@@ -71,7 +71,7 @@ export class Model {
     else request.resolve(isNewest || result === true || Array.isArray(result) ? result : null);
   }
 
-  /** Say of every request that the worker has stopped. */
+  /** Reject every pending request, because the worker has stopped. */
   fail() {
     for (const id of [...this.pending.keys()]) this.receive({ id, error: { id: "errorFailed" } });
   }

@@ -82,7 +82,7 @@ export class Lessons {
     this.show();
   }
 
-  /** Show the view of the step, and its heading, from which the arrow keys lead on. */
+  /** Show the view of the step, and focus its heading, from where the arrow keys lead to the other steps. */
   show() {
     Object.assign(this.page.state, this.view);
     this.page.rebuild({ isStep: true });
@@ -114,7 +114,7 @@ export class Lessons {
       }, element("span", { lang: language }, title), element("span", { class: "small" }, ` · ${format(text.lessonMinutes, minutes)}`))));
   }
 
-  /** Build the panel again if the step, the language or the guess has changed; a guess that is not sent yet stays otherwise. */
+  /** Build the panel again if the step, the language or the guess has changed; otherwise keep it, with a guess that is not sent yet. */
   buildPanel() {
     if (!this.lesson) {
       this.built = "";
@@ -144,7 +144,7 @@ export class Lessons {
     return this.panel;
   }
 
-  /** One line each for what this file cannot show of a step, and why numbers differ. */
+  /** The notes of a step: what this file cannot show of it, and why numbers differ. */
   buildNotes() {
     const { page: { text, state, settings }, content, step } = this;
     const isAnswered = this.guesses.get(this.key) !== null;

@@ -38,7 +38,7 @@ export class Bert {
 
   /**
    * The final hidden_H of token t with one head switched off. normal: the result of `run` with all heads on.
-   * Up to the head nothing changes, so this begins with its output; in the last layer it computes token t alone.
+   * Nothing changes before this head, so the computation begins with its output; the last layer is computed for token t only.
    */
   runWithout(layer, head, { hidden_LTH, heads_LTH }, t) {
     const { hiddenSize: H, numHeads: N, numLayers: L } = this.config;

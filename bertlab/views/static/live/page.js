@@ -52,7 +52,7 @@ class Page {
     return PANELS[tab].examples(SETTINGS)[0].texts;
   }
 
-  /** isStep: the back button of the browser leads to what was shown before. */
+  /** Write the state into the address. isStep: whether the back button of the browser should lead to what was shown before. */
   writeAddress({ isStep = false } = {}) {
     const { tab, lang, texts, off, look, lesson } = this.state;
     const [a, b] = texts[tab];
@@ -172,7 +172,7 @@ class Page {
     }
   }
 
-  /** Ask the model what the open tab shows. */
+  /** Ask the model for the results that the open tab shows. */
   async compute() {
     if (this.failure) {
       this.showError(this.failure);
@@ -202,7 +202,7 @@ class Page {
     }
   }
 
-  /** Show an error that stays, since there is no model. */
+  /** Show an error that stays, because nothing can be computed without the model. */
   fail(problem) {
     this.failure ??= problem;
     this.showError(this.failure);
@@ -230,8 +230,8 @@ function parseObject(text) {
   }
 }
 
-// The file goes on with the weights, in many parts, and calls `addWeights` after each, so that they are read while the page
-// is already there. Nothing works without the weights: what is wrong with the file or the browser is said at once.
+// After this script, the file contains the weights in many parts, and a call of `addWeights` after each of them, so that the
+// page is shown before they are read. Nothing works without the weights, so a fault of the file or the browser is shown at once.
 // Chrome and Edge have all that the page needs since version 111, Firefox since 113, Safari since 16.4 (CompressionStream).
 const CAN_DECOMPRESS = "DecompressionStream" in globalThis && "CompressionStream" in globalThis;
 const model = new Model(WORKER);

@@ -3,7 +3,7 @@
 import { render } from "../attention.js";
 import { element } from "../dom.js";
 
-const COUNT = 8; // the number of predictions for a mask
+const COUNT = 8; // predictions shown for each mask
 const example = (texts, label = null) => ({ texts, label });
 const masked = ({ examples }) => examples.masked.map((sentence) => example([sentence, ""]));
 const pairs = ({ examples }) => [["exampleFollow", "follow"], ["exampleNear", "near"], ["exampleOther", "other"]]
@@ -175,7 +175,7 @@ class HeadsPanel {
     });
   }
 
-  /** The bar stays where it is when all heads are measured, so that the grid does not jump. */
+  /** Show how many heads are measured. When all are, the bar becomes invisible but keeps its space, so that the grid does not jump. */
   drawProgress() {
     const [size, total] = [this.effects.size, this.buttons.size];
     this.progress.value = size;

@@ -7,7 +7,7 @@ import { ACCENTS, DECOMPOSABLE, PUNCTUATION, REMOVED } from "./characters.js";
 
 const SPACE = /[\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/gu;
 const WORD_BREAK = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u;
-// the ranges in google-research/bert/tokenization.py, of which the library has the sixth a little shorter
+// the ranges in google-research/bert/tokenization.py, except for the sixth, which is a little shorter in the library
 const CHINESE = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const REMOVED_CHARACTERS = new RegExp(`[${REMOVED}]`, "gu");
 const PUNCTUATION_MARKS = new RegExp(`[${PUNCTUATION}]`, "gu");

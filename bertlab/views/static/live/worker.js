@@ -49,7 +49,7 @@ const HANDLERS = {
     return { follows: model.predictNext(at(model.run(input.ids, input.types).hidden_LTH.at(-1), 0))[0] };
   },
 
-  /** A prediction with and without some heads; then without every single head of those that `measured` lacks. */
+  /** A prediction with all heads and without those in `off`; then, for each head that `measured` lacks, without this head alone. */
   async heads({ a, b, off, count, measured }, isCurrent, send) {
     const input = encode(a, b);
     const { t, predict } = predictionOf(input, b);
