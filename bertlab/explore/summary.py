@@ -2,8 +2,8 @@
 
 The output layer of a checkpoint that was fine-tuned on summaries computes the scores (`tasks.summarisation`). Without
 this layer, the score is centrality, which is not learned: a sentence is central if its vector has large cosines with
-those of many other sentences, above all of central ones. This measures what a text talks about most. Only reference
-summaries can tell whether the result is a good summary (`tasks.rouge`).
+the vectors of many other sentences, above all of central ones. This measures what a text talks about most. Only
+reference summaries can tell whether the result is a good summary (`tasks.rouge`).
 
 Shape legend: S sentences, P dimensions of a vector.
 """

@@ -51,21 +51,21 @@ def compute_span_attention(
     all_windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
     if not 0 <= window < len(all_windows):
         raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
-    read_window = all_windows[window]
-    begin_P, end_P = read_window.offsets_T2[read_window.passage].T
+    span_window = all_windows[window]
+    begin_P, end_P = span_window.offsets_T2[span_window.passage].T
     inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
-    answer_positions = [read_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
+    answer_positions = [span_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
     if not answer_positions:
         raise TextError("window-without-characters", window=window, start=start, end=end)
-    question_positions = list(range(1, 1 + read_window.question_tokens))
+    question_positions = list(range(1, 1 + span_window.question_tokens))
     trace = Trace.of("probs")
-    model(collate([read_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
+    model(collate([span_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
     # The mean is computed layer by layer, because the rows of all heads together would need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
         for rows in (question_positions, answer_positions)
     ]
-    tokens = _make_token_rows(read_window, tokenizer)
+    tokens = _make_token_rows(span_window, tokenizer)
     return SpanAttention(tokens, tuple(question_positions), tuple(answer_positions), *means)
 
 

@@ -109,7 +109,7 @@ class Features(Sequence):
 
 
 def check_max_tokens(max_tokens: int) -> None:
-    """Raise TextError if `max_tokens` leaves too little space for two texts beside the three special tokens."""
+    """Raise TextError if `max_tokens` leaves too little space for two texts and the three special tokens."""
     if max_tokens < 5:
         raise TextError("max-tokens-too-few", max_tokens=max_tokens)
 

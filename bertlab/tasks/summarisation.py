@@ -274,7 +274,7 @@ def _share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
 
 
 def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
-    """Replace default names of the columns of document and reference summary by those that the data has."""
+    """Replace default names of the document and reference columns that the data lacks with names that it has."""
     document, *reference = spec.text
     if document in DOCUMENT_NAMES and document not in data.columns:
         document = next((name for name in DOCUMENT_NAMES if name in data.columns), document)

@@ -50,8 +50,8 @@ class TaskType(ABC):
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
     probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether the probabilities of `probe` are over all candidates, while those of the command are over only the best
-    ones."""
+    """Whether `probe` computes probabilities over all candidates, while the command computes them over the best ones
+    only."""
 
     @property
     def hf_class(self) -> str:

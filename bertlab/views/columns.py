@@ -110,7 +110,7 @@ def block_steps(block: BlockMap) -> Columns:
 def residual_norms(block: BlockMap) -> Columns:
     """For one position, the embeddings and every layer: Euclidean lengths, and the prediction after the layer.
 
-    The lengths are those of the outputs that attention and feed-forward network add, and of the result.
+    These are the lengths of the attention output, of the feed-forward output, and of the layer's output.
     """
     names = ("attention_norm", "feed_forward_norm", "output_norm", "prediction", "probability")
     columns = {"layer": [_layer_name(index) for index in range(len(block.layers))]}

@@ -209,7 +209,7 @@ def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
     """Return what `static/live/tokenizer.js` needs to know about a tokenizer besides its tokens.
 
     Raises:
-        CheckpointError: the tokenizer has steps that those of google-research/bert lack.
+        CheckpointError: the tokenizer has steps that the tokenizer of google-research/bert lacks.
     """
     description = tokenizer.describe()
     normaliser, added = description["normalizer"] or {}, description["added_tokens"]

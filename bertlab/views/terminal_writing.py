@@ -7,7 +7,7 @@ from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.views.numbers import percent
 from bertlab.views.terminal import bar, make_printable, table
 
-FULL_BAR = 25.0  # nats
+FULL_BAR = 25.0  # the surprise in nats of a bar with the full width
 
 
 def writing_lines(

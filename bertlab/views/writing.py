@@ -10,8 +10,8 @@ from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_fig
 from bertlab.views.numbers import percent
 from bertlab.views.shortening import shorten
 
-MAX_LABELLED = 40  # words that have their names at the axis
-MAX_LABEL = 14  # characters
+MAX_LABELLED = 40  # with more words, the axis shows numbers instead of words
+MAX_LABEL = 14  # characters of a word at the axis
 
 
 def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lang: str = DEFAULT) -> go.Figure:

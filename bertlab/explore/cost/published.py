@@ -14,7 +14,7 @@ PRETRAINING_SOURCES = {
     "Cloud TPU v2": "https://cloud.google.com/tpu/docs/v2",
 }
 BATCH_SOURCES = {"google-research/bert, README": "https://github.com/google-research/bert#out-of-memory-issues"}
-# The paper does not name the version of its TPUs; we assume that of its time, v2, with 45 TFLOP/s per chip.
+# The paper does not name the version of its TPUs; we assume v2, the version of that time, with 45 TFLOP/s per chip.
 TPU_CHIP_FLOP_PER_SECOND = 45e12
 # 1,000,000 steps of 256 sequences: 90 % of them with 128 tokens, the rest with 512.
 PAPER_STEPS, PAPER_BATCH = {128: 900_000, 512: 100_000}, 256

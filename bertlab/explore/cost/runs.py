@@ -46,7 +46,8 @@ def estimate_run(
         share: the share of the peak that training reaches.
         price: US dollars per hour and device.
         memory_bytes: the memory of one device.
-        devices: devices that share each batch. The memory of the whole batch is still compared with that of one device.
+        devices: the number of devices that share each batch. The memory of the whole batch is still compared with
+            `memory_bytes`.
     """
     step_seconds = estimate_seconds(cost.flop_per_step, peak_flops, share, devices)
     seconds = steps * step_seconds
@@ -60,7 +61,7 @@ def estimate_runs(
     """Estimate a training run on each of several GPUs, by their published peaks.
 
     Args:
-        cost: the cost of a step; if it is that of a CPU, the cost on a GPU replaces it.
+        cost: the cost of a step; it is estimated again for a GPU.
         steps: the number of steps.
         gpus: the GPUs.
         share: the share of the peak that training reaches.

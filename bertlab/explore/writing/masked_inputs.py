@@ -19,7 +19,7 @@ BATCH_TOKENS = 2048  # larger batches are no faster on one core, and would make 
 
 @dataclass(frozen=True)
 class Query:
-    """A token whose probability at a position of an input is wanted."""
+    """A question to the model: how probable is a token at a masked position of an input?"""
 
     ids: tuple[int, ...]
     """The input with its [MASK] tokens, [CLS] and [SEP]."""
@@ -60,9 +60,9 @@ def compute_log_probs(
     inputs = [(ids, tuple(positions)) for ids, positions in numbers.items()]
     for ids, positions, log_probs_PV in predict_positions(model, tokenizer, inputs, progress):
         for position, log_probs_V in zip(positions, log_probs_PV, strict=True):
-            wanted = numbers[ids][position]
-            found = log_probs_V[[queries[number].target for number in wanted]].tolist()
-            for number, value in zip(wanted, found, strict=True):
+            query_numbers = numbers[ids][position]
+            values = log_probs_V[[queries[number].target for number in query_numbers]].tolist()
+            for number, value in zip(query_numbers, values, strict=True):
                 log_probs[number] = value
     return log_probs
 
@@ -79,7 +79,7 @@ def predict_positions(
     Args:
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
-        inputs: the ids and the positions of each input. They are yielded in the order of their lengths.
+        inputs: the ids and the positions of each input. The inputs are yielded in the order of their lengths.
         progress: wraps the sequence of batches.
     """
     device = device_of(model)

@@ -28,7 +28,7 @@ from bertlab.text.word_spans import find_words
 PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
 MaskingName = Literal["word", "token"]
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
-SEARCHED_TOKENS = 100  # the most probable tokens, among which proposals are the whole words
+SEARCHED_TOKENS = 100  # proposals are the whole words among so many most probable tokens
 MAX_PROPOSALS = 5
 _CHUNK = re.compile(r"\s*\S{1,48}\s*")  # a word of a sentence that is too long for one part
 
@@ -60,7 +60,7 @@ class ScoredWord:
     surprise: float
     """The sum of the surprise of its tokens, in nats."""
     is_unknown: bool
-    """Whether a token of it is [UNK], so that its surprise is not that of the word."""
+    """Whether one of its tokens is [UNK], so that `surprise` does not measure the word itself."""
 
     @property
     def is_punctuation(self) -> bool:
@@ -177,7 +177,7 @@ def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
     """Split a text into parts of whole sentences with at most `PART_TOKENS` tokens; longer sentences are cut at spaces.
 
     Raises:
-        TextError: the text has no words, or more than the model can read at once of something without spaces.
+        TextError: the text has no words, or a piece without spaces that is longer than the model can read at once.
     """
     starts = [start for start, _ in find_sentences(text)]
     edges = [0, *starts[1:], len(text)]
@@ -189,7 +189,7 @@ def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
         if length > limit:
             chunks = [(start + each.start(), start + each.end()) for each in _CHUNK.finditer(text[start:end])]
             pieces = [(*c, n) for c, n in zip(chunks, _count_tokens(tokenizer, text, chunks), strict=True)]
-            size = limit  # it does not share a part with the sentence before it
+            size = limit  # so that the sentence does not share a part with the one before it
         for first, last, count in pieces:
             if spans and size + count <= limit:
                 spans[-1], size = (spans[-1][0], last), size + count
@@ -291,7 +291,7 @@ def propose_words(
 def rank_words(
     tokenizer: Tokenizer, log_probs_V: torch.Tensor, top_k: int, without: str = ""
 ) -> tuple[ProposedWord, ...]:
-    """Return the most probable tokens that are whole words: with a letter or digit, and not a continuation.
+    """Return the most probable tokens that are whole words: they have a letter or digit, and do not continue a word.
 
     Args:
         tokenizer: the tokenizer.

@@ -1,8 +1,8 @@
 """Type-ahead: the most probable words after a text, endings of its last word, and words for its gaps.
 
 BERT reads a whole text and was not trained to write from left to right. The next word is predicted at a [MASK] after
-the text, once where the input ends there, and once with a full stop after the [MASK]. Without the full stop BERT often
-predicts one, because the texts that it has read end with one.
+the text: once with nothing after the [MASK], and once with a full stop after it. Without the full stop, BERT often
+predicts a full stop, because the texts that it was trained on end with one.
 """
 
 import math

@@ -1,6 +1,6 @@
 // Character classes of the tokenizer, as hexadecimal ranges of Unicode code points.
-// JavaScript knows such classes too (\p{P} is punctuation), but those of the library that split the training texts are
-// older: Unicode 8. Characters that were added later would be split differently. A test compares every code point.
+// JavaScript knows such classes too (\p{P} is punctuation), but the library that split the training texts uses older
+// ones, of Unicode 8. Characters that were added later would be split differently. A test compares every code point.
 
 /** Turn ranges of code points into what stands between the brackets of a regular expression. */
 function characterClass(ranges) {
