@@ -68,7 +68,7 @@ def test_an_old_run_is_read(name):
     log = history.read_log(run)
     assert history.find_snapshots(run)
     assert any("loss" in row for row in log)
-    assert history.run_status(run, history.thin_log(log)).state == "finished"
+    assert history.find_run_status(run, history.thin_log(log)).state == "finished"
 
 
 @pytest.mark.parametrize(

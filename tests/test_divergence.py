@@ -246,7 +246,7 @@ def test_a_diverged_run_keeps_its_last_good_state(corpus, tmp_path, monkeypatch,
     assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == saved_step
     log = tmp_path / "run" / "log.jsonl"
     assert "diverged" in json.loads(log.read_text().splitlines()[-1])
-    assert history.run_status(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
+    assert history.find_run_status(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
     # Started again, the run diverges at the same step and keeps the same state.
     state, loss.calls = (tmp_path / "run" / "state.safetensors").read_bytes(), saved_step
     with raises_diverged(id, steps, saved_step):

@@ -22,7 +22,7 @@ from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.examples import hold_out
-from bertlab.tasks.features import NO_TAG, truncated_lengths
+from bertlab.tasks.features import NO_TAG, compute_truncated_lengths
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.squad import read_rows, read_scores
 from bertlab.tasks.tag_alignment import spread_tags
@@ -563,7 +563,7 @@ def test_inputs_equal_those_of_transformers(spec, max_tokens, tiny_tokenizer, tm
         whole = reference(*row.texts, truncation=len(row.texts) == 1, max_length=max_tokens)
         ids, types = whole["input_ids"], whole["token_type_ids"]
         if len(ids) > max_tokens:  # transformers truncates pairs of equal length differently from Google
-            a, b = truncated_lengths(len(text_ids[0]), len(text_ids[1]), max_tokens - 3)
+            a, b = compute_truncated_lengths(len(text_ids[0]), len(text_ids[1]), max_tokens - 3)
             ids = [ids[0], *text_ids[0][:a], ids[-1], *text_ids[1][:b], ids[-1]]
             types = [0] * (a + 2) + [1] * (b + 1)
         assert features[number].ids.tolist() == ids
@@ -577,7 +577,7 @@ def test_truncated_lengths_equal_those_of_google():
                 one, other = a, b
                 while one + other > limit:  # `_truncate_seq_pair` of run_classifier.py
                     one, other = (one - 1, other) if one > other else (one, other - 1)
-                assert truncated_lengths(a, b, limit) == (one, other)
+                assert compute_truncated_lengths(a, b, limit) == (one, other)
 
 
 def test_the_first_token_of_each_word_predicts_its_tag(tiny_tokenizer):

@@ -15,7 +15,7 @@ from support.task_rows import read_examples
 
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import task
-from bertlab.tasks.entity_spans import entity_spans
+from bertlab.tasks.entity_spans import find_entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
@@ -86,7 +86,7 @@ def test_entity_metrics_equal_those_of_seqeval(seed):
     rng = np.random.default_rng(seed)
     predicted = [[tag if rng.random() < 0.6 else tags[rng.integers(len(tags))] for tag in row] for row in gold]
     for row in (*gold, *predicted):
-        assert entity_spans(row) == get_entities(row)
+        assert find_entity_spans(row) == get_entities(row)
     found = entity_metrics(gold, predicted)
     for name in ("precision", "recall", "f1"):
         expected = getattr(seqeval.metrics, f"{name}_score")(gold, predicted, zero_division=0)

@@ -23,7 +23,7 @@ from bertlab.config.lock import exclusive_lock
 from bertlab.config.tasks import TASKS, TaskSpec, task
 from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.registry import TASK_TYPES, register
-from bertlab.tasks.task_flags import TaskFlags, spec_of_record
+from bertlab.tasks.task_flags import TaskFlags, parse_task_record
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.rows import Rows
 from bertlab.training import hyperparameter_search
@@ -497,7 +497,7 @@ def test_old_names_of_task_types_are_accepted(old, new):
     """Older commands have them after --kind, older checkpoints in `bertlab.json`."""
     assert TASK_TYPES[old] is TASK_TYPES[new]
     assert old not in list(TASK_TYPES)
-    assert spec_of_record({"kind": old, "text": ["a"], "label": ["b"]}).kind == new
+    assert parse_task_record({"kind": old, "text": ["a"], "label": ["b"]}).kind == new
     flags = TaskFlags(kind=old, text_column="a", choice_columns=("b",) if old == "choose" else ())
     assert flags.spec("own").kind == new
 

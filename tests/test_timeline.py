@@ -147,16 +147,16 @@ def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
 
 def test_the_status_of_a_run(run):
     rows = history.read_log(run)
-    assert history.run_status(run, rows) == history.RunStatus("finished", 40, pytest.approx(0, abs=3600))
+    assert history.find_run_status(run, rows) == history.RunStatus("finished", 40, pytest.approx(0, abs=3600))
     shutil.rmtree(run / "checkpoint")
     now = (run / "log.jsonl").stat().st_mtime
-    assert history.run_status(run, rows, now + 5) == history.RunStatus("running", 40, pytest.approx(5))
-    assert history.run_status(run, rows, now + history.STALL_SECONDS + 1).state == "stopped"
-    assert history.run_status(run, [*rows, {"step": 41, "loss": math.nan}]).state == "diverged"
-    assert history.run_status(run, [*rows, {"step": 41, "diverged": "the loss rose"}]).state == "diverged"
+    assert history.find_run_status(run, rows, now + 5) == history.RunStatus("running", 40, pytest.approx(5))
+    assert history.find_run_status(run, rows, now + history.STALL_SECONDS + 1).state == "stopped"
+    assert history.find_run_status(run, [*rows, {"step": 41, "loss": math.nan}]).state == "diverged"
+    assert history.find_run_status(run, [*rows, {"step": 41, "diverged": "the loss rose"}]).state == "diverged"
     risen = [{"step": 40 + step, "loss": 9.0} for step in range(1, 30)]
-    assert history.run_status(run, [*rows, *risen], now).state == "running", "it may come down again"
-    assert history.run_status(run, [*rows, *risen], now + history.STALL_SECONDS + 1).state == "diverged"
+    assert history.find_run_status(run, [*rows, *risen], now).state == "running", "it may come down again"
+    assert history.find_run_status(run, [*rows, *risen], now + history.STALL_SECONDS + 1).state == "diverged"
 
 
 def test_a_thinned_log_keeps_validation_rows_the_last_step_and_mean_losses():
@@ -191,7 +191,7 @@ def test_export_run_ships_what_the_time_machine_needs(runs, tmp_path, capsys):
     rows = history.read_log(out)
     assert len([row for row in rows if history.is_step(row)]) <= 10
     assert len([row for row in rows if "validation" in row]) == 3
-    assert history.run_status(out, rows).state == "finished"
+    assert history.find_run_status(out, rows).state == "finished"
     ours, theirs = (timeline(place, TEXT, PAIR) for place in (out, runs / "learner"))
     assert all(np.array_equal(a, b) for a, b in zip(ours.probs, theirs.probs, strict=True))
 
@@ -256,7 +256,7 @@ def test_damaged_logs_and_records_are_skipped(runs, tmp_path):
     record.write_text('{"steps": 1' + "0" * 400 + ', "tokens": 1e999, "validation": {"mlm_loss": 1' + "0" * 400 + "}}")
     snapshot = history.find_snapshots(run)[1]
     assert (snapshot.step, snapshot.tokens, snapshot.validation) == (10, 0, {})
-    assert history.run_status(run, rows).state == "finished"
+    assert history.find_run_status(run, rows).state == "finished"
 
 
 def test_an_export_that_fails_leaves_no_files(runs, tmp_path, monkeypatch):

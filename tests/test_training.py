@@ -1099,7 +1099,7 @@ def test_keys_of_a_run_that_are_no_settings_are_no_differing_settings():
         run | {"lengthened_after": [seed], "exported": state}
         for run, seed, state in zip(runs, (10, 20), ("finished", "stopped"), strict=True)
     ]
-    assert history.differing_settings(runs) == {"seed": [1, 2]}
+    assert history.find_differing_settings(runs) == {"seed": [1, 2]}
 
 
 def test_differing_settings_are_named_by_the_flags_that_a_user_types(tmp_path):

@@ -104,7 +104,7 @@ def read_settings(run: Path) -> dict:
     return settings
 
 
-def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
+def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
     """Return the settings that differ between runs, by the names of their flags.
 
     A setting that some runs lack, because they are runs of another command, is compared between the runs that have it.
@@ -116,7 +116,7 @@ def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
         Name of the flag -> the value in each run, None for a run without this setting.
 
     >>> span = {"kind": "span", "optim": {"lr": 0.1}, "seed": 1}
-    >>> differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
+    >>> find_differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
     {'type': ['span', 'tagging'], 'optim.lr': [0.1, 0.2]}
     """
     flag_settings = [dict(_list_flags(run)) for run in runs]
@@ -252,7 +252,7 @@ def find_snapshots(run: Path) -> list[Snapshot]:
     return [by_step[step] for step in sorted(by_step)]
 
 
-def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
+def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
     """Determine whether a run is still training, from its log, its result and the time since its log last changed.
 
     A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result and with

@@ -55,29 +55,29 @@ class Changes:
     def parts(self) -> tuple[str, ...]:
         """The parts of a line with this effect and without redundant parts: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
-        rows = [row_part(place, weights) for place, weights in sorted(self.rows.items())]
-        patches = [patch_part(to, source) for to, source in self.patches.items()]
+        rows = [format_row_part(place, weights) for place, weights in sorted(self.rows.items())]
+        patches = [format_patch_part(to, source) for to, source in self.patches.items()]
         return (*heads, *rows, *patches)
 
 
-def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
+def format_row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
     """Write the part that replaces a row of attention by weights of positions.
 
     Args:
         place: (layer, head, position) of the row.
         weights: (position, weight) pairs; none for uniform attention.
 
-    >>> row_part((1, 2, 5), [(0, 0.6), (7, 1)]), row_part((1, 2, 5), [])
+    >>> format_row_part((1, 2, 5), [(0, 0.6), (7, 1)]), format_row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
     """
     entries = "-".join(f"{position}:{weight:.4f}".rstrip("0").rstrip(".") for position, weight in weights)
     return f"r{'.'.join(map(str, place))}-{entries or UNIFORM}"
 
 
-def patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
+def format_patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
     """Write the part that patches a hidden state; `to` and `source` are keys and values of `Changes.patches`.
 
-    >>> patch_part((3, 5), (2, 4)), patch_part((0, None), (0, None))
+    >>> format_patch_part((3, 5), (2, 4)), format_patch_part((0, None), (0, None))
     ('h2.5-1.4', 'he.a-e.a')
     """
 

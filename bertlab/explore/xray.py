@@ -10,7 +10,7 @@ from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReadi
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, softmax
-from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, read_passage, window_characters
+from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters, read_passage
 from bertlab.tasks.span.decoding import decode_spans
 from bertlab.tasks.span.windows import Window, make_windows
 from bertlab.text.batch import collate
@@ -77,7 +77,7 @@ def _read_window(
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
     best = decoded.spans[0] if decoded.spans else None
     return WindowReading(
-        *window_characters(window),
+        *find_window_characters(window),
         tokens=_make_token_rows(window, tokenizer),
         start_probs_T=softmax(starts_T),
         end_probs_T=softmax(ends_T),

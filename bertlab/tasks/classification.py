@@ -15,7 +15,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
-from bertlab.tasks.examples import Example, Examples, find_label_index, label_name
+from bertlab.tasks.examples import Example, Examples, find_label_index, read_label_name
 from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
@@ -92,7 +92,7 @@ class ClassificationTask(LabelledTaskType):
             return spec.labels
         if column is not None and data.label_names.get(column):
             return data.label_names[column]
-        names = {label_name(cell) for cell in cells}
+        names = {read_label_name(cell) for cell in cells}
         if len(names) > MAX_LABELS or len(names) > max(20, len(cells) / 2):
             raise DataError("too-many-labels", name=data.name, labels=len(names), column=repr(column), rows=len(cells))
         are_numbers = all(name.lstrip("-").isdecimal() and len(name) < 20 for name in names)

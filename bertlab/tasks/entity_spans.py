@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 
-def entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
+def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     """Find the entities that the tags of one sentence mark.
 
     As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins a new one. The
@@ -13,7 +13,7 @@ def entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     Returns:
         (type, index of the first tag, index of the last tag) of each entity.
 
-    >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    >>> find_entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4)]
     """
     spans, first = [], 0

@@ -100,10 +100,10 @@ def split_cell(cell: object) -> list:
     return cell if isinstance(cell, list) else str(cell).split()
 
 
-def label_name(cell: object) -> str:
+def read_label_name(cell: object) -> str:
     """Read the name of the label in a cell; 3.0 becomes "3", since integers are floats in a column with empty cells.
 
-    >>> label_name(3.0), label_name(" good "), label_name(True)
+    >>> read_label_name(3.0), read_label_name(" good "), read_label_name(True)
     ('3', 'good', 'True')
     """
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
@@ -120,7 +120,7 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
     Raises:
         DataError: the cell contains neither a name nor a number of a label.
     """
-    name = label_name(cell)
+    name = read_label_name(cell)
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):
         name = names_by_number[int(name)]
     if name not in labels:

@@ -152,7 +152,7 @@ def tokenise_texts(
                 ids = [cls, *a[: max_tokens - 2], sep]
                 second_start.append(len(ids))
             else:
-                length_a, length_b = truncated_lengths(len(a), len(b), max_tokens - 2 - len(between))
+                length_a, length_b = compute_truncated_lengths(len(a), len(b), max_tokens - 2 - len(between))
                 ids = [cls, *a[:length_a], *between, *b[:length_b], sep]
                 second_start.append(length_a + 1 + len(between))
             flat_ids.extend(ids)
@@ -164,12 +164,12 @@ def tokenise_texts(
     )
 
 
-def truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
+def compute_truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
     """Compute the lengths of two texts after truncation to `limit` tokens in total.
 
     Tokens are removed one by one from the longer text, or from the second text if both have the same length.
 
-    >>> truncated_lengths(3, 20, 10), truncated_lengths(9, 9, 5), truncated_lengths(2, 3, 10)
+    >>> compute_truncated_lengths(3, 20, 10), compute_truncated_lengths(9, 9, 5), compute_truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))
     """
     half = limit - limit // 2

@@ -187,7 +187,7 @@ def predict_masks(
     """
     model.require_head("mlm")
     require_positive(top_k=top_k)
-    positions = mask_positions(tokenizer, encoding)
+    positions = find_mask_positions(tokenizer, encoding)
     hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]
     # the embedding table may be padded, and its last rows then belong to no token
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
@@ -216,7 +216,7 @@ def _rank_original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Or
     return Original(tokenizer.tokens(ids)[0], ids[0], float(probability), rank)
 
 
-def mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
+def find_mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
     """Find the positions of [MASK] in an input.
 
     Raises:
@@ -251,7 +251,7 @@ class MaskedLMTask(TaskType):
         mask: int,
         pair_objective: PairObjectiveName = "next",
     ) -> Probe:
-        positions = mask_positions(tokenizer, encoding)
+        positions = find_mask_positions(tokenizer, encoding)
         if not 0 <= mask < len(positions):
             raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 

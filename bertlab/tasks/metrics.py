@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertlab.config.errors import DataError
-from bertlab.tasks.entity_spans import entity_spans
+from bertlab.tasks.entity_spans import find_entity_spans
 
 
 def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -127,7 +127,7 @@ def entity_metrics(
                 "tag-predictions-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags)
             )
         gold_spans, predicted_spans = (
-            {span for span in entity_spans(tags) if not strict or tags[span[1]].startswith("B")}
+            {span for span in find_entity_spans(tags) if not strict or tags[span[1]].startswith("B")}
             for tags in (gold_tags, predicted_tags)
         )
         correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)

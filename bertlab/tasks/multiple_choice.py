@@ -16,7 +16,7 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import score_labels
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
-from bertlab.tasks.examples import Example, Examples, label_name, read_text
+from bertlab.tasks.examples import Example, Examples, read_label_name, read_text
 from bertlab.tasks.features import Features, tokenise_texts
 from bertlab.tasks.labelled_task import LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
@@ -90,7 +90,7 @@ class MultipleChoiceTask(LabelledTaskType):
             raise DataError("row-choice-count-differs", count=len(texts) - 1, first=len(first) - 1)
 
     def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> int:
-        name = label_name(cell)
+        name = read_label_name(cell)
         if not name.isdecimal() or len(name) > 9 or int(name) >= len(texts) - 1:
             raise DataError("choice-unknown", label=repr(cell)[:80], last=len(texts) - 2)
         return int(name)

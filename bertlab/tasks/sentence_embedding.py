@@ -30,7 +30,7 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.nn.pooling import pool_sentences
 from bertlab.tasks.error_analysis import ScoredRow
-from bertlab.tasks.examples import Example, Examples, find_label_index, label_name, read_text
+from bertlab.tasks.examples import Example, Examples, find_label_index, read_label_name, read_text
 from bertlab.tasks.features import Features, tokenise_texts
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE
 from bertlab.tasks.loss import Loss
@@ -81,7 +81,7 @@ class SentenceEmbeddingTask(RegressionTask):
             return spec.labels
         if names := data.label_names.get(column):
             return tuple(names)
-        names = sorted({label_name(cell) for cell in cells})
+        names = sorted({read_label_name(cell) for cell in cells})
         return tuple(names) if ENTAILMENT in names else ()
 
     def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:

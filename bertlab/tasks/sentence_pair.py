@@ -46,8 +46,8 @@ def describe_objectives(pair_objective: PairObjectiveName, left_to_right: bool =
     return ["next words" if left_to_right else "masked words", *([pair.description] if pair else [])]
 
 
-def pretraining_heads(pair_objective: PairObjectiveName) -> tuple[str, ...]:
-    """The output layers that pre-training with this sentence-pair objective needs."""
+def list_pretraining_heads(pair_objective: PairObjectiveName) -> tuple[str, ...]:
+    """List the output layers that pre-training with this sentence-pair objective needs."""
     pair = PAIR_OBJECTIVES[pair_objective]
     return ("mlm", *([pair.head] if pair else []))
 

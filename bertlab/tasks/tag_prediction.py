@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlab.nn.bert import Bert
-from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme
+from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme
 from bertlab.tasks.inference import device_of
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
@@ -92,7 +92,7 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
         for position, start, end in units
     ]
     entities = []
-    for label, first, last in entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
+    for label, first, last in find_entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
         entity_words = rows[first : last + 1]
         start, end = entity_words[0].start, entity_words[-1].end
         probability = float(np.mean([max(word.probabilities) for word in entity_words]))

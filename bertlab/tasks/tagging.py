@@ -19,7 +19,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks import prediction_files
-from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme, order_tags
+from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme, order_tags
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
 from bertlab.tasks.examples import Examples, find_label_index, split_cell
 from bertlab.tasks.features import NO_TAG, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
@@ -202,7 +202,7 @@ class TaggingTask(LabelledTaskType):
         gold_probabilities = _lowest_gold_probabilities(features, probs_ITK)
         separator = "" if examples.spec.unit == "character" else " "
         marks_entities = is_entity_scheme(examples.labels)
-        types = [type for label in examples.labels for type, _, _ in entity_spans([label])]
+        types = [type for label in examples.labels for type, _, _ in find_entity_spans([label])]
         names = tuple(dict.fromkeys([*types, NO_ENTITY] if marks_entities else examples.labels))
         scored_rows, counts = [], []
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
@@ -263,7 +263,7 @@ def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[
     [('PER', 'ORG'), ('LOC', ''), ('', 'LOC')]
     """
     gold_types, predicted_types = (
-        {(first, last): type for type, first, last in entity_spans(tags)} for tags in (gold, predicted)
+        {(first, last): type for type, first, last in find_entity_spans(tags)} for tags in (gold, predicted)
     )
     pairs = [(type, predicted_types.get(span, NO_ENTITY)) for span, type in gold_types.items()]
     return pairs + [(NO_ENTITY, type) for span, type in predicted_types.items() if span not in gold_types]
@@ -277,4 +277,6 @@ def _format_tags(tokens: Sequence[str], tags: Sequence[str], separator: str, mar
     """
     if not marks_entities:
         return " ".join(f"{token}/{tag}" for token, tag in zip(tokens, tags, strict=True))
-    return "; ".join(f"{type}: {separator.join(tokens[first : last + 1])}" for type, first, last in entity_spans(tags))
+    return "; ".join(
+        f"{type}: {separator.join(tokens[first : last + 1])}" for type, first, last in find_entity_spans(tags)
+    )

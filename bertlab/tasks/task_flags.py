@@ -51,8 +51,8 @@ class TaskFlags:
 
         Args:
             name: the name of a known task, or "custom".
-            recorded: the record of the task that a checkpoint was fine-tuned on (see `task_record`). It is used for a
-                custom task if --type is missing.
+            recorded: the record of the task that a checkpoint was fine-tuned on (see `make_task_record`). It is used
+                for a custom task if --type is missing.
 
         Raises:
             BertlabError: flags are missing, or do not fit the type of the task.
@@ -69,7 +69,7 @@ class TaskFlags:
                 if not getattr(self, field):
                     raise BertlabError("column-flag-missing", flag=_flag_of_field(field))
         elif isinstance(recorded, dict) and recorded:
-            spec = spec_of_record(recorded)
+            spec = parse_task_record(recorded)
         else:
             raise BertlabError("kind-missing", kinds=[task_type.name for task_type in finetune_types()])
         task_type = finetune_type(spec.kind)
@@ -106,7 +106,7 @@ def finetune_type(name: str) -> FinetuneTaskType:
     return task_type
 
 
-def spec_of_record(record: dict) -> TaskSpec:
+def parse_task_record(record: dict) -> TaskSpec:
     """Convert the record of a task in `bertlab.json` to the task; its type and keys may have old names.
 
     Raises:
@@ -132,7 +132,7 @@ def spec_of_record(record: dict) -> TaskSpec:
         raise BertlabError("task-record-damaged", reason=str(error)) from None
 
 
-def task_record(spec: TaskSpec) -> dict:
+def make_task_record(spec: TaskSpec) -> dict:
     """Convert a task to its record in `bertlab.json`: its columns, and the fields that differ from the defaults."""
     defaults = {field.name: field.default for field in fields(TaskSpec)}
     return {name: value for name, value in asdict(spec).items() if value != defaults[name] or name in ("text", "label")}

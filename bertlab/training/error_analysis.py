@@ -13,7 +13,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.tasks.registry import finetune_types
-from bertlab.tasks.task_flags import finetune_type, spec_of_record
+from bertlab.tasks.task_flags import finetune_type, parse_task_record
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.readers.rows import choose_evenly
@@ -36,7 +36,7 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
     if name:
         spec = task(name)
     elif isinstance(recorded := loaded.record.get("task"), dict) and recorded:
-        spec = spec_of_record(recorded)
+        spec = parse_task_record(recorded)
     else:
         matching_types = [task_type for task_type in finetune_types() if task_type.head in loaded.heads]
         spec = (matching_types or finetune_types())[0].default_spec()

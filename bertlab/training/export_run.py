@@ -63,7 +63,7 @@ def export_run(config: ExportRunConfig) -> Path:
     rows = history.read_log(config.source)
     snapshots = _select_snapshots(history.find_snapshots(config.source), config.snapshots)
     settings = _strip_directories(history.read_settings(config.source))
-    state = history.run_status(config.source, rows).state
+    state = history.find_run_status(config.source, rows).state
     files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILES]
     files = [(path, step) for path, step in files if path.is_file()]
     for path, _ in files:

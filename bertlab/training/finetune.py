@@ -16,7 +16,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.renamed_keys import CUSTOM_TASK
-from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, task_record
+from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
@@ -266,7 +266,7 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
         data=[Path(config.data or data.spec.hub_id).name],
         epochs=epochs,
         objectives=[config.task],
-        task=task_record(data.spec),
+        task=make_task_record(data.spec),
         settings=settings | data.task_type.recorded_settings(data.spec, data.options),
         made_unanswerable=config.make_unanswerable,
         null_threshold=metrics.get("null_threshold"),

@@ -113,7 +113,7 @@ def loss_curves(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figu
             hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{title}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.add_scatter(
-            x=numbers, y=running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean,
+            x=numbers, y=compute_running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean,
             line={"color": colour, "width": 2.5, "dash": dash}, marker={"color": colour, "size": 8},
             hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{mean}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
@@ -125,10 +125,10 @@ def loss_curves(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figu
     return figure
 
 
-def running_means(values: Sequence[float]) -> list[float]:
-    """The mean of the values up to each one.
+def compute_running_means(values: Sequence[float]) -> list[float]:
+    """Compute the mean of the values up to each one.
 
-    >>> running_means([2.0, 4.0, 0.0])
+    >>> compute_running_means([2.0, 4.0, 0.0])
     [2.0, 3.0, 2.0]
     """
     return [total / count for count, total in enumerate(accumulate(values), 1)]
@@ -154,7 +154,7 @@ def loss_columns(losses: Sequence[DrawLosses]) -> Columns:
     for name in ("mlm", "pair", "total"):
         values = [getattr(row, name) for row in losses]
         if None not in values:
-            columns |= {f"{name}_loss": values, f"{name}_mean": running_means(values)}
+            columns |= {f"{name}_loss": values, f"{name}_mean": compute_running_means(values)}
     return columns
 
 

@@ -73,7 +73,7 @@ def edit_attention(
         st.caption(t("heads-row-scaled"))
     if method == "hand" and not weights:
         frame.note(t("heads-row-empty"), "error")
-    part = changes.row_part((layer, head, position), weights)
+    part = changes.format_row_part((layer, head, position), weights)
     st.button(
         t("heads-apply"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
         icon=":material/check:", disabled=method == "hand" and not weights,
@@ -109,8 +109,8 @@ def patch_hidden_states(
         cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_into, key="patch.into"
     )
     position = _choose_position(cells[3], tokens, "patch.to", default_to)
-    one = changes.patch_part((layer, position), (from_layer, from_position))
-    every = changes.patch_part((layer, None), (from_layer, None))
+    one = changes.format_patch_part((layer, position), (from_layer, from_position))
+    every = changes.format_patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
         for key, name, part in (
             ("put-patch", t("heads-apply"), one), ("put-patch-all", t("heads-patch-all-positions"), every),

@@ -110,7 +110,7 @@ def read_thinned_log(run: Path) -> calls.Expression:
 def show_runs() -> None:
     """Show the selected runs in their current state."""
     logs = {name: training_runs.read_log(all_runs[name]) for name in selected_runs}
-    statuses = {name: history.run_status(all_runs[name], logs[name]) for name in selected_runs}
+    statuses = {name: history.find_run_status(all_runs[name], logs[name]) for name in selected_runs}
     for name, status in statuses.items():
         if status.state in ("stopped", "diverged"):
             message = t(f"training-{status.state}", run=name, step=status.step, minutes=status.seconds / 60)
@@ -118,10 +118,8 @@ def show_runs() -> None:
         elif not logs[name]:
             frame.note(f"{name}: {t('training-empty-log')}")
     show_status_table(statuses, logs)
-    if differing_settings := history.differing_settings(
-        history.read_settings(all_runs[name]) for name in selected_runs
-    ):
-        show_settings_table(differing_settings)
+    if settings := history.find_differing_settings(history.read_settings(all_runs[name]) for name in selected_runs):
+        show_settings_table(settings)
     logs_call = calls.assign("runs", {name: read_thinned_log(all_runs[name]) for name in selected_runs if logs[name]})
     thinned_logs = logs_call.result
     metrics = [
@@ -165,7 +163,7 @@ elif not selected_runs:
     frame.note(t("training-no-selection"))
 else:
     is_running = any(
-        history.run_status(all_runs[name], training_runs.read_log(all_runs[name])).state == "running"
+        history.find_run_status(all_runs[name], training_runs.read_log(all_runs[name])).state == "running"
         for name in selected_runs
     )
     # an update resets the zoom of a chart, so the user can switch updates off

@@ -14,7 +14,7 @@ from bertlab.explore.writing.masked_inputs import predict_positions
 from bertlab.explore.writing.surprise import MAX_PROPOSALS, SEARCHED_TOKENS, ProposedWord, rank_words
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import require_positive
-from bertlab.tasks.masked_lm import mask_positions
+from bertlab.tasks.masked_lm import find_mask_positions
 from bertlab.text.tokenizers.encoding import MASK, MASK_NAMES
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -112,7 +112,7 @@ def _fill_gaps(model: Bert, tokenizer: Tokenizer, text: str, masked: str, top_k:
     if not spans:
         return ()
     encoding = tokenizer.encode(masked, max_tokens=model.config.max_tokens)
-    positions = tuple(mask_positions(tokenizer, encoding))
+    positions = tuple(find_mask_positions(tokenizer, encoding))
     ((_, _, log_probs_PV),) = predict_positions(model, tokenizer, [(encoding.ids, positions)])
     return tuple(
         Gap(*span, rank_words(tokenizer, log_probs_V, top_k))

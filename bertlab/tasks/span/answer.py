@@ -138,12 +138,12 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
         words=tuple(words_W),
         start_probs=_sum_by_word(windows[best], softmax(reading.start_KT[best]), words_W),
         end_probs=_sum_by_word(windows[best], softmax(reading.end_KT[best]), words_W),
-        windows=tuple(window_characters(window) for window in windows),
+        windows=tuple(find_window_characters(window) for window in windows),
         best_window=best,
     )
 
 
-def window_characters(window: Window) -> tuple[int, int]:
+def find_window_characters(window: Window) -> tuple[int, int]:
     """Return the part of the passage in a window: (first character, character after the last)."""
     offsets_P2 = window.offsets_T2[window.passage]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])

@@ -71,7 +71,7 @@ def _group_questions(
     """Group questions by question word and by length of the answer."""
     by_word, by_length = defaultdict(list), defaultdict(list)
     for index, row in enumerate(scored_rows):
-        by_word[question_word(row.texts[0], language)].append(index)
+        by_word[find_question_word(row.texts[0], language)].append(index)
         by_length[_length_group(row.gold)].append(index)
     order = [name for _, name in _LENGTHS] + [_LONGEST]
     groups = {
@@ -96,10 +96,10 @@ def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, 
     return float(probabilities[is_correct].sum())
 
 
-def question_word(question: str, language: str = DEFAULT) -> str:
+def find_question_word(question: str, language: str = DEFAULT) -> str:
     """Find the question word of a question; "" if it has none.
 
-    >>> question_word("In how many years?"), question_word("To whom?"), question_word("Name the mill.")
+    >>> find_question_word("In how many years?"), find_question_word("To whom?"), find_question_word("Name the mill.")
     ('how many', 'who', '')
     """
     return next(

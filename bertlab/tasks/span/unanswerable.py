@@ -131,7 +131,7 @@ class _Article:
 
     @cached_property
     def names(self) -> dict[str, dict[str, list[str]]]:
-        """The names and numbers of each paragraph, by shape (see `name_shape`)."""
+        """The names and numbers of each paragraph, by shape (see `find_name_shape`)."""
         return {paragraph: _group_by_shape(find_names(paragraph)) for paragraph in self.paragraphs}
 
     @cached_property
@@ -152,7 +152,7 @@ def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
 def _group_by_shape(names: Iterable[str]) -> dict[str, list[str]]:
     shapes: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        shapes[name_shape(name)].append(name)
+        shapes[find_name_shape(name)].append(name)
     return shapes
 
 
@@ -190,12 +190,12 @@ def find_names(text: str) -> list[str]:
     return names
 
 
-def name_shape(name: str) -> str:
+def find_name_shape(name: str) -> str:
     """Find the shape of a name, such as "year"; a name is only replaced with another name of the same shape.
 
     Days of the week have the shape "month" too.
 
-    >>> [name_shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
+    >>> [find_name_shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
     ['year', 'number', 'month', 'people', 'name 2', 'name 1']
     """
     if name[0].isdigit():
@@ -239,7 +239,7 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
         return "elsewhere", row["question"], paragraph
     question = row["question"]
     for name in missing:
-        replacements = _replacements(name, article.names[paragraph][name_shape(name)], question)
+        replacements = _replacements(name, article.names[paragraph][find_name_shape(name)], question)
         if not replacements:
             return None
         question = _replace_word(question, name, replacements[rng.integers(len(replacements))])
@@ -256,8 +256,8 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
     answers = " ".join(row["answers"]["text"])
     choices = []
     for name in find_names(question):
-        in_passage = [other for other in article.names[context][name_shape(name)] if other not in answer_sentence]
-        in_article = [other for other in article.all_names[name_shape(name)] if other not in context]
+        in_passage = [other for other in article.names[context][find_name_shape(name)] if other not in answer_sentence]
+        in_article = [other for other in article.all_names[find_name_shape(name)] if other not in context]
         for source in (in_passage, in_article):
             choices.append([(name, other) for other in _replacements(name, source, f"{question} {answers}")])
     nouns = [word for word in dict.fromkeys(_NOUN_AFTER_THE.findall(context)) if word not in answer_sentence]

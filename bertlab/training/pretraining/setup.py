@@ -12,7 +12,7 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import initialise_local_attention, supports_local_attention_init
 from bertlab.nn.teacher_init import initialise_from_teacher
-from bertlab.tasks.sentence_pair import pretraining_heads
+from bertlab.tasks.sentence_pair import list_pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
@@ -98,7 +98,7 @@ def describe_origin(config: PretrainConfig) -> str:
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     """Make a model with random weights, or load one from a checkpoint."""
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
-    heads = pretraining_heads(config.pair_objective)
+    heads = list_pretraining_heads(config.pair_objective)
     if config.from_ is None:
         sizes = _choose_sizes(config)
         sizes = sizes.replace(
