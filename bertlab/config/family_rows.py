@@ -126,6 +126,11 @@ register_family(
         embedding_size=128,
         pooler_activation="gelu",
         mlm_activation="gelu",
+        # `mask` in pretrain/pretrain_helpers.py of google-research/electra has the share of [MASK]
+        pretraining={
+            "token_objective": "replaced", "pair_objective": "none", "mask_share": 0.85, "random_share": 0.0,
+            "start": "paper",
+        },
     )
 )  # fmt: skip
 

@@ -67,6 +67,7 @@ LIMITS = {
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, excludes_minimum=True),
     "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
     "final-share": Limit(0, excludes_minimum=True, below=1), "teacher-share": Limit(0, excludes_minimum=True, below=1),
+    "generator-size": Limit(0, 1, excludes_minimum=True), "replaced-weight": Limit(0, excludes_minimum=True),
     "share": Limit(0, excludes_minimum=True, below=1), "sentences": Limit(1), "diversity": Limit(0, 1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
@@ -92,7 +93,9 @@ def differing_flags(config, other, names: Iterable[str]) -> list[str]:
     >>> differing_flags(Limit(1), Limit(0, excludes_minimum=True), ("minimum", "below", "excludes_minimum"))
     ['--minimum', '--excludes-minimum']
     """
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(config, name) != getattr(other, name)]
+    return [
+        f"--{name.rstrip('_').replace('_', '-')}" for name in names if getattr(config, name) != getattr(other, name)
+    ]
 
 
 def check_limits(config: object) -> None:

@@ -44,6 +44,31 @@ def list_pretrainable_families() -> tuple[str, ...]:
     return tuple(name for name, family in FAMILIES.items() if family.pretraining is not None)
 
 
+def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
+    """Return the configuration of a generator for replaced-token detection, which has narrower layers.
+
+    The width of the embeddings stays the same, because the generator shares those of the discriminator.
+
+    Args:
+        config: the configuration of the discriminator.
+        size: the widths of the generator, relative to those of the discriminator.
+
+    Source: Clark et al. 2020, arXiv 2003.10555, section 3.2.
+
+    >>> config = make_generator_config(change_family(preset("mini"), "electra"), 0.25)
+    >>> config.hidden_size, config.num_heads, config.intermediate_size, config.embedding_width
+    (64, 1, 256, 128)
+    """
+    num_heads = max(1, round(size * config.num_heads))
+    hidden_size = num_heads * max(1, round(size * config.hidden_size / num_heads))
+    return config.replace(
+        hidden_size=hidden_size,
+        num_heads=num_heads,
+        intermediate_size=max(1, round(size * config.intermediate_size)),
+        embedding_size=config.embedding_width,
+    )
+
+
 def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     """Return a configuration of BERT with the architecture of another family, for pre-training.
 

@@ -3,6 +3,7 @@
 Shape legend: B batch, K labels or choices.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -29,6 +30,16 @@ class Loss:
     """The number of tokens in the batch, not counting padding."""
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
     """The terms of the loss by name; each is a mean, and their sum is `value`."""
+    ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Name -> the metrics that are divided to compute it. A precision, for example, is a mean over the items that the
+    model chooses, so it must be computed from means over the whole batch."""
+
+    def compute_ratios(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        """Compute the ratios from the metrics of a whole batch; a ratio with the denominator 0 is 0."""
+        return {
+            name: metrics[numerator] / metrics[denominator] if metrics[denominator] else 0.0
+            for name, (numerator, denominator) in self.ratios.items()
+        }
 
 
 def label_loss(logits_BK: torch.Tensor, batch: LabelBatch) -> Loss:

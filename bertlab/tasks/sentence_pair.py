@@ -36,22 +36,6 @@ PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
 }
 
 
-def describe_objectives(pair_objective: PairObjectiveName, left_to_right: bool = False) -> list[str]:
-    """List the objectives of a pre-training run as `bertlab.json` records them.
-
-    >>> describe_objectives("order")
-    ['masked words', 'sentence order']
-    """
-    pair = PAIR_OBJECTIVES[pair_objective]
-    return ["next words" if left_to_right else "masked words", *([pair.description] if pair else [])]
-
-
-def list_pretraining_heads(pair_objective: PairObjectiveName) -> tuple[str, ...]:
-    """List the output layers that pre-training with this sentence-pair objective needs."""
-    pair = PAIR_OBJECTIVES[pair_objective]
-    return ("mlm", *([pair.head] if pair else []))
-
-
 @dataclass(frozen=True)
 class NextSentence:
     """The prediction for a pair of sentences."""

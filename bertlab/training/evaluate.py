@@ -15,7 +15,11 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
+from bertlab.nn.replaced_tokens import ReplacedTokenModel
+from bertlab.tasks.inference import device_of
 from bertlab.tasks.metrics import prefix_metrics
+from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, find_token_objective
+from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
@@ -24,6 +28,7 @@ from bertlab.training.devices import resolve_device
 from bertlab.training.model_card import render_card
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, format_evaluation_command
+from bertlab.training.pretraining.setup import load_generator
 from bertlab.training.progress import evaluation_bar
 
 PRETRAINING = "pretraining"
@@ -147,18 +152,23 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
     loaded = _load_checkpoint(config)
+    model, token_objective = loaded.model, find_token_objective(loaded.heads)
+    if TOKEN_OBJECTIVES[token_objective].has_generator:
+        model = ReplacedTokenModel(model, load_generator(loaded).to(device_of(model)))
     # A left-to-right model predicts the next token with its MLM output layer, which `require_head` would reject.
-    if not (loaded.config.left_to_right and "mlm" in loaded.heads):
-        loaded.model.require_head("mlm")
+    elif not (loaded.config.left_to_right and "mlm" in loaded.heads):
+        model.require_head("mlm")
     corpus = Corpus.open(config.data)
     corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
     return evaluate_pretraining(
-        loaded.model,
+        model,
         loaded.tokenizer,
         corpus,
         rows=config.limit or DEFAULT_PAIRS,
         max_tokens=config.max_tokens,
         pair_objective=loaded.pair_objective,
+        token_objective=token_objective,
+        replaced_weight=loaded.record.get("settings", {}).get("replaced_weight", DEFAULT_WEIGHT),
         progress=iter if config.json else evaluation_bar,
     )
 
@@ -215,7 +225,8 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     record = {**loaded.record, "validation": metrics}
     if config.what == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names
-        record["cloze"] = [] if loaded.config.left_to_right else cloze.answer_clozes(loaded.model, loaded.tokenizer)
+        predicts_masks = "mlm" in loaded.heads and not loaded.config.left_to_right
+        record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer) if predicts_masks else []
         record["evaluate_command"] = format_evaluation_command(config.limit or DEFAULT_PAIRS)
     else:
         record["measured_on"] = [Path(config.data or config.what).name]

@@ -71,7 +71,8 @@ class GlobalGradient:
             p.grad = None if sum_ is None else sum_.to(p.dtype)
         results.append(self._backward(micro_batches[-1], shares[-1]))
         value, tokens, *metrics = distributed.all_reduce_sum(torch.stack(results).sum(0)).unbind()
-        return Loss(value, dict(zip(self.weighted_loss.metric_names, metrics, strict=True)), tokens)
+        metrics = dict(zip(self.weighted_loss.metric_names, metrics, strict=True))
+        return Loss(value, metrics, tokens, ratios=self.weighted_loss.ratios)
 
     def _build_module(self, micro_batch, share: dict[str, torch.Tensor]) -> nn.Module:
         """Build the module of the weighted loss, which averages gradients over the processes if there are several."""
@@ -119,13 +120,13 @@ class _WeightedLoss(nn.Module):
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
-        self.model, self.loss, self.metric_names = model, loss, []
+        self.model, self.loss, self.metric_names, self.ratios = model, loss, [], {}
 
     def forward(self, micro_batch, share: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         loss = self.loss(self.model, micro_batch)
         parts = loss.parts or {ROWS: loss.value}
         value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
-        self.metric_names = list(loss.metrics)
+        self.metric_names, self.ratios = list(loss.metrics), loss.ratios
         # The metric "mlm_loss" is weighted like the part "mlm"; a metric that belongs to no part is weighted by rows.
         metric_shares = [share.get(name.split("_")[0], share[ROWS]) for name in self.metric_names]
         # A mean over no items is NaN and has the share zero; the product would be NaN, so 0 is used instead.

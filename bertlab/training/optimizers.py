@@ -254,10 +254,12 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
 
     >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
+    >>> is_hidden_matrix("generator.encoder.layers.0.attention.out.weight", torch.empty(2, 2))
+    True
     >>> is_hidden_matrix("embeddings.token.weight", torch.empty(6, 2))
     False
     """
-    return name.startswith("encoder.layers.") and parameter.ndim == 2
+    return ".encoder.layers." in f".{name}" and parameter.ndim == 2
 
 
 def _make_moving_average(decay: float):

@@ -27,7 +27,7 @@ from bertlab.config.renamed_keys import (
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.run_state import read_values
 
-SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
+SETTINGS, STATE, CHECKPOINT, GENERATOR = "run.json", "state.safetensors", "checkpoint", "generator"
 # Settings that do not change the losses. A run may be resumed with different values of them.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}

@@ -262,6 +262,7 @@ class Trainer:
         after = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
         self.progress = after
         metrics = dict(zip(loss.metrics, metrics, strict=True))
+        metrics |= loss.compute_ratios(metrics)
         return StepReport(
             after.step,
             progress,

@@ -3,18 +3,20 @@
 Only the main process writes.
 """
 
+import copy
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
-from bertlab.nn.fast.model import FastBert
-from bertlab.tasks.sentence_pair import describe_objectives
+from bertlab.nn.replaced_tokens import get_masked_lm, get_result_model
+from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, describe_objectives
 from bertlab.training import distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.model_card import render_card
@@ -30,11 +32,14 @@ from bertlab.training.pretraining.setup import PretrainingInputs, describe_origi
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import evaluation_bar
 from bertlab.training.run_directory import RunLog, make_run_record
+from bertlab.training.run_settings import CHECKPOINT, GENERATOR
 from bertlab.training.trainer import Trainer
 
 # The settings that the model card lists.
 CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
+# Those that it lists as well with replaced-token detection.
+GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")
 
 
 @dataclass
@@ -73,7 +78,12 @@ class RunArtifacts:
         if not is_snapshot_step(self.trainer.progress.step):
             self._predict_samples(is_final=True)
         pairs = 4 * self.config.evaluate_rows
-        self._save(self.config.out / "checkpoint", self._evaluate(pairs, is_final=True), pairs=pairs)
+        metrics = self._evaluate(pairs, is_final=True)
+        trained = self.trainer.optimizer.final_model
+        # The checkpoint is written last, because it marks the run as finished.
+        if get_masked_lm(trained) is not get_result_model(trained):
+            self._save_generator(self.config.out / GENERATOR, metrics, pairs)
+        self._save(self.config.out / CHECKPOINT, metrics, pairs=pairs)
 
     def write_after_divergence(self, error: Diverged) -> Diverged:
         """Write the last saved weights as a checkpoint.
@@ -103,6 +113,8 @@ class RunArtifacts:
             validation,
             rows=rows,
             pair_objective=self.config.pair_objective,
+            token_objective=self.config.token_objective,
+            replaced_weight=self.config.replaced_weight,
             progress=evaluation_bar if is_final else iter,
         )
         self.write_row({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": metrics})
@@ -115,7 +127,7 @@ class RunArtifacts:
         if not self.inputs.sentences or not distributed.is_main_process():
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
-        model = optimizer.final_model if is_final else optimizer.evaluation_model
+        model = get_masked_lm(optimizer.final_model if is_final else optimizer.evaluation_model)
         rows = cloze.predict_masks(model, self.inputs.tokenizer, self.inputs.sentences)
         self.write_row({"step": step, "watched": rows})
         self.notify(cloze.format_predictions(rows, step))
@@ -123,23 +135,35 @@ class RunArtifacts:
     def _save(
         self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
     ) -> None:
-        """Write a checkpoint with its record and model card."""
+        """Write a checkpoint of the model that is trained, with its record and model card."""
+        model, config = get_result_model(self.trainer.optimizer.final_model), self.config
+        objectives = describe_objectives(config.pair_objective, model.config.left_to_right, config.token_objective)
+        self._write_checkpoint(directory, model, objectives, metrics, dtype, pairs)
+
+    def _save_generator(self, directory: Path, metrics: dict, pairs: int) -> None:
+        """Write a checkpoint of the generator, whose metrics are those of masked tokens."""
+        own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
+        model = get_masked_lm(self.trainer.optimizer.final_model)
+        self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, pairs)
+
+    def _write_checkpoint(
+        self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, pairs: int
+    ) -> None:
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
-        model = self.trainer.optimizer.final_model
-        left_to_right = model.config.left_to_right
+        predicts_masks = "mlm" in model.head_names and not model.config.left_to_right
         record = make_run_record(
             config,
             self.trainer,
             command="bertlab pretrain",
             data=self.inputs.corpus.source_names,
             data_tokens=self.inputs.corpus.facts["tokens"],
-            objectives=describe_objectives(config.pair_objective, left_to_right),
+            objectives=objectives,
             settings=_select_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
-            cloze=[] if left_to_right else cloze.answer_clozes(model, tokenizer),
+            cloze=cloze.answer_clozes(model, tokenizer) if predicts_masks else [],
             evaluate_command=format_evaluation_command(pairs),
             **{"from": describe_origin(config), "before": self.inputs.earlier_runs},
         )
@@ -156,15 +180,19 @@ def is_snapshot_step(step: int) -> bool:
     return step == 0 or (len(digits) > 1 and digits[0] in "13" and set(digits[1:]) == {"0"})
 
 
-def _reopen_as_stored(model: Bert) -> Bert:
+@torch.no_grad()
+def _reopen_as_stored(model: nn.Module) -> nn.Module:
     """Copy a model as if it were saved and loaded: its checkpoint stores the weights in half precision."""
-    reopened = FastBert(model.config, heads=model.head_names)
-    reopened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
-    return reopened.to(next(model.parameters()).device)
+    reopened = copy.deepcopy(model)
+    for parameter in reopened.parameters():
+        parameter.copy_(parameter.half())
+    return reopened
 
 
 def _select_card_settings(config: PretrainConfig) -> dict:
     settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
+    if TOKEN_OBJECTIVES[config.token_objective].has_generator:
+        settings |= {name: getattr(config, name) for name in GENERATOR_CARD_SETTINGS}
     if config.teacher:
         settings |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
     return settings

@@ -8,6 +8,8 @@ import torch
 import tyro
 
 from bertlab.config.presets import PRESETS, list_pretrainable_families
+from bertlab.tasks.pretraining_objectives import TokenObjectiveName
+from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
@@ -16,7 +18,7 @@ FamilyName = Literal[list_pretrainable_families()]
 # The types in which snapshots can be stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
 # Settings of a model with random weights; if a run continues a checkpoint, the checkpoint determines them.
-RANDOM_INIT_SETTINGS = ("family", "preset", "layers", "hidden", "attention_heads", "init", "start")
+RANDOM_INIT_SETTINGS = ("family", "preset", "layers", "hidden", "attention_heads", "init", "start", "generator_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,7 @@ class PretrainConfig(RunConfig):
       bertlab pretrain --out runs/first --minutes 5    # no text at hand: stories, with the recipe for them
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/modern --family modernbert --preset tiny --minutes 60
+      bertlab pretrain runs/corpus --out runs/electra --family electra --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
@@ -36,7 +39,10 @@ class PretrainConfig(RunConfig):
     SECTIONS: ClassVar = {
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
         "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
-        "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
+        "mask": (
+            "mask", "whole_word", "mask_share", "random_share", "left_to_right", "token_objective", "replaced_weight",
+            "teacher", "teacher_share",
+        ),
         "monitoring": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "sample_predictions",
             "sentences", "tensorboard",
@@ -58,7 +64,8 @@ class PretrainConfig(RunConfig):
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
-    --mask 0.3. The vocabulary is that of the corpus. distilbert is meant for --teacher NAME --start teacher."""
+    --mask 0.3, electra with --token-objective replaced and without pairs. The vocabulary is that of the corpus.
+    distilbert is meant for --teacher NAME --start teacher."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -103,6 +110,16 @@ class PretrainConfig(RunConfig):
     left_to_right: bool = False
     """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1). Needs
     --pair-objective none."""
+    token_objective: TokenObjectiveName = "masked"
+    """Objective for tokens: masked (predict masked tokens, as in the paper), or replaced (replaced-token detection,
+    as in ELECTRA; needs --family electra). With replaced, a generator predicts the masked tokens, and the discriminator
+    predicts which tokens differ after the generator's samples have replaced them. The discriminator is written to
+    --out/checkpoint, the generator to --out/generator."""
+    generator_size: float = 0.25
+    """With --token-objective replaced: widths of the generator, relative to those of the discriminator; the paper
+    recommends a quarter to a half. Both have the same number of layers and share their embeddings."""
+    replaced_weight: float = DEFAULT_WEIGHT
+    """With --token-objective replaced: weight of the discriminator's loss, which is added to that of the generator."""
     pair_objective: Annotated[PairObjectiveName, tyro.conf.arg(aliases=("--second",))] = "next"
     """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
     in ALBERT), or none (single segments, as in RoBERTa)."""

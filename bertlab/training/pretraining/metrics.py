@@ -1,6 +1,7 @@
 """Evaluate the pre-training objectives on held-out text.
 
-The metrics are masked-token accuracy and loss, pseudo bits per character, and next-sentence or sentence-order accuracy.
+The metrics are masked-token accuracy and loss, pseudo bits per character, next-sentence or sentence-order accuracy, and
+the accuracy, precision and recall of replaced-token detection.
 """
 
 import math
@@ -11,8 +12,10 @@ from torch import nn
 
 from bertlab.config.errors import DataError
 from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, TokenObjectiveName
+from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.pretraining.masking import IGNORED, MaskRule
+from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
@@ -41,6 +44,8 @@ def evaluate_pretraining(
     max_tokens: int | None = None,
     batch_size: int = 64,
     pair_objective: PairObjectiveName = "next",
+    token_objective: TokenObjectiveName = "masked",
+    replaced_weight: float = DEFAULT_WEIGHT,
     progress: Callable = iter,
 ) -> dict:
     """Evaluate a model on the first pairs of a held-out corpus, with 15 % of the tokens masked.
@@ -56,12 +61,15 @@ def evaluate_pretraining(
             is smaller.
         batch_size: number of pairs in a batch.
         pair_objective: the sentence-pair objective of the model.
+        token_objective: the objective for tokens; with "replaced", `model` is a `ReplacedTokenModel`.
+        replaced_weight: the weight of the discriminator's loss.
         progress: wraps the iterable of batches, as `tqdm` does.
 
     Returns:
         masked_accuracy (0..1); mlm_loss (nats per masked token); bits_per_character (see the function of this name); if
-        there is a sentence-pair objective, nsp_accuracy and nsp_loss, or order_accuracy and order_loss; rows, the
-        number of pairs; and masked_tokens, the number of masked tokens.
+        there is a sentence-pair objective, nsp_accuracy and nsp_loss, or order_accuracy and order_loss; with
+        replaced tokens, replaced_accuracy, replaced_precision, replaced_recall and others (see `ReplacedTokenLoss`);
+        rows, the number of pairs; and masked_tokens, the number of masked tokens.
 
     Raises:
         DataError: the corpus has no characters.
@@ -71,25 +79,26 @@ def evaluate_pretraining(
     max_tokens = max_tokens or min(128, model.config.max_tokens)
     sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, pair_objective=pair_objective)
     loss = PretrainingLoss(rule, pair_objective, model.config.left_to_right)
+    loss = TOKEN_OBJECTIVES[token_objective].make_loss(loss, replaced_weight)
     was_training = model.training
     model.eval()
-    counts = {"rows": 0, "masked": 0}
+    counts: dict[str, int] = {}
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
             if sampler.position.epoch:  # the corpus has no more pairs; go on, so that a progress bar reaches its end
                 continue
             batch = next(sampler).to(parameter.device)
-            metrics = loss(model, batch).metrics
-            _, _, labels_P = loss.make_targets(batch)
-            num_masked, num_pairs = int((labels_P != IGNORED).sum()), len(batch.pair_labels_B)
-            counts["masked"] += num_masked
-            counts["rows"] += num_pairs
-            for name, metric in metrics.items():
-                items = num_masked if name.startswith("mlm_") else num_pairs
-                sums[name] = sums.get(name, 0.0) + items * float(metric)
+            result = loss(model, batch)
+            batch_counts = {name: int(count) for name, count in loss.counts(batch).items()} | {"rows": len(batch)}
+            for name, count in batch_counts.items():
+                counts[name] = counts.get(name, 0) + count
+            for name, metric in result.metrics.items():
+                # the metric "mlm_loss" is a mean over the items of the part "mlm"
+                sums[name] = sums.get(name, 0.0) + batch_counts[name.split("_")[0]] * float(metric)
     model.train(was_training)
-    means = {name: s / counts["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
+    means = {name: total / counts[name.split("_")[0]] for name, total in sums.items()}
+    means |= result.compute_ratios(means)
     bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
     return {
         "masked_accuracy": means.pop("mlm_accuracy"),
@@ -97,7 +106,7 @@ def evaluate_pretraining(
         "bits_per_character": bits,
         **dict(sorted(means.items())),
         "rows": counts["rows"],
-        "masked_tokens": counts["masked"],
+        "masked_tokens": counts["mlm"],
     }
 
 

@@ -1,7 +1,8 @@
 """`bertlab pretrain`: train a BERT on a prepared corpus, with masked tokens and a sentence-pair objective.
 
 A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state from which it
-is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result).
+is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result). With replaced-token detection,
+generator/ is the checkpoint of the generator.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,8 +14,10 @@ import torch
 from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.families import FAMILIES
 from bertlab.config.limits import Limit, check_limits, differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES
 from bertlab.text.pretraining.corpus import read_facts
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
@@ -76,6 +79,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
     )
     rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
     loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
+    loss = TOKEN_OBJECTIVES[config.token_objective].make_loss(loss, config.replaced_weight)
     trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
     if inputs.teacher:
         inputs.teacher.to(trainer.device, trainer.dtype)
@@ -129,10 +133,25 @@ def _check_settings(config: PretrainConfig) -> None:
         raise BertlabError("new-vocabulary-without-from")
     if config.from_ is not None and (unused := _find_random_init_flags(config)):
         raise BertlabError("from-with-random-init-flags", flags=unused)
+    _check_token_objective(config)
     if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
         raise BertlabError("teacher-share-without-teacher")
     if config.final_max_tokens and config.final_max_tokens <= config.max_tokens:
         raise BertlabError("final-max-tokens-too-few", value=config.final_max_tokens)
+
+
+def _check_token_objective(config: PretrainConfig) -> None:
+    """Check that the family can store the output layer of the objective, and that all other settings suit it."""
+    if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
+        if unused := differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
+            raise BertlabError("generator-flags-without-generator", flags=unused)
+        return
+    suitable = replace(config, from_=None, teacher=None, left_to_right=False, pair_objective="none")
+    names = ("from_", "teacher", "left_to_right", "pair_objective")
+    if unsuitable := differing_flags(config, suitable, names):
+        raise BertlabError("token-objective-with-flags", objective=config.token_objective, flags=unsuitable)
+    if (FAMILIES[config.family].pretraining or {}).get("token_objective") != config.token_objective:
+        raise BertlabError("token-objective-unsupported", objective=config.token_objective, family=config.family)
 
 
 def _find_random_init_flags(config: PretrainConfig) -> list[str]:
@@ -158,5 +177,5 @@ def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
 
 def run(config: PretrainConfig) -> None:
     """Train with a progress bar, then print the final metrics and the path of the checkpoint."""
-    show_progress(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
+    show_progress(pretrain(config, tqdm.write), *TOKEN_OBJECTIVES[config.token_objective].progress_metric)
     print_result(config.out / "checkpoint", decimals=4)

@@ -3,20 +3,24 @@
 import hashlib
 from dataclasses import dataclass
 
+import torch
+
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
-from bertlab.config.presets import change_family, preset
+from bertlab.config.presets import change_family, make_generator_config, preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import initialise_local_attention, supports_local_attention_init
+from bertlab.nn.replaced_tokens import ReplacedTokenModel
 from bertlab.nn.teacher_init import initialise_from_teacher
-from bertlab.tasks.sentence_pair import list_pretraining_heads
+from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, list_pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.run_settings import CHECKPOINT, GENERATOR
 
 # Keys of `bertlab.json` whose values are summed over all runs that trained the weights.
 SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
@@ -30,7 +34,7 @@ class PretrainingInputs:
     """The training text."""
     tokenizer: Tokenizer
     """The tokenizer of the corpus; the model uses the same one."""
-    model: Bert
+    model: Bert | ReplacedTokenModel
     """The model to train, with random weights or those of a checkpoint."""
     validation: Corpus | None
     """Held-out text with the same vocabulary; None if there is none."""
@@ -84,6 +88,8 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
         else ()
     )
     cloze.check_sentences(sentences, tokenizer, positions)
+    if TOKEN_OBJECTIVES[config.token_objective].has_generator:
+        model = _add_generator(model, config)
     return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
 
 
@@ -95,15 +101,32 @@ def describe_origin(config: PretrainConfig) -> str:
     return f"{name} (encoder only, with a new vocabulary)" if config.new_vocabulary else name
 
 
+def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
+    """Load the generator that a discriminator was pre-trained with, which is in the same run directory.
+
+    Raises:
+        BertlabError: there is none, or its embeddings are not those of the discriminator.
+    """
+    path = discriminator.path.parent / GENERATOR
+    if discriminator.path.name != CHECKPOINT or not path.is_dir():
+        raise BertlabError("generator-missing", checkpoint=discriminator.name)
+    generator = checkpoint.load(path).model
+    generator.require_head("mlm")
+    tables = [model.embeddings.token.weight.cpu() for model in (discriminator.model, generator)]
+    if tables[0].shape != tables[1].shape or not torch.allclose(*tables, atol=1e-2):
+        raise BertlabError("generator-differs", generator=path, checkpoint=discriminator.name)
+    return generator
+
+
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     """Make a model with random weights, or load one from a checkpoint."""
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
-    heads = list_pretraining_heads(config.pair_objective)
+    heads = list_pretraining_heads(config.pair_objective, config.token_objective)
     if config.from_ is None:
         sizes = _choose_sizes(config)
         sizes = sizes.replace(
             vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id,
-            initializer_range=config.init or round(0.8 / sizes.hidden_size**0.5, 4), **dropout,
+            initializer_range=_choose_initializer_range(config, sizes.hidden_size), **dropout,
         )  # fmt: skip
         model = FastBert(change_family(sizes, config.family), heads=heads)
         if config.start == "neighbours":
@@ -117,6 +140,17 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _replace_dropout(loaded.model, config.dropout)
+
+
+def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedTokenModel:
+    """Make a generator with random weights for a discriminator."""
+    sizes = make_generator_config(discriminator.config, config.generator_size)
+    sizes = sizes.replace(initializer_range=_choose_initializer_range(config, sizes.hidden_size))
+    return ReplacedTokenModel(discriminator, FastBert(sizes, heads=("mlm",)))
+
+
+def _choose_initializer_range(config: PretrainConfig, hidden_size: int) -> float:
+    return config.init or round(0.8 / hidden_size**0.5, 4)
 
 
 def _choose_sizes(config: PretrainConfig) -> ModelConfig:

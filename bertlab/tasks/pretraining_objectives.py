@@ -1,0 +1,71 @@
+"""The objectives of pre-training: one for tokens (masked or replaced tokens) and one for sentence pairs.
+
+`sentence_pair.PAIR_OBJECTIVES` has those for sentence pairs.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.tasks.replaced_tokens import ReplacedTokenLoss
+from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
+
+TokenObjectiveName = Literal["masked", "replaced"]
+
+
+@dataclass(frozen=True)
+class TokenObjective:
+    """An objective for tokens."""
+
+    description: str
+    """The name of the objective in `bertlab.json`."""
+    head: str
+    """The key of the output layer of the checkpoint in `nn.heads.HEADS`."""
+    make_loss: Callable[[PretrainingLoss, float], Callable]
+    """(MLM loss, weight of the discriminator's loss) -> loss function of the models that are trained."""
+    has_generator: bool = False
+    """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained, of which the checkpoint is the discriminator."""
+    progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
+    """The metric on the progress bar, and its label."""
+
+
+TOKEN_OBJECTIVES: dict[TokenObjectiveName, TokenObjective] = {
+    "masked": TokenObjective("masked words", "mlm", lambda loss, weight: loss),
+    # nine in ten tokens are original, so recall says more than accuracy
+    "replaced": TokenObjective(
+        "replaced words", "rtd", ReplacedTokenLoss, has_generator=True, progress_metric=("replaced_recall", "found")
+    ),
+}
+
+
+def find_token_objective(heads: Collection[str]) -> TokenObjectiveName:
+    """Find the objective for tokens that a checkpoint with these output layers was trained on.
+
+    >>> find_token_objective(("mlm", "nsp")), find_token_objective(("rtd",)), find_token_objective(())
+    ('masked', 'replaced', 'masked')
+    """
+    return next((name for name, row in TOKEN_OBJECTIVES.items() if row.head in heads), "masked")
+
+
+def describe_objectives(
+    pair_objective: PairObjectiveName, left_to_right: bool = False, token_objective: TokenObjectiveName = "masked"
+) -> list[str]:
+    """List the objectives of a pre-training run as `bertlab.json` records them.
+
+    >>> describe_objectives("order")
+    ['masked words', 'sentence order']
+    >>> describe_objectives("none", token_objective="replaced")
+    ['replaced words']
+    """
+    pair, description = PAIR_OBJECTIVES[pair_objective], TOKEN_OBJECTIVES[token_objective].description
+    return ["next words" if left_to_right else description, *([pair.description] if pair else [])]
+
+
+def list_pretraining_heads(
+    pair_objective: PairObjectiveName, token_objective: TokenObjectiveName = "masked"
+) -> tuple[str, ...]:
+    """List the output layers that the checkpoint of pre-training with these objectives needs."""
+    pair = PAIR_OBJECTIVES[pair_objective]
+    return (TOKEN_OBJECTIVES[token_objective].head, *([pair.head] if pair else []))

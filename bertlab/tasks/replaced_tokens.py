@@ -1,0 +1,116 @@
+"""Replaced-token detection, the pre-training objective of ELECTRA.
+
+A small generator is trained with MLM. Tokens drawn from its predictions replace the masked tokens, and the
+discriminator predicts for every token of the result whether it was replaced.
+
+Source: Clark et al. 2020, arXiv 2003.10555, section 2, and google-research/electra.
+
+Shape legend: B batch, T tokens, H hidden, K places for predicted tokens in a row, P = B * K, V vocabulary.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+
+from bertlab.nn.replaced_tokens import ReplacedTokenModel
+from bertlab.tasks.loss import Loss
+from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.text.batch import Batch, PairBatch
+from bertlab.text.pretraining.masking import IGNORED, draw_uniform
+
+DEFAULT_WEIGHT = 50.0
+"""The weight of the discriminator's loss (lambda in section 2)."""
+# The random numbers of this stream choose the replacements; `text.pretraining.masking` uses the streams below it.
+REPLACEMENT_STREAM = 3
+# How many distributions over the vocabulary are computed together.
+CHUNK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class ReplacedTokenLoss:
+    """The generator's MLM loss plus the weighted binary cross-entropy of the discriminator, a mean over all tokens."""
+
+    masked: PretrainingLoss
+    """The loss of the generator, without a sentence-pair objective."""
+    weight: float = DEFAULT_WEIGHT
+    """The weight of the discriminator's loss."""
+
+    def __call__(self, model: ReplacedTokenModel, batch: PairBatch) -> Loss:
+        targets = self.masked.make_targets(batch)
+        hidden_PH = self.masked.encode(model.generator, targets)
+        generator_loss = self.masked.compute(model.generator, batch, targets, hidden_PH)
+        sampled_P = sample_tokens(model, hidden_PH, batch.key_B)
+        inputs, is_replaced_BT = replace_tokens(batch.inputs, sampled_P, *targets[1:])
+        mask_BT = inputs.attention_mask_BT
+        # the hidden states of padding are undefined
+        hidden_BTH = model.discriminator(inputs).hidden_BTH.masked_fill(~mask_BT[..., None], 0.0)
+        logits_BT = model.discriminator.rtd(hidden_BTH).float()
+        errors_BT = F.binary_cross_entropy_with_logits(logits_BT, is_replaced_BT.float(), reduction="none")
+
+        def average(values_BT: torch.Tensor) -> torch.Tensor:
+            return (values_BT * mask_BT).sum() / mask_BT.sum().clamp(min=1)
+
+        loss, predicted_BT = average(errors_BT), logits_BT.detach() > 0
+        metrics = {
+            "replaced_loss": loss.detach(),
+            "replaced_weighted_loss": self.weight * loss.detach(),
+            "replaced_accuracy": average(predicted_BT == is_replaced_BT),
+            "replaced_share": average(is_replaced_BT),
+            "replaced_predicted_share": average(predicted_BT),
+            "replaced_found_share": average(predicted_BT & is_replaced_BT),
+        }
+        parts = {**generator_loss.parts, "replaced": self.weight * loss}
+        ratios = {
+            "replaced_precision": ("replaced_found_share", "replaced_predicted_share"),
+            "replaced_recall": ("replaced_found_share", "replaced_share"),
+        }
+        return Loss(sum(parts.values()), generator_loss.metrics | metrics, mask_BT.sum(), parts, ratios)
+
+    def counts(self, batch: PairBatch) -> dict[str, torch.Tensor | int]:
+        """Count the masked tokens and all tokens, over which the parts of the loss are averaged."""
+        return {**self.masked.counts(batch), "replaced": batch.inputs.attention_mask_BT.sum()}
+
+
+@torch.no_grad()
+def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: torch.Tensor) -> torch.Tensor:
+    """Draw a token from the generator's prediction for each position -> ids_P.
+
+    Like masks, the draws are a pure function of the keys, so that a run can be resumed and batches can be split.
+
+    Args:
+        model: the generator and the discriminator.
+        hidden_PH: the generator's hidden states at the positions.
+        key_B: the seed of each row.
+    """
+    draw_P = draw_uniform(key_B, REPLACEMENT_STREAM, len(hidden_PH) // max(1, len(key_B))).flatten()
+    sampled = []
+    for chunk_PH, chunk_P in zip(hidden_PH.split(CHUNK_ROWS), draw_P.split(CHUNK_ROWS), strict=True):
+        cumulative_PV = model.generator.mlm(chunk_PH).float().softmax(-1).cumsum(-1)
+        # rounding lets the sum differ from 1; `right` skips tokens whose probability is zero
+        threshold_P1 = chunk_P[:, None] * cumulative_PV[:, -1:]
+        index_P1 = torch.searchsorted(cumulative_PV, threshold_P1, right=True)
+        sampled.append(index_P1[:, 0].clamp(max=cumulative_PV.shape[1] - 1))
+    return torch.cat(sampled)
+
+
+def replace_tokens(
+    inputs: Batch, sampled_P: torch.Tensor, index_P: torch.Tensor, labels_P: torch.Tensor
+) -> tuple[Batch, torch.Tensor]:
+    """Put sampled tokens into an input, and label the tokens that this changed.
+
+    Args:
+        inputs: the batch before it was masked.
+        sampled_P: the sampled tokens.
+        index_P: their positions in the flattened batch.
+        labels_P: the original tokens; `IGNORED` at unused places, where nothing is replaced.
+
+    Returns:
+        the changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals
+        the original therefore counts as original.
+    """
+    original_BT = inputs.input_ids_BT
+    flat = original_BT.flatten()
+    new_P = torch.where(labels_P != IGNORED, sampled_P, flat[index_P])
+    changed_BT = flat.scatter(0, index_P, new_P).view_as(original_BT)
+    return replace(inputs, input_ids_BT=changed_BT), changed_BT != original_BT
