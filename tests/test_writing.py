@@ -65,6 +65,9 @@ def test_several_texts_and_small_batches_change_nothing(session, monkeypatch):
     assert together == pytest.approx(alone, abs=1e-3)
     masked = session.surprise(texts[2])
     assert [word.text for word in masked.words] == ["lantern", "lantern"]
+    gap = session.surprise("lantern ___ lantern")
+    assert [(word.start, word.end) for word in gap.words] == [(0, 7), (12, 19)]
+    assert gap.total == pytest.approx(masked.total)
 
 
 def test_long_texts_are_read_in_parts_that_cover_them(session, monkeypatch):
@@ -148,4 +151,12 @@ def test_the_command(tiny_checkpoint, capsys):
     printed = capsys.readouterr().out
     assert "pseudo-perplexity" in printed
     assert "gap 1" in printed
+    text = ["writing", "The keeepr carried a lan tern.", *words[2:], "--spelling", "--margin"]
+    assert main([*text, "0", "--json"]) == 0
+    (joined,) = (row for row in json.loads(capsys.readouterr().out)["corrections"] if row["kind"] == "join")
+    assert joined["replacement"] == "lantern"
+    assert main([*text, "0"]) == 0
+    assert "lan tern  ->  lantern" in capsys.readouterr().out
+    assert main([*text, "1000"]) == 0
+    assert "no change is suggested" in capsys.readouterr().out
     assert main([*words[:3], str(tiny_checkpoint), "--top-k", "0"]) == 2

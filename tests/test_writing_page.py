@@ -5,6 +5,8 @@ from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
 
 from bertlab.app.examples import read_examples
+from bertlab.explore.session import Session
+from bertlab.explore.writing.corrections import Correction
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +62,7 @@ def test_type_ahead_appends_a_word_and_fills_a_gap():
     assert read_charts(page)
 
 
-@pytest.mark.parametrize("aid", ["surprise", "next"])
+@pytest.mark.parametrize("aid", ["surprise", "spelling", "next"])
 @pytest.mark.parametrize("text", ["", " \n", "*** 🙂"])
 def test_a_text_without_words_gives_one_line(aid, text):
     page = open_page(aid=aid, draft=text, begin=text)
@@ -68,13 +70,13 @@ def test_a_text_without_words_gives_one_line(aid, text):
     assert not read_charts(page)
 
 
-@pytest.mark.parametrize("aid", ["surprise", "next"])
+@pytest.mark.parametrize("aid", ["surprise", "spelling", "next"])
 def test_long_and_hostile_texts_are_read(aid):
     page = open_page(
         aid=aid, draft=f"{HOSTILE} 비가 왔다. " + "rain " * 300, begin="<img src=x> **b** ___", threshold="0"
     )
     assert not any("<script>alert" in body or "<img" in body for body in bodies(page))
-    if aid == "surprise":
+    if aid != "next":
         assert any("200" in body for body in notes(page))
 
 
@@ -83,3 +85,27 @@ def test_a_checkpoint_without_an_output_layer_is_replaced(shipped):
     assert len(notes(page)) == 1
     assert "strongest" in notes(page)[0]
     assert read_charts(page)
+
+
+def test_corrections_are_marked_and_applied_together_or_alone():
+    text = "The keeepr carried a lan tern."
+    page = open_page(aid="spelling", draft=text, margin="0")
+    (marked,) = (body for body in bodies(page) if "bl-passage" in body)
+    count = marked.count("</ins>")
+    assert count == len(buttons(page, "proposed-correction-")) > 0
+    alone = buttons(page, "proposed-correction-")[0].click().run().text_area[0].value
+    assert alone != text
+    page = open_page(aid="spelling", draft="The keeper.", margin="30")
+    assert not buttons(page, "proposed-correction-")
+    assert any("30.0" in body for body in bodies(page))
+
+
+def test_all_corrections_are_applied_and_undone_together(monkeypatch):
+    text = "The keper carried a lan tern."
+    found = (Correction(4, 9, "keper", "keeper", "letter", 9.0), Correction(20, 28, "lan tern", "lantern", "join", 8.0))
+    monkeypatch.setattr(Session, "suggest_corrections", lambda *_, **__: found)
+    page = open_page(aid="spelling", draft=text)
+    page = next(button for button in page.button if button.key == "apply-all").click().run()
+    assert page.text_area[0].value == "The keeper carried a lantern."
+    page = next(button for button in page.button if button.key == "undo").click().run()
+    assert page.text_area[0].value == text

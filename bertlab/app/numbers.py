@@ -120,6 +120,11 @@ NUMBERS = {
         "Salazar et al. 2020, Masked Language Model Scoring, §2.2 and §2.3",
         _ARXIV + "1910.14659",
     ),
+    "correction_gain": Number(
+        r"\Delta=\mathrm{PLL}(\text{changed text})-\mathrm{PLL}(\text{text})>m",
+        "Salazar et al. 2020, Masked Language Model Scoring, §3 (rescoring candidates)",
+        _ARXIV + "1910.14659",
+    ),
     "pretraining_loss": Number(
         (
             r"\mathcal L=\underbrace{-\frac{1}{|M|}\sum_{t\in M}\ln p(w_t\mid t)}_{\text{MLM}}"

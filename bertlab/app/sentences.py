@@ -18,6 +18,7 @@ from bertlab.explore.facts import HeadEffects, InputMap, Lens, PredictionChange,
 from bertlab.explore.pair_laboratory import RankedSentence
 from bertlab.explore.position_similarity import PositionSimilarity
 from bertlab.explore.pretraining_results import PretrainingExample
+from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import TextSurprise
 from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.tasks.masked_lm import Candidate
@@ -312,3 +313,17 @@ def type_ahead(found: TypeAhead) -> Sentence | None:
         return None
     word, stop = found.words[0], percent(found.stop_probability)
     return make_sentence("type-ahead", word=Quote(word.text), share=percent(word.probability), stop=stop)
+
+
+def corrections(suggested: Sequence[Correction], margin: float) -> Sentence:
+    """Count the suggested changes of a text, and name the one with the largest gain.
+
+    Args:
+        suggested: the suggestions.
+        margin: the gain in nats that they exceed.
+    """
+    if not suggested:
+        return make_sentence("corrections-none", margin=margin)
+    best = max(suggested, key=lambda correction: correction.gain)
+    values = {"original": Quote(best.original), "replacement": Quote(best.replacement), "gain": best.gain}
+    return make_sentence("corrections", count=len(suggested), margin=margin, **values)

@@ -10,15 +10,20 @@ from bertlab.cli.query import QueryOptions, Text, open_session, print_result, re
 
 @dataclass(frozen=True)
 class Writing(QueryOptions):
-    """Find the words of a text that do not fit, and predict the next word.
+    """Find the words of a text that do not fit, suggest corrections, and predict the next word.
 
     BERT hides the tokens of the text one at a time and predicts each from the others. The surprise of a word is -ln p,
     added up over its tokens; the sum over the text is its pseudo-log-likelihood. A word above --threshold is listed
     with words that fit better. These are single tokens of the vocabulary; a surprising word need not be an error.
 
+    With --spelling, the most surprising words are changed by one letter (in Korean, a letter of a syllable) or one
+    space. A change is suggested if the pseudo-log-likelihood of the text rises by more than --margin. No dictionary is
+    used; `bertlab bench writing` measures precision and recall on made errors.
+
     Examples:
       bertlab writing "The old man put the glass on the elephant."
       bertlab writing "소년은 식탁 위에 코끼리를 놓았다." --threshold 12
+      bertlab writing "He opend the door of thehouse." --spelling
       bertlab writing "The old ___ opened the door and went into the" --json
       bertlab writing - < letter.txt
     """
@@ -32,6 +37,11 @@ class Writing(QueryOptions):
     """Number of proposals for each place."""
     whole_words: bool = True
     """Hide the later tokens of a word together with each of its tokens, since they would give it away."""
+    spelling: bool = False
+    """Suggest changes of spelling and spacing too, which takes longer."""
+    margin: float = 6.0
+    """With --spelling: the gain in nats that a change has to exceed. A larger margin gives fewer suggestions, more of
+    which are right."""
 
 
 def writing(config: Writing) -> None:
@@ -44,9 +54,12 @@ def writing(config: Writing) -> None:
     surprise = session.surprise(text, "word" if config.whole_words else "token", progress=_show_progress)
     proposals = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
     ahead = session.type_ahead(text, config.top_k)
+    corrections = session.suggest_corrections(text, config.margin) if config.spelling else None
     sums = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
     result = {"threshold": threshold, **sums, "surprise": surprise, "misfits": proposals, "type_ahead": ahead}
-    print_result(config, session, result, lambda: terminal_writing.writing_lines(surprise, proposals, threshold, ahead))
+    result |= {} if corrections is None else {"corrections": corrections}
+    lines = terminal_writing.writing_lines
+    print_result(config, session, result, lambda: lines(surprise, proposals, threshold, ahead, corrections))
 
 
 def _show_progress(batches):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import ProposedWord, TextSurprise, WordProposals
 from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.views.numbers import percent
@@ -11,9 +12,13 @@ FULL_BAR = 25.0  # the surprise in nats of a bar with the full width
 
 
 def writing_lines(
-    surprise: TextSurprise, proposals: Sequence[WordProposals], threshold: float, ahead: TypeAhead
+    surprise: TextSurprise,
+    proposals: Sequence[WordProposals],
+    threshold: float,
+    ahead: TypeAhead,
+    corrections: Sequence[Correction] | None = None,
 ) -> list[str]:
-    """The surprise of every word, proposals for those above the threshold, and the next words."""
+    """The surprise of every word, proposals for those above the threshold, suggested changes, and the next words."""
     misfits = set(surprise.find_misfits(threshold))
     rows = [("word", "surprise", "")]
     for index, word in enumerate(surprise.words):
@@ -27,6 +32,10 @@ def writing_lines(
     if proposals:
         lines += ["", f"words above {threshold:g} nats, and single-token words that fit better:"]
         lines += table([(make_printable(row.text), _list_words(row.proposals)) for row in proposals], "<<")
+    if corrections is not None:
+        changes = [(make_printable(row.original), "->", make_printable(row.replacement), f"+{row.gain:.1f} nats")
+                   for row in corrections]  # fmt: skip
+        lines += ["", "suggested changes:" if changes else "no change is suggested", *table(changes, "<<<>")]
     places = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
     places += [("ending of the last word", ahead.endings)] if ahead.endings else []
     places += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]

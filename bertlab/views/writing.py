@@ -1,17 +1,20 @@
-"""Figures of the writing aids: the surprise of every word, and the words that the model proposes."""
+"""Figures of the writing aids: the surprise of every word, suggested changes, and proposed words."""
 
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
+from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import ProposedWord, TextSurprise
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import percent
+from bertlab.views.palette import transparent
+from bertlab.views.passage import FONT, escape_html
 from bertlab.views.shortening import shorten
 
 MAX_LABELLED = 40  # with more words, the axis shows numbers instead of words
-MAX_LABEL = 14  # characters of a word at the axis
+MAX_LABEL, MAX_CHANGE = 14, 24  # characters of a word at the axis, and of a suggested change
 
 
 def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lang: str = DEFAULT) -> go.Figure:
@@ -41,6 +44,49 @@ def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lan
     title = render("figure-surprise", lang)
     figure.update_yaxes(title=title, rangemode="tozero", showgrid=True, gridcolor=GRID, nticks=5)
     return figure
+
+
+def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *, lang: str = DEFAULT) -> go.Figure:
+    """The gain of each suggested change as horizontal bars, in text order, with a dotted line at the margin.
+
+    Args:
+        corrections: the suggestions.
+        margin: suggestions whose gain is not larger are grey; None to draw no margin.
+        lang: the language of the axis title.
+    """
+    rows = list(corrections)[::-1]  # the first bar is at the bottom
+    names = [escape_markup(shorten(f"{row.original} → {row.replacement}", MAX_CHANGE)) for row in rows]
+    figure = empty_figure(height=70 + 34 * len(rows))
+    figure.add_bar(
+        x=[row.gain for row in rows], y=list(range(len(rows))), orientation="h",
+        marker={
+            "color": [BLUE if margin is None or row.gain > margin else GREY for row in rows], "cornerradius": 4,
+        },
+        text=[f"{row.gain:.1f}" for row in rows], textposition="outside", cliponaxis=False, customdata=names,
+        hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
+    )  # fmt: skip
+    if margin is not None:
+        figure.add_vline(x=margin, line={"color": GREY, "dash": "dot", "width": 1})
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names, ticklabelstandoff=6)
+    longest = max((row.gain for row in rows), default=1.0)
+    figure.update_xaxes(title=render("figure-gain", lang), range=[0, 1.15 * max(longest, margin or 0.0, 1.0)], nticks=6)
+    return figure
+
+
+def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
+    """The text with every suggested change: what stands there struck through, and the suggestion after it in blue."""
+    parts, cursor = [], 0
+    deleted = f"color: inherit; text-decoration: line-through 2px {ORANGE};"
+    inserted = (
+        f"color: inherit; background: {transparent(BLUE, 0.25)}; border-bottom: 3px solid {BLUE}; "
+        "border-radius: 3px; text-decoration: none; padding: 2px;"
+    )
+    for each in corrections:
+        parts.append(escape_html(text[cursor : each.start]))
+        parts.append(f'<del style="{deleted}">{escape_html(each.original)}</del> ')
+        parts.append(f'<ins style="{inserted}" title="{each.gain:.2f}">{escape_html(each.replacement)}</ins>')
+        cursor = each.end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
 
 
 def proposal_bars(words: Sequence[ProposedWord]) -> go.Figure:

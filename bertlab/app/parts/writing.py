@@ -1,4 +1,4 @@
-"""The aids of the page Writing: the surprise of every word with proposals for those that do not fit, and type-ahead."""
+"""The aids of the page Writing: the surprise of every word, proposals, spelling and spacing, and type-ahead."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.config.languages import languages
+from bertlab.explore.writing.corrections import MARGIN
 from bertlab.explore.writing.surprise import (
     ProposedWord,
     ScoredWord,
@@ -18,11 +19,11 @@ from bertlab.explore.writing.surprise import (
 from bertlab.text.word_spans import find_words, update_word_numbers
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
-from bertlab.views.writing import proposal_bars, surprise_bars
+from bertlab.views.writing import corrections_html, gain_bars, proposal_bars, surprise_bars
 
 DRAFT, START = "draft", "begin"  # keys of the text fields, and their names in the address
 MAX_WORDS = 200  # because all users share the CPU cores
-MAX_THRESHOLD = 25.0  # nats
+MAX_THRESHOLD, MAX_MARGIN = 25.0, 30.0  # nats
 STRONGEST = 0.55  # the opacity of the shade of a word at the threshold
 
 
@@ -78,6 +79,45 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
         "writing.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
     display.explain("word_surprise", "pseudo_log_likelihood", "mask_probability")
+
+
+def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
+    """Show suggestions for the spelling and spacing of a text, each with a button that applies it.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
+    """
+    margin = url.number(
+        st.slider, t("writing-margin"), 0.0, MAX_MARGIN, MARGIN, key="margin", step=0.5, format="%.1f",
+        help=t("writing-margin-help"),
+    )  # fmt: skip
+    draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
+    # all gains, so that moving the slider computes nothing
+    call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
+    suggested = [each for each in call.result if each.gain > margin]
+    with st.container(key="corrections"):
+        st.html(corrections_html(text, suggested))
+    st.caption(t("writing-corrections-legend"))
+    display.sentence(sentences.corrections(suggested, margin))
+    with st.container(horizontal=True, gap="small", key="correction-buttons"):
+        for number, each in enumerate(suggested):
+            label = t("writing-correction", original=each.original, replacement=each.replacement, gain=each.gain)
+            st.button(
+                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply,
+                args=([(each.start, each.end, each.replacement)],),
+            )  # fmt: skip
+        if len(suggested) > 1:
+            st.button(
+                t("writing-apply-all", count=len(suggested)), key="apply-all", icon=":material/done_all:",
+                on_click=_apply, args=([(each.start, each.end, each.replacement) for each in suggested],),
+            )  # fmt: skip
+    if call.result:
+        data = {
+            name: [getattr(each, name) for each in call.result] for name in ("original", "replacement", "kind", "gain")
+        }
+        plots.draw("gains", gain_bars, call, margin, lang=language(), data=data)
+    st.caption(t("writing-corrections-note"))
+    display.explain("correction_gain", "pseudo_log_likelihood")
 
 
 def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
@@ -182,6 +222,12 @@ def _draw_proposals(
 def _escape_markdown(text: str) -> str:
     """Escape what the label of a button would take for Markdown."""
     return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
+
+
+def _apply(changes: list[tuple[int, int, str]]) -> None:
+    """Apply changes (start, end, replacement) to the draft; the page's undo button undoes them together."""
+    for start, end, replacement in sorted(changes, reverse=True):
+        _replace(DRAFT, start, end, replacement)
 
 
 def _replace(field: str, start: int, end: int, word: str) -> None:

@@ -1,4 +1,4 @@
-"""Writing: how surprising each word is, which words do not fit, and what could be written next."""
+"""Writing: which words do not fit, suggestions for spelling and spacing, and what could be written next."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from bertlab.app import fields, frame, selection, url
 from bertlab.app.i18n import t
 from bertlab.app.parts import writing
 
-AIDS = ("surprise", "next")
+AIDS = {"surprise": writing.show_surprise, "spelling": writing.show_corrections, "next": writing.show_type_ahead}
 
 frame.heading("writing")
 names = {aid: t(f"writing-aid-{aid}") for aid in AIDS}
@@ -28,4 +28,4 @@ with frame.show_errors():
         frame.note(t("writing-empty"))
     else:
         checkpoint = selection.open_checkpoint("fill-mask", text)
-        {"surprise": writing.show_surprise, "next": writing.show_type_ahead}[aid](checkpoint, text)
+        AIDS[aid](checkpoint, text)

@@ -2,17 +2,18 @@
 
 A candidate is a word that differs by one letter (`text.letter_edits`), a word split in two, or two words joined. The
 candidates of each suspicious word are first compared with all tokens of the word masked, which takes one input for each
-number of tokens. The best ones are then put into the text, and the change of its pseudo-log-likelihood decides. A
-suggestion is made only if this gain exceeds a margin.
+number of tokens; the best ones then from left to right, as the surprise of a word is computed. The best of these are
+put into the text, and the change of its pseudo-log-likelihood decides. A suggestion is made only if this gain exceeds a
+margin.
 
 No list of words is used: a rare right word may lose to a frequent similar one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bertlab.explore.writing.masked_inputs import Query, compute_log_probs
-from bertlab.explore.writing.surprise import TextPart, compute_surprises, split_text
+from bertlab.explore.writing.surprise import TextPart, make_part, score_parts, split_text
 from bertlab.nn.bert import Bert
 from bertlab.text.letter_edits import list_edits
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -79,7 +80,7 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     """Suggest changes of one part of a text."""
     if not part.words:
         return []
-    (scored,) = compute_surprises(model, tokenizer, [part.text])
+    (scored,) = score_parts(model, tokenizer, [[replace(part, start=0)]])
     suspects = [word for word in scored.words
                 if word.surprise > MIN_SURPRISE and word.text.isalpha() and len(word.text) <= MAX_WORD]  # fmt: skip
     suspects = sorted(suspects, key=lambda word: -word.surprise)[:MAX_SUSPECTS]
@@ -91,8 +92,9 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
         best = sorted((each for each in group if each in ranked), key=lambda each: -ranked[each])
         tried |= dict.fromkeys(best[:MAX_TRIED])
     chosen = sorted(tried, key=lambda each: -ranked[each])[:MAX_TRIED_IN_PART]
-    edited = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
-    gains = [scored.total - each.total for each in compute_surprises(model, tokenizer, edited)] if edited else []
+    texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
+    edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
+    gains = [scored.total - each.total for each in score_parts(model, tokenizer, edited)]
     corrections: list[Correction] = []
     for each, gain in sorted(zip(chosen, gains, strict=True), key=lambda row: -row[1]):
         is_free = all(each.end <= other.start - part.start or other.end - part.start <= each.start

@@ -11,7 +11,7 @@ BERT reads a long text in parts of whole sentences, so that the time grows with 
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Literal, get_args
 
@@ -22,14 +22,17 @@ from bertlab.explore.writing.masked_inputs import Query, compute_log_probs, pred
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import require_positive
 from bertlab.text.pretraining.sentences import find_sentences
+from bertlab.text.tokenizers.encoding import MASK, MASK_NAMES
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 from bertlab.text.word_spans import find_words
 
 PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
+SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens of a changed part
 MaskingName = Literal["word", "token"]
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
 SEARCHED_TOKENS = 100  # proposals are the whole words among so many most probable tokens
 MAX_PROPOSALS = 5
+GAP = re.compile(r"_{3,}|" + "|".join(map(re.escape, MASK_NAMES)))  # ___ or [MASK]
 _CHUNK = re.compile(r"\s*\S{1,48}\s*")  # a word of a sentence that is too long for one part
 
 
@@ -73,7 +76,7 @@ class TextSurprise:
     """The surprise of every word of a text."""
 
     words: tuple[ScoredWord, ...]
-    """The words in text order, punctuation marks included; a [MASK] in the text is left out."""
+    """The words in text order, punctuation marks included; a gap (___ or [MASK]) is left out."""
     parts: tuple[tuple[int, int], ...]
     """The characters (start, end) of each part that BERT read by itself."""
     masking: MaskingName
@@ -168,6 +171,17 @@ def compute_surprises(
     if masking not in MASKINGS:
         raise BertlabError("writing-masking-unknown", masking=masking, known=list(MASKINGS))
     parts = [split_text(model, tokenizer, text) for text in texts]
+    return score_parts(model, tokenizer, parts, masking, progress)
+
+
+def score_parts(
+    model: Bert,
+    tokenizer: Tokenizer,
+    parts: Sequence[Sequence[TextPart]],
+    masking: MaskingName = "word",
+    progress: Callable = iter,
+) -> list[TextSurprise]:
+    """Compute the surprise of every word of several texts, each given by its parts; see `compute_surprise`."""
     queries = [query for part in chain.from_iterable(parts) for query in _list_queries(tokenizer, part, masking)]
     log_probs = iter(compute_log_probs(model, tokenizer, queries, progress))
     return [_collect(tokenizer, text_parts, masking, log_probs) for text_parts in parts]
@@ -183,7 +197,7 @@ def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
     edges = [0, *starts[1:], len(text)]
     sentences = [(start, end) for start, end in pairwise(edges) if start < end]
     spans: list[tuple[int, int]] = []
-    size, limit = 0, min(PART_TOKENS, model.config.max_tokens - 2)
+    size, limit = 0, min(PART_TOKENS, model.config.max_tokens - SPARE_TOKENS)
     for (start, end), length in zip(sentences, _count_tokens(tokenizer, text, sentences), strict=True):
         pieces = [(start, end, length)]
         if length > limit:
@@ -196,19 +210,50 @@ def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
             else:
                 spans.append((first, last))
                 size = count
-    parts = [_make_part(model, tokenizer, start, text[start:end]) for start, end in spans]
+    parts = [make_part(model, tokenizer, start, text[start:end]) for start, end in spans]
     if not any(part.words for part in parts):
         raise TextError("text-empty")
     return parts
+
+
+def mask_gaps(text: str) -> tuple[str, list[int]]:
+    """Replace every gap ___ of a text with [MASK].
+
+    Returns:
+        The text with [MASK], and for each place between its characters the place in the text.
+
+    >>> mask_gaps("a ___!")
+    ('a [MASK]!', [0, 1, 2, 2, 2, 2, 2, 2, 5, 6])
+    """
+    parts, places, cursor = [], [], 0
+    for gap in GAP.finditer(text):
+        parts += [text[cursor : gap.start()], MASK]
+        places += [*range(cursor, gap.start()), *[gap.start()] * len(MASK)]
+        cursor = gap.end()
+    return "".join([*parts, text[cursor:]]), [*places, *range(cursor, len(text) + 1)]
 
 
 def _count_tokens(tokenizer: Tokenizer, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     return [len(ids) for ids in tokenizer.encode_ids([text[start:end] for start, end in spans])]
 
 
-def _make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextPart:
-    encoding = tokenizer.encode(text, max_tokens=model.config.max_tokens)
-    spans, words, number = find_words(text), [], 0
+def make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextPart:
+    """Encode a part of a text, and assign its tokens to its words.
+
+    Args:
+        model: the model.
+        tokenizer: its tokenizer.
+        start: the index of the first character of the part in the text.
+        text: the part.
+
+    Raises:
+        TextError: the part has more tokens than the model has positions.
+    """
+    masked, places = mask_gaps(text)
+    encoding = tokenizer.encode(masked, max_tokens=model.config.max_tokens)
+    offsets = tuple((places[first], places[last]) for first, last in encoding.offsets)
+    encoding = replace(encoding, offsets=offsets)
+    spans, words, number = [(places[first], places[last]) for first, last in find_words(masked)], [], 0
     positions: dict[tuple[int, int], list[int]] = {}
     for position, (first, last) in enumerate(encoding.offsets):
         if encoding.special[position]:

@@ -6,19 +6,17 @@ predicts a full stop, because the texts that it was trained on end with one.
 """
 
 import math
-import re
 from dataclasses import dataclass
 
 from bertlab.config.errors import TextError
 from bertlab.explore.writing.masked_inputs import predict_positions
-from bertlab.explore.writing.surprise import MAX_PROPOSALS, SEARCHED_TOKENS, ProposedWord, rank_words
+from bertlab.explore.writing.surprise import GAP, MAX_PROPOSALS, SEARCHED_TOKENS, ProposedWord, rank_words
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import require_positive
 from bertlab.tasks.masked_lm import find_mask_positions
-from bertlab.text.tokenizers.encoding import MASK, MASK_NAMES
+from bertlab.text.tokenizers.encoding import MASK
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-GAP = re.compile(r"_{3,}|" + "|".join(map(re.escape, MASK_NAMES)))  # ___ or [MASK]
 CONTEXT_TOKENS = 128  # tokens before the [MASK] that are read
 FULL_STOP = "."
 

@@ -12,6 +12,7 @@ number-mask_shares = shares of masked tokens
 number-token_loss = −ln p of a token
 number-word_surprise = surprise of a word
 number-pseudo_log_likelihood = pseudo-log-likelihood
+number-correction_gain = gain of a change
 number-pretraining_loss = pre-training loss
 number-nsp_probability = probability that B follows A
 number-rank = rank of a token
@@ -60,6 +61,7 @@ number-mask_shares-explanation = 15% of the tokens are predicted. Most of them b
 number-token_loss-explanation = The loss of one predicted token, in nats: 0 if its probability is 100%, 0.7 at 50%, 2.3 at 10%, 6.9 at 0.1%. The mean over all predicted tokens is the MLM loss.
 number-word_surprise-explanation = Each token is hidden together with the later tokens of its word, which would give it away, and −ln p is added up: 0 nats is certain, 2.3 is a probability of 10%, 9.2 one of 0.01%. A long or split word has more tokens, so its sum is larger.
 number-pseudo_log_likelihood-explanation = The sum of the surprise of all words, with the sign changed. It compares texts of equal content and length: the larger (nearer to 0), the better the text fits. Its mean per token gives the pseudo-perplexity: BERT is as unsure as if it chose among that many tokens. Neither is comparable between vocabularies.
+number-correction_gain-explanation = How far the pseudo-log-likelihood of the text rises if one letter or one space is changed. It is suggested if the gain exceeds the margin m; `bertlab bench writing` tunes the margin on text with made errors.
 number-pretraining_loss-explanation = The sum of the MLM loss, a mean over the predicted tokens, and the loss of the sentence pair. Guessing gives ln V (10.3 for 30,522 tokens) plus ln 2 = 0.69. A training step averages over a batch of pairs instead of one; the running mean approaches this average.
 number-nsp_probability-explanation = The model was trained on true next sentences and on sentences from other texts, in equal numbers. It detects a change of topic far better than a wrong sentence on the same topic.
 number-rank-explanation = 1 is the most probable token. The rank improves long before the probability becomes visible, so it shows early which prediction is forming.

@@ -103,3 +103,8 @@ sentence-surprise = The most surprising word is { $word } with { FORMAT($most, s
        *[other] { $misfits } words are
     } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats, the mean { FORMAT($mean, spec: ".2f") }, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
 sentence-type-ahead = If the sentence goes on, { $word } is the most probable next word with { $share }. A punctuation mark has { $stop }.
+sentence-corrections-none = No change of one letter or one space gains more than { FORMAT($margin, spec: ".1f") } nats.
+sentence-corrections = { $count ->
+        [one] 1 change gains
+       *[other] { $count } changes gain
+    } more than { FORMAT($margin, spec: ".1f") } nats. { $replacement } instead of { $original } gains most: { FORMAT($gain, spec: ".1f") } nats.

@@ -1,9 +1,9 @@
 writing = Writing
 writing-title = Writing aids
-writing-lead = Type a text. Words that do not fit are underlined, with words that fit better; or let BERT propose the next word.
+writing-lead = Type a text. See which words do not fit and what would fit better, where a letter or a space may be wrong, and what could come next.
 writing-about = BERT hides the tokens of your text one at a time and predicts each from all the others; a word whose tokens get small probabilities is surprising. Its surprise is −ln p, added up over its tokens, and the sum over a whole text is the text's pseudo-log-likelihood with the sign changed. A surprising word is not an error: names and rare words surprise BERT too.
 writing-try = Click an underlined word, choose one of the proposals, and watch the surprise of its neighbours change.
-start-writing = Find words that do not fit, and let BERT propose the next one.
+start-writing = Find words that do not fit, check spelling and spacing, and let BERT propose the next word.
 
 writing-aid = Aid
 writing-aid-surprise = Words that do not fit
@@ -39,3 +39,10 @@ writing-endings = The word goes on
 writing-next-words = Next word, the sentence is open
 writing-last-words = Next word, then a full stop
 writing-left-to-right = BERT reads a text from both sides and was not trained to write from left to right. It predicts a [MASK] after your text, so it is weaker here than a model such as GPT, and often expects the sentence to end.
+writing-aid-spelling = Spelling and spacing
+writing-margin = Suggest changes that gain more than (nats)
+writing-margin-help = The gain is how far the pseudo-log-likelihood of the text rises with the change. A larger margin gives fewer suggestions, more of which are right.
+writing-corrections-legend = Struck through: what stands there. Blue: the suggestion.
+writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") })
+writing-apply-all = Apply all { $count }
+writing-corrections-note = For each of the most surprising words, BERT compares all words that differ by one letter, and the same text with one space more or less. It uses no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on made errors.

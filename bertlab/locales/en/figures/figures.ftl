@@ -10,6 +10,7 @@ figure-embeddings = embeddings
 figure-end = end
 figure-farther = second model or text attends: − nearer, + farther
 figure-final-rank = rank of the final prediction
+figure-gain = gain (nats)
 figure-head = Head
 figure-head-number = head { $head }
 figure-held-out = held-out text

@@ -12,6 +12,7 @@ number-mask_shares = 마스크 비율
 number-token_loss = 토큰의 −ln p
 number-word_surprise = 단어의 놀라움
 number-pseudo_log_likelihood = 의사 로그 우도
+number-correction_gain = 수정의 이득
 number-pretraining_loss = 사전 학습 손실
 number-nsp_probability = B가 A에 이어질 확률
 number-rank = 토큰의 순위
@@ -60,6 +61,7 @@ number-mask_shares-explanation = 토큰의 15%를 예측해요. 대부분 [MASK]
 number-token_loss-explanation = 예측한 토큰 하나의 손실(내트)이에요. 확률이 100%면 0, 50%면 0.7, 10%면 2.3, 0.1%면 6.9예요. 이 값의 평균이 MLM 손실이에요.
 number-word_surprise-explanation = 토큰마다 같은 단어의 뒤쪽 토큰과 함께 가리고 −ln p를 더해요. 확실하면 0, 확률이 10%면 2.3, 0.01%면 9.2예요. 길거나 잘게 나뉜 단어는 토큰이 많아 합이 더 커요.
 number-pseudo_log_likelihood-explanation = 모든 단어의 놀라움을 더하고 부호를 바꾼 값이에요. 내용과 길이가 같은 글끼리 비교하며, 클수록(0에 가까울수록) 잘 어울리는 글이에요. 토큰마다 평균을 내면 의사 퍼플렉시티가 되는데, BERT가 그만큼의 토큰 가운데 고르는 만큼 망설인다는 뜻이에요. 어휘 집합이 다르면 비교할 수 없어요.
+number-correction_gain-explanation = 글자 하나나 띄어쓰기 하나를 고쳤을 때 글의 의사 로그 우도가 커지는 만큼이에요. 이득이 기준 m보다 크면 제안해요. 기준은 `bertlab bench writing`이 일부러 만든 오류로 정해요.
 number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2 = 0.69를 더한 값이 나와요. 학습 스텝에서는 문장 쌍 하나가 아니라 배치 전체의 평균을 내요. 누적 평균은 이 배치 평균에 가까워져요.
 number-nsp_probability-explanation = 절반은 실제로 이어지는 문장, 절반은 다른 텍스트에서 가져온 문장으로 학습했어요. 주제가 바뀐 것은 잘 알아채지만, 주제는 같고 이어지지 않는 문장은 잘 구별하지 못해요.
 number-rank-explanation = 1이면 확률이 가장 높은 토큰이에요. 확률이 눈에 띄기 훨씬 전에 순위가 먼저 올라가므로, 어떤 예측이 만들어지고 있는지 일찍 알 수 있어요.

@@ -1,9 +1,9 @@
 writing = 글쓰기
 writing-title = 글쓰기 도우미
-writing-lead = 글을 써 보세요. 어울리지 않는 단어에 밑줄을 긋고 더 어울리는 단어를 보여 줘요. 다음 단어를 제안받을 수도 있어요.
+writing-lead = 글을 써 보세요. 어울리지 않는 단어와 더 어울리는 단어, 잘못 쓴 글자와 띄어쓰기, 다음에 올 단어를 보여 줘요.
 writing-about = BERT가 글의 토큰을 하나씩 가리고 나머지를 보고 맞히는데, 가린 토큰의 확률이 낮으면 뜻밖의 단어예요. 놀라움은 −ln p를 단어의 토큰마다 더한 값이고, 글 전체에서 더하면 의사 로그 우도가 돼요. 이름이나 드문 단어도 놀라움이 크므로, 뜻밖의 단어가 틀린 단어라는 뜻은 아니에요.
 writing-try = 밑줄 친 단어를 눌러 제안 가운데 하나를 고르고, 이웃 단어의 놀라움이 어떻게 바뀌는지 보세요.
-start-writing = 어울리지 않는 단어를 찾고, 다음 단어를 제안받아요.
+start-writing = 어울리지 않는 단어와 맞춤법, 띄어쓰기를 살피고 다음 단어를 제안받아요.
 
 writing-aid = 도우미
 writing-aid-surprise = 어울리지 않는 단어
@@ -36,3 +36,10 @@ writing-endings = 이어지는 글자
 writing-next-words = 다음 단어(문장이 이어질 때)
 writing-last-words = 다음 단어(바로 마침표가 올 때)
 writing-left-to-right = BERT는 글을 양쪽에서 읽으며, 왼쪽부터 써 나가도록 학습하지 않았어요. 글 뒤에 붙인 [MASK]를 맞히는 방식이라 GPT 같은 모델보다 약하고, 문장이 끝난다고 볼 때가 많아요.
+writing-aid-spelling = 맞춤법과 띄어쓰기
+writing-margin = 이득이 이보다 큰 수정만 제안(내트)
+writing-margin-help = 이득은 고쳤을 때 글의 의사 로그 우도가 얼마나 커지는지예요. 기준이 클수록 제안은 줄고, 맞는 제안의 비율은 높아져요.
+writing-corrections-legend = 취소선은 지금 글자이고, 파란색은 제안이에요.
+writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") })
+writing-apply-all = { $count }개 모두 고치기
+writing-corrections-note = 가장 뜻밖인 단어마다 자모 하나가 다른 단어와, 띄어쓰기 하나를 넣거나 뺀 글을 모두 견주어요. 사전을 쓰지 않아서, 드문 이름을 흔한 단어로 잘못 고칠 수 있어요. 일부러 만든 오류로 잰 정밀도와 재현율은 BENCHMARKS.md에 있어요.

@@ -10,6 +10,7 @@ figure-embeddings = 임베딩
 figure-end = 끝
 figure-farther = 두 번째 모델이나 텍스트의 어텐션: − 더 가까이, + 더 멀리
 figure-final-rank = 최종 예측의 순위
+figure-gain = 이득(내트)
 figure-head = 헤드
 figure-head-number = { $head }번 헤드
 figure-held-out = 검증 텍스트
