@@ -18,12 +18,14 @@ from bertlab.nn.bert import Bert
 from bertlab.text.letter_edits import list_edits
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MARGIN = 6.0  # nats; `bertlab bench writing` tunes it
+MARGIN = 10.0  # nats; `bertlab bench writing` tunes it
 MAX_SUSPECTS = 4  # the most surprising words of a part that are examined
 MIN_SURPRISE = 4.0  # nats; less surprising words are never examined
 MAX_WORD = 20  # characters; longer words have too many edits
-MAX_TRIED = 4  # candidates of a word that are put into the text
-MAX_TRIED_IN_PART = 10  # candidates of all words of a part
+# candidates of a word that are compared from left to right, by kind: a split is badly estimated with all tokens masked
+MAX_COMPARED = {"letter": 10, "split": 4, "join": 2}
+MAX_TRIED = 3  # candidates of a word that are put into the text
+MAX_TRIED_IN_PART = 8  # candidates of all words of a part
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,17 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     suspects = sorted(suspects, key=lambda word: -word.surprise)[:MAX_SUSPECTS]
     spans = [(word.start, word.end) for word in scored.words]
     groups = [_list_candidates(part.text, (word.start, word.end), spans) for word in suspects]
-    ranked = _rank(model, tokenizer, part, [candidate for group in groups for candidate in group])
-    tried: dict[_Candidate, None] = {}
+    places = _find_places(tokenizer, part, [candidate for group in groups for candidate in group])
+    estimates = _estimate(model, tokenizer, part, places, _mask_all)
+    compared: list[list[_Candidate]] = []
     for group in groups:
-        best = sorted((each for each in group if each in ranked), key=lambda each: -ranked[each])
-        tried |= dict.fromkeys(best[:MAX_TRIED])
-    chosen = sorted(tried, key=lambda each: -ranked[each])[:MAX_TRIED_IN_PART]
+        best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
+        kinds = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
+        compared.append([each for kept in kinds.values() for each in kept])
+    places = {each: places[each] for group in compared for each in group}
+    estimates = _estimate(model, tokenizer, part, places, _mask_later)
+    tried = [each for group in compared for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]]
+    chosen = sorted(dict.fromkeys(tried), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
     texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
     edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
     gains = [scored.total - each.total for each in score_parts(model, tokenizer, edited)]
@@ -119,29 +126,56 @@ def _list_candidates(text: str, span: tuple[int, int], spans: Sequence[tuple[int
     return candidates
 
 
-def _rank(
-    model: Bert, tokenizer: Tokenizer, part: TextPart, candidates: Iterable[_Candidate]
-) -> dict[_Candidate, float]:
-    """Estimate how much better each candidate fits than what stands there, with all its tokens masked.
+def _find_places(
+    tokenizer: Tokenizer, part: TextPart, candidates: Iterable[_Candidate]
+) -> dict[_Candidate, tuple[int, int, tuple[int, ...]]]:
+    """Find the tokens (first, end) that each candidate replaces, and the ids of its own tokens.
 
     Candidates with [UNK] or with more tokens than what stands there and one are left out.
     """
     candidates = list(dict.fromkeys(candidates))
-    tokens = tokenizer.encode_ids([candidate.text for candidate in candidates])
-    ids, offsets, mask = part.encoding.ids, part.encoding.offsets, tokenizer.mask_id
-    queries: list[Query] = []
-    places: dict[_Candidate, tuple[slice, slice]] = {}
-    for candidate, new in zip(candidates, tokens, strict=True):
-        inside = [n for n, (first, last) in enumerate(offsets)
+    places = {}
+    for candidate, ids in zip(candidates, tokenizer.encode_ids([each.text for each in candidates]), strict=True):
+        inside = [n for n, (first, last) in enumerate(part.encoding.offsets)
                   if candidate.start <= first and last <= candidate.end and not part.encoding.special[n]]  # fmt: skip
-        if not inside or not new or tokenizer.unk_id in new or len(new) > len(inside) + 1:
-            continue
-        before, old, after = ids[: inside[0]], ids[inside[0] : inside[-1] + 1], ids[inside[-1] + 1 :]
-        ends = [len(queries)]
-        for wanted in (new, old):
-            masked = (*before, *[mask] * len(wanted), *after)
-            queries += [Query(masked, inside[0] + number, id) for number, id in enumerate(wanted)]
-            ends.append(len(queries))
-        places[candidate] = slice(*ends[:2]), slice(*ends[1:])
+        if inside and ids and tokenizer.unk_id not in ids and len(ids) <= len(inside) + 1:
+            places[candidate] = inside[0], inside[-1] + 1, tuple(ids)
+    return places
+
+
+def _estimate(
+    model: Bert, tokenizer: Tokenizer, part: TextPart, places: dict[_Candidate, tuple], mask: Callable
+) -> dict[_Candidate, float]:
+    """Estimate how much more probable the tokens of each candidate are than those that stand there.
+
+    Args:
+        model: the model.
+        tokenizer: its tokenizer.
+        part: the part of the text.
+        places: the result of `_find_places`.
+        mask: `_mask_all` or `_mask_later`.
+    """
+    ids, queries, slices = part.encoding.ids, [], {}
+    for candidate, (first, end, new) in places.items():
+        edges = [len(queries)]
+        for wanted in (new, ids[first:end]):
+            for number, id in enumerate(wanted):
+                shown = mask(tokenizer, wanted, number)
+                queries.append(Query((*ids[:first], *shown, *ids[end:]), first + number, id))
+            edges.append(len(queries))
+        slices[candidate] = slice(*edges[:2]), slice(*edges[1:])
     log_probs = compute_log_probs(model, tokenizer, queries)
-    return {each: sum(log_probs[new]) - sum(log_probs[old]) for each, (new, old) in places.items()}
+    return {each: sum(log_probs[new]) - sum(log_probs[old]) for each, (new, old) in slices.items()}
+
+
+def _mask_all(tokenizer: Tokenizer, ids: Sequence[int], number: int) -> list[int]:
+    """Mask all tokens, so that all candidates with equally many tokens share one input."""
+    return [tokenizer.mask_id] * len(ids)
+
+
+def _mask_later(tokenizer: Tokenizer, ids: Sequence[int], number: int) -> list[int]:
+    """Mask a token and the later ones of its word, as in `surprise.compute_surprise`."""
+    end = number + 1
+    while end < len(ids) and tokenizer.continues_word(ids[end]):
+        end += 1
+    return [*ids[:number], *[tokenizer.mask_id] * (end - number), *ids[end:]]

@@ -43,6 +43,6 @@ writing-aid-spelling = Spelling and spacing
 writing-margin = Suggest changes that gain more than (nats)
 writing-margin-help = The gain is how far the pseudo-log-likelihood of the text rises with the change. A larger margin gives fewer suggestions, more of which are right.
 writing-corrections-legend = Struck through: what stands there. Blue: the suggestion.
-writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") })
+writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") } nats)
 writing-apply-all = Apply all { $count }
 writing-corrections-note = For each of the most surprising words, BERT compares all words that differ by one letter, and the same text with one space more or less. It uses no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on made errors.

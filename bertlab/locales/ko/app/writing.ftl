@@ -40,6 +40,6 @@ writing-aid-spelling = 맞춤법과 띄어쓰기
 writing-margin = 이득이 이보다 큰 수정만 제안(내트)
 writing-margin-help = 이득은 고쳤을 때 글의 의사 로그 우도가 얼마나 커지는지예요. 기준이 클수록 제안은 줄고, 맞는 제안의 비율은 높아져요.
 writing-corrections-legend = 취소선은 지금 글자이고, 파란색은 제안이에요.
-writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") })
+writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") }내트)
 writing-apply-all = { $count }개 모두 고치기
 writing-corrections-note = 가장 뜻밖인 단어마다 자모 하나가 다른 단어와, 띄어쓰기 하나를 넣거나 뺀 글을 모두 견주어요. 사전을 쓰지 않아서, 드문 이름을 흔한 단어로 잘못 고칠 수 있어요. 일부러 만든 오류로 잰 정밀도와 재현율은 BENCHMARKS.md에 있어요.
