@@ -111,14 +111,14 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
     first.get_by_text("Your guess: 70").wait_for()
     second.get_by_label("내 예측").fill("90")
     second.get_by_role("button", name="예측 보내기").click()
-    teacher.get_by_text("2 of 2 have answered").wait_for()
+    teacher.get_by_text("All 2 students have answered").wait_for()
 
     server.kill()
     server.start()
     # an address that claims to be the teacher's; on the teacher's own, the cookie is enough
     second.goto(f"{server.address}cost?lang=ko&present=1&key={KEY}x&class.is_teacher=1", wait_until="commit")
     teacher.goto(f"{server.address}?present=1", wait_until="commit")
-    teacher.get_by_text("2 of 2 have answered").wait_for()
+    teacher.get_by_text("All 2 students have answered").wait_for()
     for tab in (teacher, first, second):
         tab.get_by_role("heading", level=1).wait_for()
         expect(tab.get_by_text("SECRET-REVEAL")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Train one live: who may start a run, one at a time, cancelled, and what it leaves."""
+"""Train a BERT live: who may start a run, one at a time, cancelled, and what it leaves."""
 
 import subprocess
 import sys

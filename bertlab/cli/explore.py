@@ -97,7 +97,7 @@ def heads(config: Heads) -> None:
 class LensOptions(PairQuery):
     """Show what each layer would predict at every position (logit lens).
 
-    The MLM output layer was trained on the last layer only, so the predictions of earlier layers are approximate.
+    The MLM output layer was trained on the last layer only, so the predictions of earlier layers may be misleading.
 
     Examples:
       bertlab lens "He opened the window and looked out at the [MASK]."

@@ -1,6 +1,6 @@
 """The logit lens, which predicts tokens from every layer (nostalgebraist 2020), and joint filling of several masks.
 
-The MLM output layer was trained on the last layer only, so its output for earlier layers is an approximation.
+The MLM output layer was trained on the last layer only, so its output for earlier layers may be misleading.
 
 Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
 """

@@ -1,4 +1,4 @@
-"""Examine next-sentence prediction: ranked candidates, attention between the sentences, and probes (fixed test pairs).
+"""Examine next-sentence prediction: ranked candidates, attention between the sentences, and fixed test pairs.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -41,7 +41,7 @@ class PairAttention:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The prediction for one probe."""
+    """The prediction for one test pair."""
 
     first: str
     """Sentence A."""
@@ -90,14 +90,14 @@ def compute_pair_attention(attention: AttentionMap) -> PairAttention:
 
 
 def run_probes(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[ProbeResult]:
-    """Predict all probes of a language, which show whether the model recognises coherence or only the topic.
+    """Predict all test pairs of a language, which show whether the model recognises coherence or only the topic.
 
-    Each group of probes has one sentence A and a sentence B of every kind: one that follows, one about the same topic
-    that cannot follow, and one about another topic.
+    Each group of test pairs has one sentence A and a sentence B of every kind: one that follows, one about the same
+    topic that cannot follow, and one about another topic.
 
     Args:
         predict: `Session.next_sentence`.
-        language: the language of the probes; a language without probes gets the English ones.
+        language: the language of the test pairs; a language without them gets the English ones.
         progress: wraps the iterable of groups, as `tqdm` does.
     """
     return [

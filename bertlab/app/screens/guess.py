@@ -1,4 +1,4 @@
-"""The class against BERT: guesses for a masked word, beside the predictions of every snapshot of a training run."""
+"""Your class against BERT: guesses for a masked word, and the predictions of every snapshot of a training run."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Next sentence: whether sentence B follows A and what decides it, candidates for B, probes, and lists of pairs."""
+"""Next sentence: whether sentence B follows A and what decides it, candidates for B, test pairs, and lists of pairs."""
 
 import streamlit as st
 

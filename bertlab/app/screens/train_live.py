@@ -1,4 +1,4 @@
-"""Train one live: pre-train a tiny BERT for a minute, and watch its curves and predictions during training."""
+"""Train a BERT live: pre-train a tiny BERT for a minute, and watch its curves and predictions during training."""
 
 import streamlit as st
 

@@ -46,7 +46,7 @@ cost-quadratic = The attention scores (orange) grow with the square of the lengt
 cost-time = Time and money
 cost-steps = Training steps
 cost-share = Share of a GPU's peak, %
-cost-share-help = What training reaches of the published peak. 40 % is our assumption, and optimistic for small models and small batches.
+cost-share-help = The share of a GPU's published peak speed that training reaches. 40 % is our assumption, and optimistic for small models and small batches.
 cost-price-of = Device whose price you set
 cost-here = this machine
 cost-price = US dollars per hour
@@ -63,12 +63,12 @@ cost-column-measured = measured
 cost-column-error = error
 cost-column-model = model
 cost-column-published = published
-cost-column-run-flop = FLOP, our estimate
+cost-column-run-flop = FLOP (bertlab's estimate)
 cost-column-implied = share of the TPUs' peak
 cost-column-google = largest batch (Google)
-cost-column-that-batch = our memory for that batch
-cost-column-float32 = our largest batch, float32
-cost-column-bfloat16 = our largest batch, bfloat16
+cost-column-that-batch = memory for that batch (bertlab's estimate)
+cost-column-float32 = largest batch (bertlab, float32)
+cost-column-bfloat16 = largest batch (bertlab, bfloat16)
 cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to our measurements. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so on them bertlab trains in float32.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
@@ -80,7 +80,7 @@ cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
     [one] { $steps } step
    *[other] { $steps } steps
-}, at a measured peak of { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by more, { $resident }, because some freed memory is not returned at once.
+}. The measured peak speed of this machine is { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by more, { $resident }, because some freed memory is not returned at once.
 cost-published = The published cost of BERT
 cost-chips-days = { $chips ->
     [one] { $chips } TPU chip

@@ -36,7 +36,7 @@ files-finished = Finished: { $total ->
    *[other] { FORMAT($total, spec: ",") } rows.
   }
 files-cancelled = Cancelled. The results so far can be downloaded, and you can continue.
-files-interrupted = The process ended too early, for example because the server was stopped. The results so far are stored; continue to predict the rest.
+files-interrupted = The process ended too early, for example because the server was stopped. The results so far are stored; press “Continue” to predict the rest.
 files-failed = The job failed: { $reason }
 files-cancel = Cancel
 files-cancelling = Stopping …

@@ -1,6 +1,6 @@
-guess = The class against BERT
-guess-title = The class against BERT
-guess-lead = What people guess for a masked word, beside what BERT predicts at each step of its training. Move the step to see when BERT comes closest.
+guess = Your class against BERT
+guess-title = Your class against BERT
+guess-lead = What people guess for a masked word, compared with what BERT predicts at each step of its training. Move the step to see when BERT comes closest.
 guess-about = The blue bars show how many people guessed each word. The orange bars show the probability of the same words in a snapshot of a training run, followed by the words that this snapshot finds most probable. The overlap is how much the two distributions have in common.
 guess-try = Move the step from the start of the training to its end.
 start-guess = Compare guesses for a masked word with BERT during training.

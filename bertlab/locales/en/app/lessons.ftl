@@ -47,9 +47,13 @@ class-page-link = Open the page of this step
 
 ## The panel of the teacher
 
-class-answered = { $answered } of { $present } have answered{ $waiting ->
-        [0] : everyone
-       *[other] , { $waiting } not yet
+class-answered = { $waiting ->
+        [0] { $present ->
+            [0] No student is here yet.
+            [one] The only student has answered.
+           *[other] All { $present } students have answered.
+        }
+       *[other] { $answered } of { $present } students have answered.
     }
 class-here = { $count ->
         [0] No student has joined yet.

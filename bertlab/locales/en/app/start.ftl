@@ -1,7 +1,7 @@
 start = Start
 start-title = Look inside BERT
 start-lead = BERT reads the sentence below. Click a word to mask it: BERT predicts the word, and the arcs show which words attend to each other.
-start-about = BERT reads all words of the sentence at once and predicts the one that you masked. The bars are its five most probable tokens, with the masked word among them. The arcs are attention: a thick arc means that one token takes much of its information from another.
+start-about = BERT reads all words of the sentence at once and predicts the one that you masked. The bars are its five most probable tokens, and the masked word as well. The arcs are attention: a thick arc means that one token takes much of its information from another.
 start-try = Mask different words in turn: which can BERT guess, and which not?
 start-choose-checkpoint = Choose a checkpoint
 start-own-checkpoint = To use your own checkpoint, or one from Hugging Face, type its directory or id under *Checkpoint* in the sidebar.

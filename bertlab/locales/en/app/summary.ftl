@@ -1,7 +1,7 @@
 summary = Summary
 summary-title = A text in a few sentences
-summary-lead = Paste a text. A few of its sentences are marked as its summary, beside the first ones.
-summary-about = Every sentence becomes a vector, and a sentence whose vector is similar to many others is central: it says what the text says most often. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on chosen sentences (`bertlab finetune custom --type summarisation`) scores every sentence itself instead. In news the first sentences are often as good a summary, so compare both, with a reference summary if you have one.
+summary-lead = Paste a text. A few sentences that summarise it are marked, and so are its first sentences, for comparison.
+summary-about = Every sentence becomes a vector, and a sentence whose vector is similar to many others is central, because its content occurs most often in the text. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on documents with marked summary sentences (`bertlab finetune custom --type summarisation`) scores every sentence itself instead. In news the first sentences are often as good a summary, so compare both, with a reference summary if you have one.
 summary-try = Move the first sentence to the end of the text, and see whether it is still chosen.
 start-summary = Mark the sentences that summarise a text.
 
@@ -9,7 +9,7 @@ summary-document = Text
 summary-count = Sentences
 summary-diversity = Avoid similar sentences
 summary-diversity-help = 0 chooses by centrality alone; with larger values, a sentence that is similar to one chosen before counts less.
-summary-diversity-unused = Without effect: this checkpoint was fine-tuned on chosen sentences, and only sentences that repeat three words of a chosen one are left out.
+summary-diversity-unused = Has no effect here: this checkpoint was fine-tuned on marked summary sentences. Only sentences that share three consecutive words with a sentence chosen before are left out.
 summary-empty = There is no sentence yet: paste a text with several sentences.
 summary-single = There is only one sentence, so there is nothing to choose.
 summary-too-long = This text has { FORMAT($count, spec: ",") } sentences: only the first { FORMAT($limit, spec: ",") } are used. For longer texts, use `bertlab summarise`.
@@ -17,21 +17,21 @@ summary-mixed = { $count ->
         [one] 1 sentence is in another language than the rest, so its centrality says little.
        *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality says little.
     }
-summary-untrained = { $checkpoint } was not trained on sentence vectors, so its choice is rough.
-summary-learned = { $checkpoint } was fine-tuned on chosen sentences: it scores every sentence by the probability that it belongs to the summary.
+summary-untrained = { $checkpoint } was not trained on sentence vectors, so its choice may be poor.
+summary-learned = { $checkpoint } was fine-tuned on marked summary sentences: it scores every sentence by the probability that it belongs to the summary.
 summary-cut = { $count ->
         [one] 1 sentence is longer than the checkpoint reads; its end has no effect.
        *[other] { FORMAT($count, spec: ",") } sentences are longer than the checkpoint reads; their ends have no effect.
     }
 summary-fewer = { $chosen ->
-        [one] Only 1 sentence is chosen: all others repeat three words of it.
-       *[other] Only { $chosen } sentences are chosen: all others repeat three words of one of them.
+        [one] Only 1 sentence is chosen: all others share three consecutive words with it.
+       *[other] Only { $chosen } sentences are chosen: all others share three consecutive words with one of them.
     }
 summary-repeated = { $count ->
-        [one] Sentence { $numbers } was left out: it repeats three words of a chosen sentence.
+        [one] Sentence { $numbers } was left out: it shares three consecutive words with a chosen sentence.
        *[other] { $more ->
-            [0] Sentences { $numbers } were left out: they repeat three words of a chosen sentence.
-           *[other] Sentences { $numbers } and { FORMAT($more, spec: ",") } more were left out: they repeat three words of a chosen sentence.
+            [0] Sentences { $numbers } were left out: they share three consecutive words with a chosen sentence.
+           *[other] Sentences { $numbers } and { FORMAT($more, spec: ",") } more were left out: they share three consecutive words with a chosen sentence.
         }
     }
 summary-progress = Computing vectors: { $done } of { $of }
@@ -49,7 +49,7 @@ summary-overlap = { $shared ->
         [0] None of the chosen sentences is among the first { $count }.
         [one] 1 of the chosen sentences is among the first { $count }.
        *[other] { $shared } of the chosen sentences are among the first { $count }.
-    } Which of both is the better summary, only a reference can tell.
+    } Only a reference summary can tell which of the two is better.
 summary-reference = Reference summary (optional)
 summary-reference-placeholder = A summary that a person wrote, to compare both with
 summary-metric = F1

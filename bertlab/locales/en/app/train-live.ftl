@@ -1,5 +1,5 @@
-train-live = Train one live
-train-live-title = Train one live
+train-live = Train a BERT live
+train-live-title = Train a BERT live
 train-live-lead = A tiny BERT learns in front of you, in one minute, from random weights.
 train-live-about = The button starts a training of a BERT with 2 layers in a process of its own. The curves and the predictions for one sentence are updated while it learns. Its snapshots open in the time machine.
 train-live-try = Start it, and read what it predicts after 10, 30 and 100 steps.

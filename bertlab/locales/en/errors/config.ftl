@@ -36,7 +36,7 @@ family-gpt = this is a GPT (model_type { $type }): a decoder, in which a token a
 config-field-unsupported = config.json has { $name } = { $value }, but bertlab opens such a model only with { $expected }
 position-embeddings-unknown = config.json has the position_embedding_type { $type }; this model needs { $expected }
 config-quantised = the weights are quantised ({ $method }), and bertlab reads only weights in floating point: use the checkpoint that they were made from
-config-rotary-unsupported = config.json has a value of { $name } that bertlab does not support: it reads rotary positions without scaling, and global layers at regular distances
+config-rotary-unsupported = config.json has a value of { $name } that bertlab does not support: rotary positions must be unscaled, and layers with global attention must come at regular intervals
 config-sizes-missing = config.json has no whole number for { $fields }
 config-labels-misnumbered = the labels in config.json have the numbers { $numbers }; they must be numbered from 0 without gaps
 config-pruned-heads-malformed = pruned_heads in config.json must map each layer to a list of heads

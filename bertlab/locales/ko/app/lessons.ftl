@@ -41,9 +41,12 @@ class-page-link = 이 단계의 페이지 열기
 
 ## 선생님 패널
 
-class-answered = { $present }명 중 { $answered }명이 답했어요{ $waiting ->
-        [0] . 모두 답했어요.
-       *[other] . 아직 { $waiting }명이 남았어요.
+class-answered = { $waiting ->
+        [0] { $present ->
+            [0] 아직 들어온 학생이 없어요.
+           *[other] { $present }명이 모두 답했어요.
+        }
+       *[other] { $present }명 중 { $answered }명이 답했어요. 아직 { $waiting }명이 남았어요.
     }
 class-here = { $count ->
         [0] 아직 들어온 학생이 없어요.

@@ -1,5 +1,5 @@
-train-live = 눈앞에서 학습하기
-train-live-title = 눈앞에서 학습하기
+train-live = BERT 실시간 학습
+train-live-title = BERT 실시간 학습
 train-live-lead = 아주 작은 BERT가 무작위 가중치에서 시작해 1분 동안 눈앞에서 배워요.
 train-live-about = 버튼을 누르면 레이어가 2개인 BERT의 학습이 별도의 프로세스에서 시작돼요. 학습하는 동안 곡선과 한 문장의 예측이 계속 바뀌어요. 스냅샷은 타임머신에서 열 수 있어요.
 train-live-try = 학습을 시작하고 10, 30, 100스텝 뒤의 예측을 읽어 보세요.

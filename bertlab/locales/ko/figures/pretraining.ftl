@@ -1,4 +1,4 @@
-figure-draw = 추첨
+figure-draw = 뽑기
 figure-fate-mask = [MASK]
 figure-fate-random = 무작위 토큰
 figure-fate-unchanged = 그대로
