@@ -29,9 +29,9 @@ class ClassroomBenchConfig(BenchOptions):
 
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
     server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
-    times are measured for a step, both from the moment when the teacher opens it: until a student can read its text
-    and its question, and until its page is drawn too. Before that, the class goes through all steps once, so that
-    checkpoints are loaded and results are cached; the times of this first round are printed separately.
+    times are measured for a step, both from the moment when the teacher opens it: until a student can read the text and
+    the question of the step, and until the whole page of the step is drawn. First the class goes through all steps once
+    as a warm-up, so that checkpoints are loaded and results are cached; the times of this round are printed separately.
 
     Examples:
       bertlab bench classroom
@@ -45,7 +45,7 @@ class ClassroomBenchConfig(BenchOptions):
     """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If it
     is not 0, there are no simulated students."""
     rounds: int = 2
-    """How often the class goes through all steps."""
+    """How often the class goes through all steps after the warm-up."""
 
 
 class _Server:

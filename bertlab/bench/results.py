@@ -82,7 +82,8 @@ class ReportConfig:
     results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = RESULTS_PATH
     """The file of recorded results, which benchmarks write with --record."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Where to write the report. Default: BENCHMARKS.md, one directory above the results file's directory."""
+    """Where to write the report. Default: BENCHMARKS.md in the parent of the directory that contains the results
+    file."""
 
 
 def append_results(results: Sequence[Result], path: Path | None = None) -> None:

@@ -20,8 +20,8 @@ Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 class CostOptions:
     """Estimate what a BERT costs: parameters, FLOP, memory, time and money, for training and inference.
 
-    All values are calculated, not measured, for bertlab's own training; only --measure runs training steps. Inference
-    is always the prediction of masked tokens.
+    The values are estimates for training with bertlab; nothing is run unless --measure is given. Inference is always
+    the prediction of masked tokens.
 
     Examples:
       bertlab cost --preset base --tokens 512 --batch-size 32
@@ -30,7 +30,7 @@ class CostOptions:
     """
 
     preset: Preset = "base"
-    """The size of the model. Each of the next four options replaces one number of the preset."""
+    """The size of the model. The next four options override individual dimensions of it."""
     layers: Count = None
     """Number of layers, instead of the preset's."""
     hidden: Count = None

@@ -72,7 +72,8 @@ class Heads(QueryOptions):
     """The intervention: 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. See
     `bertlab.explore.intervention_syntax` for the full syntax."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """For activation patching: the text from which hidden states are copied."""
+    """The text from which hidden states are copied, if --intervention contains a patch (activation patching), such as
+    h2.5-1.4."""
 
 
 def heads(config: Heads) -> None:

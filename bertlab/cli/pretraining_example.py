@@ -8,7 +8,7 @@ from bertlab.cli.query import TextQuery, open_session, print_result, read_texts
 
 @dataclass(frozen=True)
 class PretrainingExampleOptions(TextQuery):
-    """Draw an example of pre-training from a text: a sentence pair and its masks, the predictions and the losses.
+    """Sample one pre-training example from a text, and show its sentence pair, masks, predictions and losses.
 
     Examples:
       bertlab pretraining-example "She lit the oven. The bread took an hour. It smelled good."
@@ -16,7 +16,7 @@ class PretrainingExampleOptions(TextQuery):
     """
 
     draw: int = 1
-    """Number of the random draw; the same number always gives the same example."""
+    """Seed of the random choices; the same seed always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
     """Sentence-pair objective: next (in half of the pairs, sentence B is random), or order (half of the pairs are
     swapped)."""

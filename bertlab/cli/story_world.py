@@ -28,11 +28,11 @@ class StoryWorldOptions:
     task: Annotated[tyro.conf.Positional[RowTaskName], tyro.conf.arg(metavar="TASK")]
     """next-sentence: does a sentence follow another? questions: questions with and without an answer in the story.
     entities: people, places, objects and days. sentiment: does the story end well? endings: which of four sentences
-    continues the story? pronouns: whom does a pronoun mean?"""
+    continues the story? pronouns: whom does a pronoun refer to?"""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """The file of the training rows, in JSON Lines (.jsonl). The name of the held-out rows' file ends in "-heldout"."""
     rows: int = 5000
-    """The number of training rows; a tenth as many are held out."""
+    """The number of training rows; a tenth as many held-out rows are written in addition."""
     language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
     """The language of the stories: en or ko."""
     seed: int = 0

@@ -24,8 +24,8 @@ class Summarise(QueryOptions):
     By default these are the most central sentences, whose vectors are most similar to those of the others; this needs
     no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation` scores the sentences
     itself. How good a summary is depends on the texts. If the file has a column of reference summaries, ROUGE compares
-    these with the chosen sentences and, as a baseline, with the first sentences of each text. Without references, the
-    quality is not measured.
+    the chosen sentences and, as a baseline, the first sentences of each text with these references. Without references,
+    the quality is not measured.
 
     Examples:
       bertlab summarise report.txt --sentences 3
@@ -39,8 +39,9 @@ class Summarise(QueryOptions):
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
-    """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, and always with
-    learned scores, only sentences that share three consecutive words with a chosen sentence are left out."""
+    """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, only sentences that
+    share three consecutive words with a chosen sentence are left out. A checkpoint that was trained for summarisation
+    ignores this option and does the same."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
     one."""

@@ -50,7 +50,7 @@ def cluster_sentences(texts: Sequence[str], vectors_SP: np.ndarray, min_size: in
     Args:
         texts: the texts.
         vectors_SP: their vectors, of length 1.
-        min_size: the smallest number of texts in a cluster, at least 2; 0 chooses it by the number of texts.
+        min_size: the smallest number of texts in a cluster, at least 2; 0 derives it from the number of texts.
 
     Source: Campello et al. 2013 (HDBSCAN), after a reduction by PCA; Grootendorst 2022 (arXiv 2203.05794), section 3.3,
     for the words.

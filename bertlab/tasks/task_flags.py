@@ -25,8 +25,8 @@ class TaskFlags:
         ),
     ] = None
     """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
-    choices, tagging a tag for every word, and span an answer in a passage. sentence_embedding trains vectors on
-    pairs of texts, and summarisation a score for every sentence of a document."""
+    choices, tagging a tag for every word, span an answer in a passage, and summarisation a score for every sentence of
+    a document. sentence_embedding compares the vectors of pairs of texts."""
     text_column: Annotated[str | None, _NAME] = None
     """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
     separated by spaces); with span, the passage (default `context`); with summarisation, the document or a list of its
@@ -39,10 +39,10 @@ class TaskFlags:
     label_column: Annotated[str | None, _NAME] = None
     """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
     (default `answers` or `answer`). The column `answer_start`, if there is one, gives the index of the answer's first
-    character, from 0; otherwise the answer is where its text first occurs. For sentence_embedding, it is the
-    similarity of a pair, or a label of inference (NLI); without it, the texts of each row belong together. For
-    summarisation, it is the numbers of the chosen sentences, from 0, or their texts (default `chosen`); without it, the
-    sentences most similar to the reference summary count as chosen."""
+    character, from 0; otherwise the answer is where its text first occurs. For sentence_embedding, it is the similarity
+    of the pair, or an NLI label (such as entailment); without it, the texts of each row count as similar. For
+    summarisation, it is the numbers of the summary sentences, from 0, or their texts (default `chosen`); without it,
+    the sentences most similar to the reference summary are used."""
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row, which messages and prediction files use."""
 

@@ -85,8 +85,8 @@ class FinetuneConfig(TaskFlags, RunConfig):
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Number of passes over the training rows; by default 3, or 2 for question answering."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of tokens in an input; longer texts are truncated. By default 128, 384 for a question and a window
-    of its passage, or 512 for a window of a document to be summarised."""
+    """Maximum number of tokens in an input; longer texts are truncated. Default: 128; for question answering 384
+    (question and passage window); for summarisation 512 (document window)."""
     stride: int = 128
     """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None

@@ -104,11 +104,11 @@ class PretrainConfig(RunConfig):
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_share: float = 0.8
-    """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2)."""
+    """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
     random_share: float = 0.1
     """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
     left_to_right: bool = False
-    """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1). Needs
+    """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1 of the paper). Needs
     --pair-objective none."""
     token_objective: TokenObjectiveName = "masked"
     """Objective for tokens: masked (predict masked tokens, as in the paper), or replaced (replaced-token detection,
@@ -134,9 +134,9 @@ class PretrainConfig(RunConfig):
     from the start, which shortens the first plateau of the loss. The architecture is the same. teacher: embeddings,
     output layers and evenly spaced layers of --teacher, as in DistilBERT; needs the teacher's hidden size."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
-    """Data-loader workers per process. Each builds the batch of all processes and keeps the share of its own process,
-    so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, but at most the
-    process's share of the CPU cores and at least 2."""
+    """Data-loader workers per process. Every worker builds the whole global batch but keeps only the part of its own
+    process, so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, limited
+    to the process's share of the CPU cores, but never below 2."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

@@ -74,7 +74,8 @@ class PrepareConfig:
     language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
     """The language of story-world: en or ko."""
     documents: int = 20_000
-    """The number of stories of story-world, of about 125 English words each; a tenth as many are held out."""
+    """The number of training stories of story-world, of about 125 English words each; a tenth as many held-out stories
+    are generated in addition."""
 
 
 def run(config: PrepareConfig) -> Corpus:
