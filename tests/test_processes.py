@@ -18,6 +18,7 @@ from support.forked_run import ForkedRun
 from support.task_rows import features_of, read_examples, rows_of
 
 from bertlab.checkpoints import checkpoint
+from bertlab.cli import main
 from bertlab.config.presets import preset
 from bertlab.config.tasks import task
 from bertlab.nn.fast.model import FastBert
@@ -264,6 +265,16 @@ def test_two_processes_resume_a_run_of_one_process_with_its_losses(corpus, alone
     assert json.loads((out / "checkpoint" / "bertlab.json").read_text())["hardware"].startswith("2 x 1 thread")
 
 
+def test_two_processes_train_a_generator_and_a_discriminator_like_one(corpus, tmp_path):
+    runs = tmp_path / "one", tmp_path / "two"
+    assert main(flags(corpus, runs[0], "--family electra --accumulate 3")) == 0
+    wait_for_success(fork(corpus, runs[1], more="--family electra"))
+    ours, theirs = map(rows, runs)
+    for name in ("loss", "mlm_loss", "mlm_accuracy", "replaced_loss", "replaced_recall", "gradient_norm", "tokens"):
+        assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=1e-3), name
+    assert (runs[1] / "generator" / "config.json").is_file()
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_two_gpus_resume_a_run_of_one_gpu_with_the_losses_of_a_cpu(corpus, alone, tmp_path):
@@ -307,6 +318,7 @@ from types import SimpleNamespace
 from bertlab.cli import dispatch
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.checkpoints import checkpoint
+from bertlab.cli import main
 
 save, update = checkpoint.save, DivergenceDetector.update
 

@@ -273,6 +273,16 @@ def test_curves_of_a_run_with_sentence_order_prediction(ordered):
     assert (list(bits.y), bits.showlegend, bits.name) == ([2.5], True, "a")
 
 
+def test_curves_of_replaced_token_detection_have_the_weighted_loss(tmp_path):
+    replaced = {"replaced_weighted_loss": 10.0, "replaced_precision": 0.8, "replaced_recall": 0.1}
+    rows = [step_of(1, loss=15.0, mlm_loss=5.0, mlm_accuracy=0.1, **replaced)]
+    rows += [{"step": 1, "tokens": 100, "validation": {"masked_accuracy": 0.2, "mlm_loss": 4.0, **replaced}}]
+    log = log_of(tmp_path, "electra", rows)
+    drawn = [metric for metric in curves.METRICS if curves.has_metric(log, metric)]
+    assert drawn == ["loss", "masked_accuracy", "replaced_precision", "replaced_recall", "learning_rate"]
+    assert [list(line.y) for line in curves.run_curves({"a": log}, "loss").data][-1] == [14.0]
+
+
 def test_curves_of_fine_tuning_put_shares_and_percents_on_one_scale(tuned):
     drawn = [metric for metric in curves.METRICS if curves.has_metric(tuned, metric)]
     assert drawn == ["loss", "accuracy", "f1", "learning_rate"]

@@ -328,6 +328,16 @@ NUMBERS = {
         "Lan et al. 2020, ALBERT, §3.1",
         _ARXIV + "1909.11942",
     ),
+    "replaced_precision": Number(
+        r"\frac{|\{t:\hat y_t=y_t=1\}|}{|\{t:\hat y_t=1\}|},\quad y_t=1\text{ if token }t\text{ was replaced}",
+        "Clark et al. 2020, ELECTRA, §2",
+        _ARXIV + "2003.10555",
+    ),
+    "replaced_recall": Number(
+        r"\frac{|\{t:\hat y_t=y_t=1\}|}{|\{t:y_t=1\}|},\quad y_t=1\text{ if token }t\text{ was replaced}",
+        "Clark et al. 2020, ELECTRA, §2",
+        _ARXIV + "2003.10555",
+    ),
     "error": Number(
         r"\mathrm{MAE}=\frac{1}{N}\sum_n\left|\hat y_n-y_n\right|",
         "Willmott and Matsuura 2005, Advantages of the mean absolute error",

@@ -42,10 +42,12 @@ TASK_METRICS = {
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
 }
 METRICS = {
-    "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss"), is_lower_better=True),
+    "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss", "replaced_weighted_loss"), is_lower_better=True),
     "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), is_percent=True),
     "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), is_percent=True),
     "order_accuracy": Metric("order_accuracy", ("order_accuracy",), is_percent=True),
+    "replaced_precision": Metric("replaced_precision", ("replaced_precision",), is_percent=True),
+    "replaced_recall": Metric("replaced_recall", ("replaced_recall",), is_percent=True),
     "bits_per_character": Metric("", ("bits_per_character",), is_lower_better=True),
     **TASK_METRICS,
     "tag_accuracy": Metric("tag_accuracy", is_percent=True),
