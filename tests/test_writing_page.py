@@ -104,7 +104,7 @@ def test_all_corrections_are_applied_and_undone_together(monkeypatch):
     text = "The keper carried a lan tern."
     found = (Correction(4, 9, "keper", "keeper", "letter", 9.0), Correction(20, 28, "lan tern", "lantern", "join", 8.0))
     monkeypatch.setattr(Session, "suggest_corrections", lambda *_, **__: found)
-    page = open_page(aid="spelling", draft=text)
+    page = open_page(aid="spelling", draft=text, margin="5")
     page = next(button for button in page.button if button.key == "apply-all").click().run()
     assert page.text_area[0].value == "The keeper carried a lantern."
     page = next(button for button in page.button if button.key == "undo").click().run()

@@ -1,7 +1,7 @@
 """Record results in `bench/results.jsonl`, and generate BENCHMARKS.md from it (`bertlab bench report`).
 
 The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
-claim begins with its topic and a colon ("Pre-training: ..."); the report has one table per topic.
+claim begins with its topic and a colon ("Pre-training: ..."); the report has a table for each topic or two.
 """
 
 import json
@@ -26,16 +26,18 @@ INTRODUCTION = """\
 # Benchmarks
 
 `bertlab bench report` writes this file from `bench/results.jsonl`, to which every benchmark appends its results with
-`--record`. The tables show the newest result of each benchmark, whether or not it meets its target. Settings, failed
-experiments, and measurements that no single command reproduces are in [the lab notebook](docs/lab-notebook.md).
+`--record`: the newest result of each, whether or not it meets its target. Settings, failed experiments, and what no
+single command repeats are in [the lab notebook](docs/lab-notebook.md).
 
-A ratio is the median over several rounds. It says how many times faster (or smaller, for sizes) bertlab is than the
-implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
-and n, the number of rounds, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
-*Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has
-been measured on a GPU yet. The commit is the one that was measured; up to 2026-11-23, the one that added the result.
+A ratio is the median over several rounds: how many times faster (or smaller) bertlab is than the implementation in
+"compared with", unless the row says otherwise. In brackets: minimum, maximum and n, the number of rounds, seeds or
+examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16, *Xeon* two threads of an Intel Xeon with
+AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has been measured on a GPU yet. The commit is
+the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
+# Topics that share a table, since the report has at most 100 lines.
+TABLE_OF_TOPIC = dict.fromkeys(("Pre-training", "Data"), "Pre-training and data")
 TABLE_HEADER = (
     "| benchmark | value | target | compared with | machine | date, commit | command |",
     "|---|---:|---:|---|---|---|---|",
@@ -123,11 +125,12 @@ def run(config: ReportConfig) -> None:
 
 
 def format_report(results: Iterable[Result]) -> list[str]:
-    """Return the lines of the report: one table per topic, with the newest result of each claim."""
+    """Return the lines of the report: a table for each topic or two, with the newest result of each claim."""
     newest = {result.claim: result for result in results}
     topics: dict[str, list[Result]] = {}
     for result in newest.values():
-        topics.setdefault(result.claim.partition(":")[0], []).append(result)
+        topic = result.claim.partition(":")[0]
+        topics.setdefault(TABLE_OF_TOPIC.get(topic, topic), []).append(result)
     lines = INTRODUCTION.splitlines()
     for topic, rows in topics.items():
         lines += ["", f"## {topic}", *TABLE_HEADER, *map(_format_row, rows)]

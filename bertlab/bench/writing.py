@@ -162,13 +162,13 @@ def run(config: WritingBenchConfig) -> None:
     for kind in KINDS:
         of_kind = [row for row in test if row.kind == kind]
         measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(of_kind, margin)["recall"], 1)
-    claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of made errors, {source}"
+    claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of made errors, {source}, precision"
+    recall = f"recall: {measurements['recall_percent']} % of {found['errors']} errors"
     hardware = describe_hardware(torch.device("cpu"))
-    results = [
-        Result(f"{claim}, {name}", measurements[f"{name}_percent"], unit="%", n=found[total], hardware=hardware)
-        for name, total in (("precision", "suggestions"), ("recall", "errors"))
-    ]  # fmt: skip
-    report(measurements, results, config)
+    result = Result(
+        claim, measurements["precision_percent"], unit="%", n=int(found["suggestions"]), peer=recall, hardware=hardware
+    )
+    report(measurements, [result], config)
 
 
 def _share_of_false_alarms(rows: list[Row], margin: float) -> float:

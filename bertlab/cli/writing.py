@@ -39,7 +39,7 @@ class Writing(QueryOptions):
     """Hide the later tokens of a word together with each of its tokens, since they would give it away."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
-    margin: float = 10.0
+    margin: float = 12.0
     """With --spelling: the gain in nats that a change has to exceed. A larger margin gives fewer suggestions, more of
     which are right."""
 

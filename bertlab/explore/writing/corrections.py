@@ -18,7 +18,7 @@ from bertlab.nn.bert import Bert
 from bertlab.text.letter_edits import list_edits
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MARGIN = 10.0  # nats; `bertlab bench writing` tunes it
+MARGIN = 12.0  # nats; `bertlab bench writing` tunes it
 MAX_SUSPECTS = 4  # the most surprising words of a part that are examined
 MIN_SURPRISE = 4.0  # nats; less surprising words are never examined
 MAX_WORD = 20  # characters; longer words have too many edits
