@@ -335,7 +335,7 @@ def test_the_back_button_leads_through_the_steps(monkeypatch):
     steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
     app = open_page("input", lesson="tour.2", lang="en")
     assert app.session_state["url.page"] == "attention"
-    monkeypatch.setattr(url, "went_back", lambda: True)
+    monkeypatch.setattr(url, "used_browser_history", lambda: True)
 
     def go_back(page, values, **address):
         app._page_hash = calc_hash(page)

@@ -190,7 +190,7 @@ def test_the_back_button_restores_texts_and_keeps_language_and_checkpoint(shippe
     app.session_state["lang"], app.session_state["checkpoint"] = "ko", "scratch"
     app.run()
     assert parameters(app)["lang"] == "ko"
-    monkeypatch.setattr(url, "went_back", lambda: True)
+    monkeypatch.setattr(url, "used_browser_history", lambda: True)
     app.query_params.clear()
     app.query_params["a"] = "An earlier text."
     app.run()

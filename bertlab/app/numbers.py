@@ -11,7 +11,7 @@ _ARXIV = "https://arxiv.org/abs/"
 
 @dataclass(frozen=True)
 class Number:
-    """A number that the app shows."""
+    """The formula and the source of a quantity that the app shows."""
 
     formula: str
     """The formula that computes it, in KaTeX."""

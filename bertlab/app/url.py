@@ -23,7 +23,7 @@ MAX_TEXT_LENGTH = 4_000
 
 # These values belong to the session rather than to a page, so the browser's back button does not change them.
 SESSION_WIDE = ("lang", "checkpoint", "lesson", "present")
-STAYING = ("lang", "lesson", "present")  # these values stay the same if a link within the session is opened
+KEPT_BY_LINKS = ("lang", "lesson", "present")  # kept when a link inside the app replaces the other values
 # Changes to a field within this time of each other, such as typed letters, are undone together.
 SAME_CHANGE_SECONDS = 1.0
 
@@ -51,9 +51,9 @@ def enter_page(page: str) -> None:
         page: the name of the page; "" for the start page.
     """
     state = st.session_state
-    page_changed, has_gone_back = state.get("url.page") != page, went_back()
-    was_linked = state.pop("url.was_linked", False)
-    if has_gone_back:
+    page_changed, used_history = state.get("url.page") != page, used_browser_history()
+    opened_by_link = state.pop("url.opened_by_link", False)
+    if used_history:
         if not page_changed:
             for name in state["url.address"].keys() - SESSION_WIDE:
                 state["url.values"].pop(name, None)
@@ -62,20 +62,19 @@ def enter_page(page: str) -> None:
         }
     after_undo = state.pop("url.after_undo", False)
     state["url.page"], state["url.address"] = page, {}
-    state["url.fresh"] = page_changed or has_gone_back or after_undo or was_linked
+    state["url.fresh"] = page_changed or used_history or after_undo or opened_by_link
     # a link within the session replaces all values, as the back button does
-    state["url.went_back"], state["url.page_values"] = has_gone_back or was_linked, set()
-    if was_linked:  # what was changed before has no place among the values of the link
+    state["url.values_replaced"], state["url.page_values"] = used_history or opened_by_link, set()
+    if opened_by_link:  # undo steps from before the link no longer apply to the values that it set
         state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
     state.pop("figures.request", None)  # of the previous run
-    state["url.skip_undo"] = (
-        page_changed or has_gone_back or was_linked
-    )  # such changes were not made on this page, so not undone on it
+    # values that changed in one of these ways were not edited on this page, so undo must not revert them here
+    state["url.skip_undo"] = page_changed or used_history or opened_by_link
 
 
 def replace_values(values: Mapping[str, str]) -> dict[str, str]:
-    """Replace the values of the session by those of a link, except for the language and the lesson.
+    """Replace the session's values with those of a link, except the values in `KEPT_BY_LINKS`.
 
     Call this before `st.switch_page`. The page then opens as if a new session had opened the link.
 
@@ -86,16 +85,16 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
         The `query_params` for `st.switch_page`. With them, the browser's history has one entry for the change.
     """
     state = st.session_state
-    staying = {name: state["url.values"][name] for name in STAYING if name in state["url.values"]}
+    staying = {name: state["url.values"][name] for name in KEPT_BY_LINKS if name in state["url.values"]}
     state["url.values"] = dict(values) | staying
-    state["url.was_linked"] = True
+    state["url.opened_by_link"] = True
     return make_address(values)
 
 
 def make_address(values: Mapping[str, str]) -> dict[str, str]:
     """Make the parameters of a link within the session: some values, and those that stay the same on all pages."""
     stored, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
-    staying = {name: stored[name] for name in STAYING if stored.get(name, "") != defaults.get(name, "")}
+    staying = {name: stored[name] for name in KEPT_BY_LINKS if stored.get(name, "") != defaults.get(name, "")}
     return dict(values) | staying
 
 
@@ -104,7 +103,7 @@ def is_new_page() -> bool:
     return st.session_state["url.is_new_page"]
 
 
-def went_back() -> bool:
+def used_browser_history() -> bool:
     """Whether the browser's back or forward button caused this run; false for the first run of a session."""
     context = get_script_run_ctx()  # Streamlit has no public function for this
     return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
@@ -183,8 +182,8 @@ def store(name: str, value: str, default: str | None = "", *, in_address: bool =
     Args:
         name: the name of the value in the address.
         value: the value.
-        default: the default of the value. The address omits a value that equals its default. None if there is none: a
-            page that draws a field for the value then does not take it for an old default.
+        default: the default of the value. The address omits a value that equals its default. None for no default, so
+            that a page with a field for this value does not mistake the value for an outdated default.
         in_address: whether the address may contain the value. The address always omits values longer than
             `MAX_TEXT_LENGTH`.
     """
@@ -261,15 +260,15 @@ def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
 def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool = False, **settings) -> str:
     """Draw a text field, or a select box that also accepts typed text.
 
-    The text of a field is composed (NFC), because a vocabulary contains 한, but not its three letters, which some
-    systems copy in its place.
+    The text of a field is normalised to NFC, because some systems paste Hangul decomposed into letters, which
+    vocabularies do not contain.
 
     Args:
         widget: the Streamlit function that draws it.
         label: its label.
         default: the initial text.
         key: the key of the widget and its name in the address.
-        is_path: whether the text is a path, which is not changed; that of a select box never is.
+        is_path: whether the text is a path; paths are not normalised, nor is the text of a select box.
         settings: further arguments of `widget`.
     """
     _replace_old_default(key, default, key)

@@ -60,7 +60,7 @@ def enter_page() -> None:
     if state.get("view.page") != state["url.page"]:
         _leave_opening()
         state["view.page"] = state["url.page"]
-    if state["url.went_back"]:
+    if state["url.values_replaced"]:
         state["view.chosen"], state["view.opening"] = _has_any(st.query_params), None
         if not state["view.chosen"]:
             for name in DEFAULTS.keys() - TIME_MACHINE:

@@ -12,7 +12,7 @@ ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "-
 
 
 def launch_chromium(driver: Playwright) -> Browser:
-    """Start the Chromium of `find_chromium`.
+    """Start the Chromium that `find_chromium` finds.
 
     Raises:
         BertlabError: no Chromium is on the PATH.

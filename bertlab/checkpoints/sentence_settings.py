@@ -1,10 +1,11 @@
 """How a checkpoint makes sentence vectors, in the files of `sentence-transformers`. Does not import torch.
 
-`modules.json` lists the modules that follow each other: the encoder, the pooling and, optionally, the scaling to length
-1. `1_Pooling/config.json` names the pooling and `sentence_bert_config.json` the maximum number of tokens.
+`modules.json` lists the modules that follow each other: the encoder, the pooling and, optionally, L2
+normalisation. The file `1_Pooling/config.json` names the pooling, and `sentence_bert_config.json` the maximum number of
+tokens.
 
-Source: https://sbert.net, "Creating Custom Models"; the names of versions 2 to 6 are read, those of version 2 written,
-which all later versions read too.
+Source: https://sbert.net, "Creating Custom Models"; the key names of sentence-transformers 2 to 6 can be read; those of
+version 2 are written, because all later versions read them.
 """
 
 import json
@@ -14,9 +15,9 @@ from pathlib import Path
 from bertlab.config.errors import CheckpointError
 from bertlab.config.files import read_json_object, read_text
 
-MODULES, POOLING_DIRECTORY, TEXT_LIMIT = "modules.json", "1_Pooling", "sentence_bert_config.json"
+MODULES, POOLING_DIRECTORY, ENCODER_CONFIG = "modules.json", "1_Pooling", "sentence_bert_config.json"
 VECTOR_CONFIG = "config_sentence_transformers.json"
-FILES = (MODULES, POOLING_DIRECTORY, TEXT_LIMIT, VECTOR_CONFIG)
+FILES = (MODULES, POOLING_DIRECTORY, ENCODER_CONFIG, VECTOR_CONFIG)
 """The files and directories of these settings in a checkpoint."""
 
 # Keys of 1_Pooling/config.json before version 6, in the order in which several results are concatenated -> mode
@@ -57,7 +58,7 @@ def read_sentence_settings(directory: Path) -> SentenceSettings:
             pooling = _read_pooling(directory / path / "config.json")
         elif name not in ("Transformer", "Normalize", "Dropout"):
             raise CheckpointError("sentence-module-unknown", path=directory, module=name)
-    limits = _read_optional(directory / TEXT_LIMIT)
+    limits = _read_optional(directory / ENCODER_CONFIG)
     limit = limits.get("max_seq_length")
     if limit is None:  # version 6 stores it with the tokenizer
         limit = _read_optional(directory / "tokenizer_config.json").get("model_max_length")
@@ -85,7 +86,7 @@ def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> di
     contents = {
         MODULES: rows,
         f"{POOLING_DIRECTORY}/config.json": pooling,
-        TEXT_LIMIT: {"max_seq_length": settings.max_tokens, "do_lower_case": False},
+        ENCODER_CONFIG: {"max_seq_length": settings.max_tokens, "do_lower_case": False},
         VECTOR_CONFIG: vectors,
     }
     return {path: json.dumps(content, indent=2) + "\n" for path, content in contents.items()}

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
 # Fields of bertlab.json that hold only for the weights they were computed with. `--prune`, `--average` and `--dtype
-# float8` remove them, and empty `validation`.
+# float8` remove them and set `validation` to {}.
 RESULT_FIELDS = {"cloze", "other_tasks"}
-# `--prune` and `--average` also remove the note on the training, because another model results. Rounding does not.
+# `--prune` and `--average` also remove the note on the training, because the result is a different model. `--dtype
+# float8` keeps the note.
 WEIGHT_DEPENDENT_FIELDS = RESULT_FIELDS | {"note"}
 EMPTY_VALUES = ("", None, [], {})
 

@@ -1,4 +1,4 @@
-"""ROUGE: how many words, pairs of words and ordered words a summary shares with a reference.
+"""ROUGE: how many words, word pairs and words in the same order a summary shares with a reference.
 
 Words are runs of letters and digits in lower case, without stemming. In Korean these are space-separated words with
 their particles, so the values are lower than those of a tokenizer that splits the particles off.
@@ -25,10 +25,10 @@ def compute_rouge(reference: str, summary: str) -> dict[str, float]:
     return dict(zip(METRICS, [*values, _f1(compute_lcs_length(*words), words, 1)], strict=True))
 
 
-def compute_ngram_f1(reference: str, summary: str) -> float:
+def sum_rouge_1_and_2(reference: str, summary: str) -> float:
     """Compute the sum of ROUGE-1 and ROUGE-2, 0..2, without the slower ROUGE-L.
 
-    >>> round(compute_ngram_f1("the cat sat here", "the cat ran"), 4)
+    >>> round(sum_rouge_1_and_2("the cat sat here", "the cat ran"), 4)
     0.9714
     """
     words = [_WORD.findall(text.lower()) for text in (reference, summary)]
@@ -42,13 +42,14 @@ def _f1(matches: int, words: Sequence[Sequence[str]], size: int) -> float:
 
 
 def _count_common(reference: Sequence[str], summary: Sequence[str], size: int) -> int:
-    """Count the n-grams that both texts contain, each as often as the text that has fewer of it."""
+    """Count the n-grams that both texts contain, each counted as often as in the text that has fewer of it."""
     counts = [Counter(zip(*(words[skip:] for skip in range(size)), strict=False)) for words in (reference, summary)]
     return (counts[0] & counts[1]).total()
 
 
 def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Compute the length of the longest common subsequence; each bit of an integer is a cell of the usual table.
+    """Compute the length of the longest common subsequence. The bits of an integer are a row of the dynamic-programming
+    table.
 
     Source: Hyyrö 2004, Bit-parallel LCS-length computation revisited.
 

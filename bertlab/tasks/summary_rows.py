@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bertlab.config.errors import DataError
 from bertlab.tasks.examples import Example, read_text
-from bertlab.tasks.rouge import compute_ngram_f1
+from bertlab.tasks.rouge import sum_rouge_1_and_2
 from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 
 DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
@@ -124,7 +124,7 @@ def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences:
     best = 0.0
     while len(chosen) < num_sentences:
         values = {
-            index: compute_ngram_f1(reference, " ".join(sentences[each] for each in sorted([*chosen, index])))
+            index: sum_rouge_1_and_2(reference, " ".join(sentences[each] for each in sorted([*chosen, index])))
             for index in range(len(sentences))
             if index not in chosen
         }

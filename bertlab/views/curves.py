@@ -165,7 +165,7 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     return {title: list(values) for title, values in zip(("run", "split", x, metric), columns, strict=True)}
 
 
-def find_latest_held_out_metric(rows: Iterable[Mapping]) -> tuple[str, float] | None:
+def find_main_held_out_value(rows: Iterable[Mapping]) -> tuple[str, float] | None:
     """Find the first metric of `METRICS`, other than the loss, that was measured on held-out text.
 
     Args:

@@ -87,7 +87,7 @@ def return_to_address(page: str) -> Place | None:
         The step. None if neither button was pressed, in a class, where the address contains no step, and if the address
         contains no lesson.
     """
-    if os.environ.get(CLASS) or not url.went_back():
+    if os.environ.get(CLASS) or not url.used_browser_history():
         return None
     values = st.session_state["url.values"]
     values["lesson"] = st.query_params.get("lesson", "")

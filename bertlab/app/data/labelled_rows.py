@@ -42,7 +42,7 @@ def read_rows(
 
 
 def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
-    """Read when each file of a path was last changed, as a cache key of the rows in these files.
+    """Return the modification time of each file of a path; together they are a cache key for the rows.
 
     Args:
         name: the path of a file or directory.
@@ -110,7 +110,7 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
 
 
 def _remove_prefix(value, prefix: str):
-    """Return a value without a prefix wherever it occurs.
+    """Remove every occurrence of a prefix from a value, such as the path of a directory.
 
     Args:
         value: a path or text, an error or message with such parameters, or anything else, which is returned unchanged.

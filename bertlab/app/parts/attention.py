@@ -13,7 +13,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
-SEGMENTS = {"a": 0, "b": 1}  # sentence, as the filter of the canvas names it -> segment
+SEGMENTS = {"a": 0, "b": 1}  # sentence letter in the canvas filter -> segment id
 # On a narrow screen, the rollout map scrolls sideways instead of drawing the names of the tokens over each other.
 ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
 ROLLOUT_MARGIN, ROLLOUT_TOKEN = 80, 14  # pixels
@@ -42,9 +42,9 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
     """
     layers, heads = attention.probs_LNTT.shape[:2]
     layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
-    only_selected_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
+    shows_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
     selected_heads = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
-    visible_heads = [head] if only_selected_head else selected_heads
+    visible_heads = [head] if shows_one_head else selected_heads
     first, second = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
     rows, cols = (
         _list_visible_positions(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second)
@@ -59,7 +59,7 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
 
 
 def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:
-    """Show where one token attends to in one head, as a sentence."""
+    """Show in a sentence which token one token attends to most in one head."""
     _write_sentence(attention.tokens, summarise_attention(attention, layer, [head], [position]))
 
 
@@ -103,7 +103,7 @@ def draw_block(
 
 
 def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Draw the rollout of one token: the share of every token of the input in its hidden state after each layer.
+    """Draw the rollout of one token: how much each input token contributes to its hidden state after each layer.
 
     Args:
         checkpoint: the checkpoint.

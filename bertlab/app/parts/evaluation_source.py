@@ -49,7 +49,7 @@ class Source:
 
 
 def choose_command() -> str:
-    """Return the prediction that the checkpoint of the sidebar can make; with "auto", let the user choose one."""
+    """Return the command that the checkpoint selected in the sidebar supports; if it is "auto", let the user choose."""
     checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
     for page, prediction in PREDICTIONS.items():
         with suppress(BertlabError):

@@ -48,7 +48,7 @@ def show_probabilities(scores: calls.Expression) -> None:
 
 
 def show_products(scores: calls.Expression) -> None:
-    """Show the products with the vector W that separate the best ending from another one."""
+    """Show, for each dimension, the products with W of the best ending and of another one, and where they differ."""
     choices = scores.result.choices
     best, *others = rank(choices)
     st.subheader(t("choose-vector"), anchor=False, help=t("choose-vector-help"))

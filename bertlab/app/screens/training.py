@@ -85,7 +85,7 @@ def format_held_out_metric(rows: list[dict]) -> str:
     Args:
         rows: the log of a run.
     """
-    if (latest := curves.find_latest_held_out_metric(rows)) is None:
+    if (latest := curves.find_main_held_out_value(rows)) is None:
         return "–"
     metric, value = latest
     return f"{percent(value) if curves.METRICS[metric].is_percent else format(value, '.3f')} {translate_metric(metric)}"

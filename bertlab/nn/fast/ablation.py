@@ -36,16 +36,15 @@ def ablate_each_head(
     encoder_layer, upper_layers = layers[layer], layers[layer + 1 :]
     attended_NTH = _attend_without_each_head(encoder_layer.attention, hidden_1TH, mask)
     if not len(upper_layers):
-        hidden_1TH, attended_NTH = hidden_1TH[:, positions_P], attended_NTH[:, positions_P]
+        hidden_1PH, attended_NPH = hidden_1TH[:, positions_P], attended_NTH[:, positions_P]
+        return torch.cat([encoder_layer.complete_layer(hidden_1PH, part) for part in attended_NPH.split(batch_size)])
     parts = []
     for attended_BTH in attended_NTH.split(batch_size):
         hidden_BTH = encoder_layer.complete_layer(hidden_1TH, attended_BTH)
-        if len(upper_layers):
-            B, T, H = hidden_BTH.shape
-            flat_positions_R = (torch.arange(B, device=positions_P.device)[:, None] * T + positions_P).flatten()
-            layout = PaddedLayout((B, T), mask)
-            hidden_BTH = run_layers(upper_layers, layout.pack(hidden_BTH), layout, flat_positions_R).view(B, -1, H)
-        parts.append(hidden_BTH)
+        B, T, H = hidden_BTH.shape
+        flat_positions_R = (torch.arange(B, device=positions_P.device)[:, None] * T + positions_P).flatten()
+        layout = PaddedLayout((B, T), mask)
+        parts.append(run_layers(upper_layers, layout.pack(hidden_BTH), layout, flat_positions_R).view(B, -1, H))
     return torch.cat(parts)
 
 

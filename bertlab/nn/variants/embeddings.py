@@ -1,4 +1,5 @@
-"""Embeddings of the families: factorised, without token types, of tokens alone, and of three tokens at a time.
+"""Embedding layers of other model families, such as ALBERT and MobileBERT: factorised, without token types, tokens
+only, and trigrams of tokens.
 
 Shape legend: B batch, T tokens, H hidden, E width of the token embeddings.
 """
@@ -91,7 +92,7 @@ class ScaleShift(nn.Module):
 
 
 class TrigramEmbeddings(SumEmbeddings):
-    """Projected embeddings of the next, the own and the previous token, plus position and token type.
+    """Projected embeddings of the next, the current and the previous token, plus position and token type.
 
     Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
     """

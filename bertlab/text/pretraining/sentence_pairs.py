@@ -1,17 +1,19 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-Pairs are made as in `create_pretraining_data.py` of google-research/bert, but anew in every epoch, and so that length
-and source do not reveal the label: the accuracy of a classifier that sees only lengths must stay near 50 %.
+Pairs are made as in `create_pretraining_data.py` of google-research/bert, but anew in every epoch, and in such a way
+that neither length nor source reveals the label: the accuracy of a classifier that sees only lengths must stay near
+50 %.
 
 - A random B comes from a document of the same source and has the length of the B that it replaces.
-- A sentence longer than half a pair is cut, so that every chunk has at least two sentences. A single last sentence
-  joins the chunk before it, or is left out.
+- A chunk is the text of one pair. Sentences longer than half its maximum length are split, and the pieces count as
+  sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left out.
 - Sources with few documents, such as files with one text each, count as one source, because each of them offers too few
   other documents.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
-Two later objectives are sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019, section 3.1),
-and no second sentence, only one run of consecutive sentences (DOC-SENTENCES of RoBERTa, Liu et al. 2019, section 4.2).
+Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
+section 3.1), and no sentence-pair objective, only a single run of consecutive sentences (DOC-SENTENCES of RoBERTa, Liu
+et al. 2019, section 4.2).
 
 Shape legend: S sentences, D documents, E pairs (examples), G groups of documents.
 """
@@ -166,7 +168,10 @@ def compute_offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def _cut_runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
-    """Cut every document into runs of whole sentences, truncated to a target length; no sentence is used twice."""
+    """Cut every document into runs of consecutive sentences; no sentence is used twice.
+
+    The last sentence of a run is cut at a target length.
+    """
     rows = []
     for d in range(len(documents)):
         short = rng.random() < short_probability

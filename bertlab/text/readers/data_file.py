@@ -101,7 +101,8 @@ class DataFile:
         return self.compression is None and not self.is_utf_16
 
     def open(self) -> BinaryIO:
-        """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8. Only a seekable file can seek.
+        """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8. The stream supports seek() only
+        if `is_seekable`.
 
         Raises:
             DataError: the data is damaged, or a compressed file is too large; raised while reading.
@@ -110,21 +111,21 @@ class DataFile:
             return self._open_decompressed()
         return io.BufferedReader(_Utf8Stream(self._open_decompressed(), self.name), BUFFER_BYTES)
 
-    def lines(self, first: int = 0, last: int | None = None) -> Iterator[bytes]:
+    def lines(self, start_byte: int = 0, end_byte: int | None = None) -> Iterator[bytes]:
         """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut after `MAX_ROW_BYTES` + 1 bytes.
 
         Args:
-            first: the byte at which to begin (seekable files only).
-            last: the byte at which to end; a line that begins before it is still yielded as a whole.
+            start_byte: the byte at which to begin (seekable files only).
+            end_byte: the byte at which to end; a line that begins before it is still yielded as a whole.
 
         Raises:
             DataError: the data is damaged, or exceeds a limit.
         """
-        number, position = 0, first
+        number, position = 0, start_byte
         with self.open() as file:
-            if first:
-                file.seek(first)
-            while (last is None or position < last) and (line := file.readline(MAX_ROW_BYTES + 1)):
+            if start_byte:
+                file.seek(start_byte)
+            while (end_byte is None or position < end_byte) and (line := file.readline(MAX_ROW_BYTES + 1)):
                 position += len(line)
                 number += 1
                 if self.limits.lines is not None and number > self.limits.lines:
@@ -136,7 +137,7 @@ class DataFile:
                 yield line
 
     def count_lines(self, end: int) -> int:
-        """Count the lines that end before a byte of a seekable file."""
+        """Count the lines in the first `end` bytes of a seekable file."""
         with self.open() as file:
             return sum(file.read(min(BUFFER_BYTES, end - at)).count(b"\n") for at in range(0, end, BUFFER_BYTES))
 

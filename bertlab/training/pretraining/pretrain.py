@@ -36,7 +36,7 @@ from bertlab.training.run_directory import is_finished, open_run, prepare_machin
 from bertlab.training.trainer import StepReport
 
 DEFAULT_CORPUS = Path("runs/story-world")
-"""Where the story world is prepared if no corpus is given."""
+"""The directory of the generated story corpus ("story world"), which is used if no corpus is given."""
 STORY_VOCABULARY = 2048
 """The vocabulary size of these stories: a run of a few minutes sees rare words too seldom to learn a token for each."""
 
@@ -48,8 +48,8 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
     Args:
         config: the settings.
-        notify: receives lines for a terminal: metrics during the run, sample predictions, and from which step the run
-            continues or that it is already finished.
+        notify: receives lines for a terminal: metrics during the run, sample predictions, and a note if the run is
+            resumed (and at which step) or already finished.
 
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
@@ -155,7 +155,7 @@ def _check_token_objective(config: PretrainConfig) -> None:
 
 
 def _find_random_init_flags(config: PretrainConfig) -> list[str]:
-    """Find the flags for models with random weights whose values differ from the recipe's."""
+    """Find the random-initialisation flags that were set to something other than the recipe's values."""
     defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
     return differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
