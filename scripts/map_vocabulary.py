@@ -1,0 +1,65 @@
+"""Give a checkpoint another vocabulary, and start the embedding of each new token from the old tokens of its text.
+
+Run `python scripts/map_vocabulary.py CHECKPOINT VOCAB.txt OUT`. A token of both vocabularies keeps its embedding and
+its bias in the MLM head. A new token gets the mean of the embeddings of the old tokens that its text is made of. Tokens
+whose text the old vocabulary cannot write stay random, as with `bertlab pretrain --new-vocabulary`.
+"""
+
+import sys
+
+import torch
+
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.vocabulary import MLM_BIAS, TOKEN_EMBEDDINGS, replace_vocabulary
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+CONTINUATION = "##"
+
+
+def find_old_tokens(token: str, old: Tokenizer, old_ids: dict[str, int]) -> list[int]:
+    """Return the ids of the old tokens of which a token is made; the list is empty if the old vocabulary lacks one.
+
+    The text of a "##" token is split behind a letter, because it continues a word.
+    """
+    if token in old_ids:
+        return [old_ids[token]]
+    start = "a" if token.startswith(CONTINUATION) else ""
+    (ids,) = old.encode_plain([start + token.removeprefix(CONTINUATION)])
+    if start:
+        letter, *ids = ids
+        if letter != old_ids[start]:  # the letter became part of a longer token
+            return []
+    return [] if old.unk_id in ids else ids
+
+
+@torch.no_grad()
+def map_vocabulary(source: checkpoint.Checkpoint, tokenizer: Tokenizer) -> tuple[Bert, int, int]:
+    """Return the model with the new vocabulary, and the numbers of kept and of averaged tokens."""
+    old = source.tokenizer
+    old_ids = {token: id for id, token in enumerate(old.tokens(range(old.vocab_size)))}
+    model = replace_vocabulary(source, tokenizer, source.heads)
+    old_state, new_state = source.model.state_dict(), model.state_dict()
+    kept = averaged = 0
+    for row, token in enumerate(tokenizer.tokens(range(tokenizer.vocab_size))):
+        ids = find_old_tokens(token, old, old_ids)
+        if ids:
+            new_state[TOKEN_EMBEDDINGS][row] = old_state[TOKEN_EMBEDDINGS][ids].mean(0)
+            new_state[MLM_BIAS][row] = old_state[MLM_BIAS][ids].mean()
+            kept, averaged = kept + (token in old_ids), averaged + (token not in old_ids)
+    return model.eval(), kept, averaged
+
+
+def main() -> None:
+    """Write the checkpoint."""
+    source, vocabulary, out = sys.argv[1:]
+    loaded = checkpoint.load(source)
+    tokenizer = Tokenizer.from_vocab(vocabulary, lowercase=False)
+    model, kept, averaged = map_vocabulary(loaded, tokenizer)
+    record = loaded.record | {"from": f"{source}, with the vocabulary {vocabulary}", "validation": None}
+    checkpoint.save(out, model, tokenizer, record, dtype=torch.float32)
+    print(f"{kept:,} tokens kept, {averaged:,} averaged, {tokenizer.vocab_size - kept - averaged:,} random")
+
+
+if __name__ == "__main__":
+    main()
