@@ -13,7 +13,7 @@ from support.stories import stories
 
 import bertlab
 from bertlab.config.errors import BertlabError
-from bertlab.explore import compare, facts, timeline
+from bertlab.explore import compare, results, timeline
 from bertlab.explore.session import Session
 from bertlab.tasks import error_analysis
 from bertlab.tasks.registry import TASK_TYPES
@@ -81,7 +81,7 @@ def public_dataclasses() -> list[type]:
     """The dataclasses that the package exports or that hold the results of its task types, in a stable order."""
     exported = [getattr(bertlab, name) for name in bertlab.__all__]
     modules = {sys.modules[type(task_type).__module__] for task_type in TASK_TYPES.values()}
-    modules |= {answer, compare, error_analysis, facts, timeline}
+    modules |= {answer, compare, error_analysis, results, timeline}
     for module in modules:
         own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
         exported += [value for value in own if not value.__name__.startswith("_")]

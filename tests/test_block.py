@@ -14,7 +14,7 @@ import bertlab
 from bertlab.config.errors import InterventionError
 from bertlab.explore.attention_summary import compute_entropy, find_telling_attention, summarise_attention
 from bertlab.explore.encode import make_batch_of_one
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.results import AttentionMap
 from bertlab.explore.roles import find_head_roles
 from bertlab.explore.rollout import compute_rollout
 from bertlab.nn.bert import make_additive_mask

@@ -14,7 +14,7 @@ import bertlab
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.explore.facts import Outcome, PredictionChange
+from bertlab.explore.results import Outcome, PredictionChange
 from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."

@@ -22,7 +22,7 @@ from bertlab.classroom.computed import NAMES
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question, find_lessons, read_lesson
 from bertlab.classroom.step_text import make_preview
-from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
+from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError
 from bertlab.views import block
 
@@ -57,9 +57,9 @@ def store(tmp_path, monkeypatch):
     """A running class with `LESSON`; its store."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tea.toml").write_text(LESSON)
-    monkeypatch.setenv(CLASS, str(tmp_path / "tea.toml"))
-    monkeypatch.setenv(CLASS_KEY, KEY)
-    monkeypatch.setenv(CLASS_ADDRESS, "http://192.168.0.7:8501/")
+    monkeypatch.setenv(CLASSROOM_LESSON, str(tmp_path / "tea.toml"))
+    monkeypatch.setenv(CLASSROOM_KEY, KEY)
+    monkeypatch.setenv(CLASSROOM_ADDRESS, "http://192.168.0.7:8501/")
     monkeypatch.setattr(roles, "read_cookie", lambda name: "")
     current.open_store.cache_clear()
     yield current.open_store()
@@ -286,7 +286,7 @@ def test_no_page_opens_the_guesses(store, tmp_path):
 
 
 def test_a_lesson_can_be_gone_through_alone(monkeypatch):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     app = open_page("lessons", lesson="attention.2")
     assert app.session_state["url.page"] == "input"
     assert not buttons(app) & TEACHER_BUTTONS
@@ -308,7 +308,7 @@ def test_a_lesson_can_be_gone_through_alone(monkeypatch):
 
 @pytest.mark.parametrize("code", ["en", "ko"])
 def test_the_tour_goes_from_the_start_page_to_the_prediction(monkeypatch, code):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     steps = read_lesson(find_lessons()["tour"][code], PAGES).steps
     app = open_page("start", lang=code)
     app.button(key="start-tour").click().run()
@@ -331,7 +331,7 @@ def test_the_tour_goes_from_the_start_page_to_the_prediction(monkeypatch, code):
 
 
 def test_the_back_button_leads_through_the_steps(monkeypatch):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
     app = open_page("input", lesson="tour.2", lang="en")
     assert app.session_state["url.page"] == "attention"
@@ -354,7 +354,7 @@ def test_the_back_button_leads_through_the_steps(monkeypatch):
 
 
 def test_undo_within_a_step_stays_in_the_step(monkeypatch):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
     app = open_page("attention", lesson="tour.2", lang="en", **steps[1].values)
 
@@ -380,7 +380,7 @@ def test_the_tour_ends_with_pages_to_see_next_and_is_no_button_in_a_class(store)
 
 
 def test_the_last_step_leads_on(monkeypatch):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     app = open_page("fill-mask", lesson="tour.5", text="Green [MASK].", lang="en")
     assert app.session_state["url.page"] == "fill-mask"
     assert app.query_params["text"] == "Green [MASK].", "a copied link contains what its reader has changed"
@@ -393,7 +393,7 @@ def test_the_last_step_leads_on(monkeypatch):
     "value", ["none.1", "attention", "attention.x", "attention.0", "attention.999999", "..", "../x.1"]
 )
 def test_a_wrong_lesson_in_an_address_is_harmless(monkeypatch, value):
-    monkeypatch.delenv(CLASS, raising=False)
+    monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     assert not open_page("lessons", lesson=value).exception
 
 
@@ -429,7 +429,7 @@ def test_downloads_are_made_outside_of_the_session(store, monkeypatch, code):
     store.guess("token", 0, "1")
     assert made["guesses.csv"]().splitlines()[1].startswith("1,tea,1,1,1,"), "also guesses after the page was drawn"
     assert f'lang="{code}"' in made["tea.html"]()
-    monkeypatch.delenv(CLASS)
+    monkeypatch.delenv(CLASSROOM_LESSON)
     made.clear()
     assert not open_page("lessons", lang=code).exception
     assert made.keys() == {f"{name}.html" for name in find_lessons()} - {"tour.html"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.cli.app import CLASS_KEY
+from bertlab.cli.app import CLASSROOM_KEY
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -54,7 +54,8 @@ class Server:
     def start(self):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bertlab", "app", "--class", "tea.toml", "--port", str(self.port)],
-            cwd=self.directory, env=os.environ | {CLASS_KEY: KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=self.directory, env=os.environ | {CLASSROOM_KEY: KEY},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         for _ in range(240):
             try:

@@ -31,7 +31,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import render
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
-from bertlab.explore.facts import as_json
+from bertlab.explore.results import as_json
 from bertlab.tasks.span.metrics import answer_f1
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.recipes import recipe_from_arguments
@@ -84,9 +84,9 @@ def test_help_has_examples(run, name):
 
 
 @pytest.mark.parametrize(("name", "titles"), [
-    ("pretrain", ["", "model ", "pair ", "mask ", "monitoring ", "machine ", "card ", "optim "]),
+    ("pretrain", ["", "model ", "pair ", "mask ", "monitoring ", "machine ", "model card ", "optim "]),
     ("finetune", ["", "rows ", "custom task ", "question-answering ", "sentence vectors ", "repetition ", "machine ",
-                  "card ", "optim "]),
+                  "model card ", "optim "]),
     ("evaluate", ["", "custom task ", "predictions ", "machine "]),
 ])  # fmt: skip
 def test_help_has_every_flag_once_in_its_section(run, name, titles):
@@ -510,7 +510,7 @@ def test_app_starts_streamlit(run, monkeypatch, system):
 
 def test_a_class_starts_the_server_that_browsers_ask_for_news(run, monkeypatch):
     started = []
-    for name in (app_command.CLASS, app_command.CLASS_KEY, app_command.CLASS_ADDRESS):
+    for name in (app_command.CLASSROOM_LESSON, app_command.CLASSROOM_KEY, app_command.CLASSROOM_ADDRESS):
         monkeypatch.setenv(name, "")  # the command changes them
     monkeypatch.setattr(app_command.sys, "platform", "linux")
     monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)

@@ -17,7 +17,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
 from bertlab.config.languages import Message
-from bertlab.explore.facts import as_json
+from bertlab.explore.results import as_json
 from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions

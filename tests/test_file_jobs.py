@@ -18,7 +18,7 @@ import bertlab
 from bertlab.app import access
 from bertlab.app.classroom import current, roles
 from bertlab.app.data import background, file_jobs, file_worker
-from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
+from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.explore import file_predictions, file_results
 from bertlab.explore.file_predictions import FileJob
@@ -199,7 +199,11 @@ def test_students_see_no_panel_and_no_files(server, tmp_path, monkeypatch):
     id = start_job()
     file = file_jobs.find(id).directory / "input.csv"
     assert access.is_allowed(file)
-    for name, value in ((CLASS, str(tmp_path / "tea.toml")), (CLASS_KEY, "k" * 20), (CLASS_ADDRESS, "http://x/")):
+    for name, value in (
+        (CLASSROOM_LESSON, str(tmp_path / "tea.toml")),
+        (CLASSROOM_KEY, "k" * 20),
+        (CLASSROOM_ADDRESS, "http://x/"),
+    ):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(roles, "read_cookie", lambda name: "")
     (tmp_path / "tea.toml").write_text('title="T"\nminutes=1\n[[steps]]\ntitle="L"\nsay="S"\npage="classify"')

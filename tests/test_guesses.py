@@ -7,7 +7,7 @@ from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 
 from bertlab.app.classroom import current, roles
-from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
+from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import TextError
 from bertlab.explore.guesses import compare_guesses
 from bertlab.explore.timeline import timeline
@@ -53,7 +53,11 @@ def test_the_page_compares_typed_guesses(shipped_runs):
 @pytest.mark.parametrize("code", ["en", "ko"])
 def test_in_a_class_the_page_shows_the_guesses_only_after_the_reveal(code, shipped_runs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, value in ((CLASS, str(tmp_path / "tea.toml")), (CLASS_KEY, "k" * 20), (CLASS_ADDRESS, "http://x/")):
+    for name, value in (
+        (CLASSROOM_LESSON, str(tmp_path / "tea.toml")),
+        (CLASSROOM_KEY, "k" * 20),
+        (CLASSROOM_ADDRESS, "http://x/"),
+    ):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(roles, "read_cookie", lambda name: "")
     (tmp_path / "tea.toml").write_text(

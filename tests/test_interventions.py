@@ -16,9 +16,9 @@ from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
 from bertlab.explore.encode import make_batch_of_one
-from bertlab.explore.facts import as_json
 from bertlab.explore.intervention_syntax import MAX_PARTS, add, read_heads, resolve, split, undo
 from bertlab.explore.interventions import log_odds
+from bertlab.explore.results import as_json
 from bertlab.explore.roles import find_head_roles
 from bertlab.explore.session import Session
 from bertlab.nn.interventions import Interventions
@@ -321,8 +321,8 @@ def test_the_last_layer_of_the_lens_has_the_predictions_of_the_model(session):
     assert lens.probs_LT.shape == (3, len(lens.tokens)) == lens.rank_LT.shape
     assert lens.tokens_LT[-1] == lens.final_T
     assert (lens.rank_LT[-1] == 1).all()
-    np.testing.assert_allclose(lens.final_probs_LT[-1], lens.probs_LT[-1])
-    assert (lens.final_probs_LT <= lens.probs_LT).all()
+    np.testing.assert_allclose(lens.probs_of_final_LT[-1], lens.probs_LT[-1])
+    assert (lens.probs_of_final_LT <= lens.probs_LT).all()
     fill = session.fill_mask(MASKED)[0]
     assert lens.final_T[fill.position] == fill.candidates[0].token
     assert lens.probs_LT[-1, fill.position] == pytest.approx(fill.candidates[0].probability, rel=1e-5)

@@ -12,7 +12,7 @@ from support.texts import text as interface_text
 from bertlab.app.classroom import current, roles
 from bertlab.app.data import background, live_run, live_worker
 from bertlab.checkpoints import history
-from bertlab.cli.app import CLASS, CLASS_ADDRESS, CLASS_KEY
+from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError
 
 
@@ -88,7 +88,11 @@ def test_a_run_leaves_a_log_and_snapshots(runs, language, is_own_text, monkeypat
 
 
 def test_a_student_can_only_watch(runs, monkeypatch, tmp_path):
-    for name, value in ((CLASS, str(tmp_path / "tea.toml")), (CLASS_KEY, "k" * 20), (CLASS_ADDRESS, "http://x/")):
+    for name, value in (
+        (CLASSROOM_LESSON, str(tmp_path / "tea.toml")),
+        (CLASSROOM_KEY, "k" * 20),
+        (CLASSROOM_ADDRESS, "http://x/"),
+    ):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(roles, "read_cookie", lambda name: "")
     (tmp_path / "tea.toml").write_text('title="T"\nminutes=1\n[[steps]]\ntitle="L"\nsay="S"\npage="train-live"')

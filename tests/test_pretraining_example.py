@@ -15,8 +15,8 @@ from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.config.languages import languages
-from bertlab.explore.facts import as_json
 from bertlab.explore.pretraining_example import DrawSettings, read_documents
+from bertlab.explore.results import as_json
 from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss

@@ -11,7 +11,7 @@ from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import render
-from bertlab.explore.facts import InputMap
+from bertlab.explore.results import InputMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answer, Answers

@@ -3,7 +3,7 @@
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
 visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that `bertlab app --allow`
 names. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open the guesses of students in
-classroom mode, or the uploads of jobs on whole files.
+classroom mode, or the files that other visitors uploaded to have every row predicted.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """
@@ -17,21 +17,21 @@ import streamlit as st
 import bertlab
 from bertlab.checkpoints import history
 from bertlab.checkpoints.locate import is_hub_id
-from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASS
+from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASSROOM_LESSON
 from bertlab.config.errors import CheckpointError, DataError
 
 RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
-CLASS_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of students in classroom mode
-JOB_DIRECTORY = f"{RUN_DIRECTORY}/files"  # the uploaded files of jobs, and the results of these jobs
+CLASSROOM_DIRECTORY = f"{RUN_DIRECTORY}/classroom"  # the guesses of students in classroom mode
+JOB_DIRECTORY = f"{RUN_DIRECTORY}/files"  # files that visitors uploaded, with the predictions for their rows
 
 
 def is_restricted() -> bool:
     """Whether visitors are allowed to open only some paths.
 
-    This is so in classroom mode, where students may reach a loopback address through a proxy, and if the app listens on
-    any other address.
+    True in classroom mode (a proxy may give students access even to a loopback address), and whenever the app listens
+    on an address that is not a loopback address.
     """
-    return bool(os.environ.get(CLASS)) or not is_loopback(
+    return bool(os.environ.get(CLASSROOM_LESSON)) or not is_loopback(
         st.get_option("server.address") or ""
     )  # Streamlit listens on every address if none is set
 
@@ -57,7 +57,7 @@ def is_allowed(path: str | Path) -> bool:
     except (OSError, RuntimeError, ValueError):
         # the path is too long, has a null byte, or begins with "~" and an unknown user
         return False
-    if any(resolved.is_relative_to(Path(private).resolve()) for private in (CLASS_DIRECTORY, JOB_DIRECTORY)):
+    if any(resolved.is_relative_to(Path(private).resolve()) for private in (CLASSROOM_DIRECTORY, JOB_DIRECTORY)):
         return False
     return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
 

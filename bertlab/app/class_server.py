@@ -60,7 +60,7 @@ def _make_preview(news: str, code: str) -> str:
     _, step, phase = news.split(" ")[0].split(".")
     code = code if code in languages() else DEFAULT
     try:
-        lesson = current.read(os.environ[current.CLASS], code)
+        lesson = current.read(os.environ[current.CLASSROOM_LESSON], code)
     except BertlabError:
         return ""
     return make_preview(lesson, min(int(step), len(lesson.steps) - 1), phase, code)

@@ -163,12 +163,18 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
         counts = {"layer": config.num_layers, "head": config.num_heads}
         layer, head = (
             url.number(
-                st.number_input, t(part), 0, count - 1, default_number, key=f"neuron.{prefix}{part}",
+                st.number_input, t(part), 0, count - 1, default_number, key=_layer_or_head_key(part, prefix),
                 name=f"{prefix}{part}", width=NUMBER_WIDTH,
             )
             for (part, count), default_number in zip(counts.items(), default, strict=True)
         )  # fmt: skip
     return layer, head
+
+
+def set_layer_and_head(layer: int, head: int, prefix: str = "") -> None:
+    """Set the values of the fields of `layer_and_head` with this prefix, for example after a click in a figure."""
+    for part, value in (("layer", layer), ("head", head)):
+        st.session_state[_layer_or_head_key(part, prefix)] = int(value)
 
 
 def forget_layer_and_head() -> None:
@@ -177,7 +183,15 @@ def forget_layer_and_head() -> None:
     The fields then start with these stored values.
     """
     for part in ("layer", "head"):
-        st.session_state.pop(f"neuron.{part}", None)
+        st.session_state.pop(_layer_or_head_key(part), None)
+
+
+def _layer_or_head_key(part: str, prefix: str = "") -> str:
+    """Return the state key of a field of `layer_and_head`.
+
+    All these keys begin with "neuron", the name of the view of the page Attention whose fields have no prefix.
+    """
+    return f"neuron.{prefix}{part}"
 
 
 def threshold(place, checkpoint: sessions.CheckpointKey) -> float:

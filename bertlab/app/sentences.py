@@ -14,10 +14,10 @@ import numpy as np
 
 from bertlab.explore.block import BlockMap
 from bertlab.explore.compare import Comparison
-from bertlab.explore.facts import HeadEffects, InputMap, Lens, PredictionChange, SpanXray, WordEffects
 from bertlab.explore.pair_laboratory import RankedSentence
 from bertlab.explore.position_similarity import PositionSimilarity
 from bertlab.explore.pretraining_results import PretrainingExample
+from bertlab.explore.results import HeadEffects, InputMap, Lens, PredictionChange, SpanXray, WordEffects
 from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import TextSurprise
 from bertlab.explore.writing.type_ahead import TypeAhead

@@ -27,7 +27,7 @@ from bertlab.bench.chromium import launch_chromium
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
 from bertlab.config.errors import BertlabError
-from bertlab.explore.facts import AttentionMap, TokenRow
+from bertlab.explore.results import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
 HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed

@@ -55,7 +55,11 @@ def make_text(session: Session) -> str:
 
 
 def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[list[float], list[float]]:
-    """Return the milliseconds from navigation to the first answer, and those of a later answer, one each per round."""
+    """Measure a page in new browser contexts.
+
+    Returns:
+        Two lists with one time in ms per round: from navigation to the first answer, and for a later answer.
+    """
     opening_times, answer_times = [], []
     for _ in tqdm(range(rounds), path.stem, leave=False):
         context = browser.new_context(offline=True)

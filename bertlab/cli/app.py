@@ -17,8 +17,8 @@ from bertlab.config.errors import BertlabError
 
 # environment variables that tell `bertlab.app.access` what visitors may open
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
-# environment variables of a class: its lesson (a name or a file), the teacher's key, and the students' address
-CLASS, CLASS_KEY, CLASS_ADDRESS = "BERTLAB_CLASS", "BERTLAB_CLASS_KEY", "BERTLAB_CLASS_ADDRESS"
+# environment variables of classroom mode: the lesson (a name or a file), the teacher's key, and the students' address
+CLASSROOM_LESSON, CLASSROOM_KEY, CLASSROOM_ADDRESS = "BERTLAB_CLASS", "BERTLAB_CLASS_KEY", "BERTLAB_CLASS_ADDRESS"
 DEFAULT_LESSON = "attention"
 
 
@@ -72,7 +72,7 @@ def app(config: App) -> int:
         if probe.connect_ex(("localhost", config.port)) == 0:
             raise BertlabError("app-port-in-use", port=config.port)
     host = config.host or ("0.0.0.0" if config.class_ else "localhost")
-    for name in (CLASS, CLASS_ADDRESS):
+    for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):
         os.environ.pop(name, None)
     os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
     os.environ[ALLOW_HUB] = str(int(config.allow_hub))
@@ -107,14 +107,16 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     for path in locate_lesson(lesson).values():
         read_lesson(path, pages)
     own_file = Path(lesson).expanduser()
-    os.environ[CLASS] = str(own_file.resolve()) if own_file.is_file() and lesson not in find_lessons() else lesson
-    os.environ.setdefault(CLASS_KEY, secrets.token_urlsafe(24))
-    students = os.environ[CLASS_ADDRESS] = (
+    os.environ[CLASSROOM_LESSON] = (
+        str(own_file.resolve()) if own_file.is_file() and lesson not in find_lessons() else lesson
+    )
+    os.environ.setdefault(CLASSROOM_KEY, secrets.token_urlsafe(24))
+    students = os.environ[CLASSROOM_ADDRESS] = (
         f"http://{_find_own_address() if host in ('0.0.0.0', '::') else host}:{port}/"
     )
     print(
         f"Students open      {students}\n"
-        f"The teacher opens  {students}?key={os.environ[CLASS_KEY]}\n"
+        f"The teacher opens  {students}?key={os.environ[CLASSROOM_KEY]}\n"
         "Keep the teacher's address to yourself: it contains the key.",
         flush=True,
     )

@@ -90,12 +90,12 @@ def print_result(
     Args:
         config: the options of the command.
         session: the session that computed the result.
-        result: a dataclass of `bertlab.explore.facts`, or a dictionary of them.
+        result: a dataclass of `bertlab.explore.results`, or a dictionary of them.
         lines: returns the lines to print; called only without `--json`.
         fields: additional fields of the JSON object, written before the fields of the result.
     """
     if config.json:
-        from bertlab.explore.facts import as_json
+        from bertlab.explore.results import as_json
 
         print(json.dumps({"checkpoint": session.name} | fields | as_json(result)))
     else:

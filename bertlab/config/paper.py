@@ -84,7 +84,7 @@ COLUMNS = {
     ),
     "table2": (Measure("squad", "exact_match", "EM"), Measure("squad", "f1", "F1")),
     "table3": (Measure("squad_v2", "exact_match", "EM"), Measure("squad_v2", "f1", "F1")),
-    # ComVE is not in the paper. It replaces SWAG if there are no rows of SWAG.
+    # ComVE is not in the paper. It replaces SWAG if the SWAG data set is not available.
     "table4": (Measure("swag", "accuracy", "SWAG"), Measure("comve", "accuracy", "ComVE (not in the paper)")),
 }
 TITLES = {
@@ -93,9 +93,9 @@ TITLES = {
     "table3": "SQuAD v2.0",
     "table4": "SWAG",
 }
-STAND_INS = {"swag": "comve"}  # task -> the task that replaces it if there are no rows of it
+STAND_INS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
 
-# The metrics whose mean GLUE counts for each task. WNLI is excluded, as in the paper.
+# The metrics of each task; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.
 GLUE_METRICS = {
     "mnli": ("accuracy", "mismatched_accuracy"),
     "qqp": ("f1", "accuracy"),
@@ -159,7 +159,7 @@ PUBLISHED = {
         _glue_row("BERT base", "test", PAPER, 79.6, mnli=(84.6, 83.4), qqp=71.2, qnli=90.5, sst2=93.5, cola=52.1,
                   stsb=85.8, mrpc=88.9, rte=66.4),
         # The README gives Pearson before Spearman for STS-B; here Spearman comes first, as in `GLUE_METRICS`. The
-        # average of these four models is GLUE's score, which includes WNLI (62.3).
+        # average given for each of these four models is its GLUE score, which includes WNLI (62.3 for each model).
         _glue_row("BERT medium (8/512)", "test", SMALL_MODELS, 73.5, mnli=(80.0, 79.1), qqp=(69.6, 87.9), qnli=87.7,
                   sst2=89.6, cola=38.0, stsb=(78.4, 80.4), mrpc=(86.6, 81.6), rte=62.2),
         _glue_row("BERT small (4/512)", "test", SMALL_MODELS, 71.2, mnli=(77.6, 77.0), qqp=(68.1, 87.0), qnli=86.4,
@@ -208,7 +208,7 @@ def paper_average(values: Mapping[str, float]) -> float | None:
 
 
 def glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the score that GLUE counts for each task, the mean of its metrics; a task that lacks one is left out.
+    """Return GLUE's score of each task: the mean of its metrics. A task without a value for every metric is left out.
 
     >>> glue_task_scores({"mrpc.f1": 80.0, "mrpc.accuracy": 70.0, "qqp.f1": 60.0})
     {'mrpc': 75.0}
@@ -224,7 +224,7 @@ def glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
 def glue_average(values: Mapping[str, float]) -> float | None:
     """Return GLUE's average over the tasks, without WNLI; None if a metric is missing.
 
-    A task with two metrics counts as their mean, and so do the two test sets of MNLI.
+    The score of a task is the mean of its metrics; the two test sets of MNLI count as two metrics of one task.
 
     Source: Wang et al. 2018 (arXiv 1804.07461), section 4.
 

@@ -6,7 +6,7 @@ Shape legend: B batch, T tokens, H hidden, N heads, L layers.
 import torch
 
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
-from bertlab.explore.facts import AttentionMap, HeadVectors, InputMap, NeuronMap
+from bertlab.explore.results import AttentionMap, HeadVectors, InputMap, NeuronMap
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions, check_head, check_layer
 from bertlab.nn.trace import Trace

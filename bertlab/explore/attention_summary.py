@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.results import AttentionMap
 from bertlab.explore.roles import find_head_roles
 
 

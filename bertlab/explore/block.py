@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from bertlab.config.errors import CheckpointError
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.nn.bert import Bert, EncoderLayer
 from bertlab.nn.interventions import check_head, check_layer, check_position
 from bertlab.nn.trace import Trace

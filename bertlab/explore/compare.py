@@ -20,7 +20,7 @@ import torch
 
 from bertlab.config.errors import TextError
 from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of

@@ -7,7 +7,7 @@ import torch
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import TextError
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 

@@ -14,8 +14,8 @@ import torch
 
 from bertlab.config.errors import InterventionError
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
-from bertlab.explore.facts import HeadEffects, Outcome, PredictionChange
 from bertlab.explore.intervention_syntax import Changes
+from bertlab.explore.results import HeadEffects, Outcome, PredictionChange
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.interventions import (
@@ -75,7 +75,8 @@ def intervene(
 ) -> PredictionChange:
     """Compute a prediction before and after interventions.
 
-    The outcomes are the `top_k` best candidates before, then those that are among the `top_k` best only after.
+    The outcomes are the `top_k` best candidates before the interventions, then the candidates that are among the
+    `top_k` best only after the interventions.
 
     Raises:
         InterventionError: an intervention does not fit this model and input.

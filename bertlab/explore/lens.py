@@ -12,7 +12,7 @@ import torch
 
 from bertlab.config.errors import TextError
 from bertlab.explore.encode import make_batch_of_one, make_token_rows
-from bertlab.explore.facts import Filling, JointFill, Lens
+from bertlab.explore.results import Filling, JointFill, Lens
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, require_positive
@@ -49,7 +49,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
         probs_LT=probs,
         final_T=tuple(tokenizer.tokens(final_T.tolist())),
         rank_LT=ranks,
-        final_probs_LT=final_probs,
+        probs_of_final_LT=final_probs,
     )
 
 

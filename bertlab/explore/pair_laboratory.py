@@ -10,7 +10,7 @@ import numpy as np
 
 from bertlab.config.errors import TextError
 from bertlab.config.languages import DEFAULT, read_data
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.results import AttentionMap
 
 PROBE_KINDS = ("follows", "same_topic", "other_topic")  # kinds of sentence B; the first is IsNext
 

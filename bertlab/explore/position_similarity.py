@@ -1,7 +1,7 @@
 """Compare how similar learned position vectors are to each other, and how similar the Transformer's sinusoidal ones.
 
-Shape legend: P positions of the model (or distances between two of them), S positions in the matrices, H hidden,
-F frequencies.
+Shape legend: P positions of the model, or distances between two positions, S positions on the axes of the matrices,
+H hidden, F frequencies.
 """
 
 from dataclasses import dataclass

@@ -15,9 +15,9 @@ from bertlab.explore.checkpoint_info import CheckpointInfo
 from bertlab.explore.choice_scores import ChoiceScores, compute_choice_scores
 from bertlab.explore.embed import embed_texts
 from bertlab.explore.encode import encode, make_token_rows
-from bertlab.explore.facts import JointFill, TokenRow
 from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.explore.results import JointFill, TokenRow
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
 from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, summarise_texts
 from bertlab.explore.writing.corrections import MARGIN, Correction, suggest_corrections
@@ -253,7 +253,7 @@ class Predictor(CheckpointInfo):
         Args:
             text: the text, of any length.
             num_sentences: the maximum number of sentences.
-            diversity: the weight of being different from the sentences chosen before, 0..1.
+            diversity: the weight, 0..1, of the penalty for similarity to the sentences chosen before.
             use_cache: whether vectors are read from the cache on the disk, and stored in it.
             progress: wraps the sequence of groups of sentences to compute, as `tqdm` does.
 

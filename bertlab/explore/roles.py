@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
+from bertlab.explore.results import AttentionMap, HeadRoles, TokenRow
 
 # Each role is named after the key that a query attends to; "same" is another occurrence of the query's token.
 PATTERNS = ("previous", "next", "itself", "same")  # the roles that are not named after a special token

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlab.explore.facts import AttentionMap, TokenRow
+from bertlab.explore.results import AttentionMap, TokenRow
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,18 @@ from bertlab.explore import attention, block, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
 from bertlab.explore.block import BlockMap
-from bertlab.explore.facts import (
+from bertlab.explore.intervention_syntax import read_heads, resolve
+from bertlab.explore.pair_laboratory import (
+    PairAttention,
+    ProbeResult,
+    RankedSentence,
+    compute_pair_attention,
+    rank_candidates,
+    run_probes,
+)
+from bertlab.explore.position_similarity import PositionSimilarity, compute_position_similarity
+from bertlab.explore.predictor import Predictor
+from bertlab.explore.results import (
     AttentionMap,
     HeadEffects,
     HeadRoles,
@@ -36,17 +47,6 @@ from bertlab.explore.facts import (
     SpanXray,
     WordEffects,
 )
-from bertlab.explore.intervention_syntax import read_heads, resolve
-from bertlab.explore.pair_laboratory import (
-    PairAttention,
-    ProbeResult,
-    RankedSentence,
-    compute_pair_attention,
-    rank_candidates,
-    run_probes,
-)
-from bertlab.explore.position_similarity import PositionSimilarity, compute_position_similarity
-from bertlab.explore.predictor import Predictor
 from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position

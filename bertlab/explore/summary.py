@@ -101,7 +101,7 @@ def summarise_texts(
         loaded: the checkpoint.
         texts: the texts.
         num_sentences: the maximum number of sentences of a summary.
-        diversity: for centrality, the weight of being different from the sentences chosen before, 0..1.
+        diversity: for centrality, the weight, 0..1, of the penalty for similarity to the sentences chosen before.
         use_cache: whether vectors are read from the cache on the disk, and stored in it.
         progress: wraps the sequence of groups or windows to compute, as `tqdm` does.
 

@@ -14,7 +14,7 @@ from bertlab.checkpoints.history import Snapshot, find_snapshots
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import DataError, TextError
 from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of

@@ -7,7 +7,7 @@ Shape legend: R inputs (the unchanged one, then one for each masked word).
 """
 
 from bertlab.explore.encode import encode
-from bertlab.explore.facts import WordEffect, WordEffects
+from bertlab.explore.results import WordEffect, WordEffects
 from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.inference import device_of

@@ -6,7 +6,7 @@ Shape legend: T tokens of a window, P passage tokens of a window, K windows, N h
 import torch
 
 from bertlab.config.errors import TextError
-from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
+from bertlab.explore.results import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, softmax

@@ -1,4 +1,4 @@
-"""Choose the splits of a data set that a task trains on and evaluates."""
+"""Choose which splits of a data set to train a task on, and which to evaluate it on."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
     Args:
         source: a file or a directory.
-        split: the name of a split; "validation" and "test" mean the first validation or test split of the task that
-            `source` has.
+        split: the name of a split; "validation" and "test" mean the first of the task's validation or test splits
+            that exists in `source`.
         spec: the task, which names its validation and test splits.
 
     Raises:
@@ -27,7 +27,7 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
 
 def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
-    """Find the splits to evaluate on during fine-tuning, in --validation or else in the data set of the training rows.
+    """Find the splits to evaluate on during fine-tuning: in --validation if given, else in the training data set.
 
     Args:
         spec: the task.

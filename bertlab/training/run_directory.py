@@ -34,7 +34,7 @@ class RunConfig:
 
     SECTIONS: ClassVar = {
         "machine": ("precision", "device", "threads", "accumulate", "save_minutes"),
-        "card": ("attribution", "note"),
+        "model card": ("attribution", "note"),
     }
     """Headings in `--help`, each with the fields listed below it."""
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import DEFAULT, render
-from bertlab.explore.facts import AttentionMap, HeadVectors
+from bertlab.explore.results import AttentionMap, HeadVectors
 from bertlab.views import assets
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.token_labels import token_labels

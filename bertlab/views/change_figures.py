@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.explore.facts import HeadEffects, Lens, PredictionChange
+from bertlab.explore.results import HeadEffects, Lens, PredictionChange
 from bertlab.views.figures import (
     BLUE,
     DIVERGING,
@@ -218,7 +218,7 @@ def lens_depth(
     figure = empty_figure(height=300)
     # Legend entries with arrows name the two axes, because Plotly would rotate axis titles.
     for label, values_LT, colour, symbol, dash, yaxis in (
-        (f"← {labels[0]}", lens.final_probs_LT, BLUE, "circle", "solid", "y"),
+        (f"← {labels[0]}", lens.probs_of_final_LT, BLUE, "circle", "solid", "y"),
         (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
     ):
         figure.add_scatter(

@@ -14,7 +14,7 @@ import numpy as np
 
 from bertlab.explore.block import BlockMap
 from bertlab.explore.compare import Comparison
-from bertlab.explore.facts import HeadEffects, Lens, PredictionChange, SpanXray
+from bertlab.explore.results import HeadEffects, Lens, PredictionChange, SpanXray
 from bertlab.explore.rollout import Rollout
 from bertlab.views.export import Columns
 from bertlab.views.token_labels import token_labels
@@ -69,7 +69,7 @@ def lens(lens_result: Lens) -> Columns:
         "prediction": [lens_result.tokens_LT[layer][position] for layer, position in indices],
         "probability": [float(lens_result.probs_LT[index]) for index in indices],
         "final_prediction": [lens_result.final_T[position] for _, position in indices],
-        "final_probability": [float(lens_result.final_probs_LT[index]) for index in indices],
+        "final_probability": [float(lens_result.probs_of_final_LT[index]) for index in indices],
         "final_rank": [int(lens_result.rank_LT[index]) for index in indices],
     }
 

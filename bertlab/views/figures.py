@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
+from bertlab.explore.results import AttentionMap, InputMap, NeuronMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers

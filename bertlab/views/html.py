@@ -4,7 +4,7 @@ import base64
 from html import escape
 
 from bertlab.config.languages import DEFAULT, render
-from bertlab.explore.facts import AttentionMap, NeuronMap
+from bertlab.explore.results import AttentionMap, NeuronMap
 from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 from bertlab.views.palette import PALETTE

@@ -6,7 +6,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
-from bertlab.explore.facts import WordEffects
+from bertlab.explore.results import WordEffects
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup

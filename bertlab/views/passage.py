@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.tasks.span.answer import Answer
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent

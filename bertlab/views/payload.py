@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from bertlab.config.errors import BertlabError
-from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
+from bertlab.explore.results import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_numbers
 

@@ -1,6 +1,6 @@
 """Figures of position vectors: how similar two positions are, learned and sinusoidal.
 
-Shape legend: S positions in the matrices, P positions, here as distances between two of them.
+Shape legend: S positions on the axes of the matrices, P distances between two positions.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.results import AttentionMap
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.masked_lm import MaskFill

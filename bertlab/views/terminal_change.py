@@ -5,7 +5,7 @@ Shape legend: T tokens, N heads, L layers.
 
 from math import exp
 
-from bertlab.explore.facts import HeadEffects, JointFill, Lens, PredictionChange
+from bertlab.explore.results import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
 from bertlab.views.terminal import bar, make_printable, shorten, table
 from bertlab.views.token_labels import token_labels

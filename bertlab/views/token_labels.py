@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 
 
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import traitlets
 
 from bertlab.config.languages import DEFAULT
-from bertlab.explore.facts import AttentionMap, NeuronMap
+from bertlab.explore.results import AttentionMap, NeuronMap
 from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, figures, html
 from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes

@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render_all
-from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
+from bertlab.explore.results import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.tasks.span.answer import Answer
 from bertlab.text.word_spans import find_words
 from bertlab.views.figures import (

@@ -86,7 +86,7 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[st
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     return {
         "early": lens.tokens_LT[1][position], "early_rank": ranks[1], "layer": first - 1, "last": len(ranks) - 2,
-        "word": lens.final_T[position], "share": percent(float(lens.final_probs_LT[-1, position])),
+        "word": lens.final_T[position], "share": percent(float(lens.probs_of_final_LT[-1, position])),
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from bertlab.app.i18n import language
 from bertlab.app.pages import PAGES
 from bertlab.classroom.lesson import Lesson, Step, find_lessons, locate_lesson, read_lesson
 from bertlab.classroom.store import ClassStore
-from bertlab.cli.app import CLASS
+from bertlab.cli.app import CLASSROOM_LESSON
 from bertlab.config.languages import DEFAULT
 
 
@@ -51,7 +51,7 @@ def find_place() -> Place | None:
     Raises:
         BertlabError: the lesson file or the file of the class cannot be read.
     """
-    if name := os.environ.get(CLASS):
+    if name := os.environ.get(CLASSROOM_LESSON):
         lesson, state = read(name), open_store().current()
         return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
     name, _, number = url.recall("lesson").partition(".")
@@ -87,7 +87,7 @@ def return_to_address(page: str) -> Place | None:
         The step. None if neither button was pressed, in a class, where the address contains no step, and if the address
         contains no lesson.
     """
-    if os.environ.get(CLASS) or not url.used_browser_history():
+    if os.environ.get(CLASSROOM_LESSON) or not url.used_browser_history():
         return None
     values = st.session_state["url.values"]
     values["lesson"] = st.query_params.get("lesson", "")
@@ -142,5 +142,5 @@ def open_store() -> ClassStore:
     Raises:
         BertlabError: the file cannot be created or opened.
     """
-    name = os.environ[CLASS]
-    return ClassStore(Path(access.CLASS_DIRECTORY), name if name in find_lessons() else Path(name).stem)
+    name = os.environ[CLASSROOM_LESSON]
+    return ClassStore(Path(access.CLASSROOM_DIRECTORY), name if name in find_lessons() else Path(name).stem)

@@ -14,7 +14,7 @@ import secrets
 import streamlit as st
 
 from bertlab.app import components
-from bertlab.cli.app import CLASS, CLASS_KEY
+from bertlab.cli.app import CLASSROOM_KEY, CLASSROOM_LESSON
 
 TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 def is_class() -> bool:
     """Whether the app was started with `bertlab app --class`."""
-    return bool(os.environ.get(CLASS))
+    return bool(os.environ.get(CLASSROOM_LESSON))
 
 
 def is_teacher() -> bool:
@@ -69,7 +69,7 @@ def read_cookie(name: str) -> str:
 
 def is_key(key: str) -> bool:
     """Whether a text is the teacher's key. The time of the comparison does not depend on the text."""
-    return bool(os.environ.get(CLASS_KEY)) and _equal(key, os.environ[CLASS_KEY])
+    return bool(os.environ.get(CLASSROOM_KEY)) and _equal(key, os.environ[CLASSROOM_KEY])
 
 
 def _equal(first: str, second: str) -> bool:
@@ -78,4 +78,4 @@ def _equal(first: str, second: str) -> bool:
 
 def _digest_key() -> str:
     """Return the digest of the key for the teacher's cookie. The key cannot be computed from it."""
-    return hmac.new(os.environ.get(CLASS_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()
+    return hmac.new(os.environ.get(CLASSROOM_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

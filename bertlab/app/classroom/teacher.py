@@ -15,7 +15,7 @@ from bertlab.app.classroom.current import Place
 from bertlab.app.i18n import language, t
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question
-from bertlab.cli.app import CLASS_ADDRESS
+from bertlab.cli.app import CLASSROOM_ADDRESS
 from bertlab.config.errors import BertlabError
 from bertlab.views.passage import escape_html
 from bertlab.views.qr_code import qr_code
@@ -123,7 +123,7 @@ def draw_controls(place: Place) -> None:
 
 def draw_menu(place: Place) -> None:
     """Draw the menu of the class: the students' address, the projector, the handout, the CSV file, and deletion."""
-    address = os.environ.get(CLASS_ADDRESS, "")
+    address = os.environ.get(CLASSROOM_ADDRESS, "")
     with st.expander(t("class-menu"), icon=":material/groups:"):
         st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
         with frame.show_errors():
@@ -150,7 +150,7 @@ def draw_menu(place: Place) -> None:
 
 def draw_address(*, with_code: bool) -> None:
     """Draw the address that students open and, if `with_code`, its QR code."""
-    address = os.environ.get(CLASS_ADDRESS, "")
+    address = os.environ.get(CLASSROOM_ADDRESS, "")
     st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
     if with_code:
         with frame.show_errors():

@@ -42,7 +42,7 @@ def measure_peak(precision: str) -> Machine:
         precision: "float32" or "bfloat16".
     """
     device = resolve_device("auto")
-    # the CPU time of the only computing thread does not include the work of other visitors and programs
+    # With a single compute thread, its CPU time is measured: unlike wall time, it excludes other visitors and programs.
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
     size = ONE_THREAD_SIZE if on_one_thread else None

@@ -23,8 +23,8 @@ from bertlab.config.languages import DEFAULT
 from bertlab.explore import attention_summary, interventions
 from bertlab.explore.attention_summary import AttentionSummary
 from bertlab.explore.compare import Comparison, compare
-from bertlab.explore.facts import AttentionMap, HeadEffects, NeuronMap, SpanXray
 from bertlab.explore.pretraining_results import DrawLosses
+from bertlab.explore.results import AttentionMap, HeadEffects, NeuronMap, SpanXray
 from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.session import Session
 from bertlab.explore.summary import Summary

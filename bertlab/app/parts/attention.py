@@ -6,7 +6,7 @@ from bertlab.app import calls, display, fields, plots, sentences, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.attention_summary import AttentionSummary, summarise_attention
-from bertlab.explore.facts import AttentionMap, TokenRow
+from bertlab.explore.results import AttentionMap, TokenRow
 from bertlab.explore.roles import PATTERNS
 from bertlab.views import block, columns
 from bertlab.views.numbers import percent

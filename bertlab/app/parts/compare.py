@@ -119,8 +119,7 @@ def _choose_head(customdata: list) -> None:
     Args:
         customdata: the data of the clicked point: the layer, the head, and possibly further values.
     """
-    for part, value in zip(("layer", "head"), customdata[:2], strict=True):
-        st.session_state[f"neuron.compare.{part}"] = int(value)
+    fields.set_layer_and_head(*customdata[:2], "compare.")
 
 
 def _draw(

@@ -13,6 +13,8 @@ from bertlab.views import columns, pair_laboratory, xray
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
+VIEW_KEY = "nsp"  # the key of the field that selects the view of the page, also in the address
+
 
 def shuffle_words(text: str) -> str:
     """Shuffle the words of a text. The result depends only on the text, and differs from it unless all words are equal.
@@ -41,8 +43,7 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
 
     def select_head(customdata: list) -> None:
-        for part, value in zip(("layer", "head"), customdata[:2], strict=True):
-            st.session_state[f"neuron.between.{part}"] = int(value)
+        fields.set_layer_and_head(*customdata[:2], "between.")
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / attention.uniform})
     share, uniform = pair_attention.field("share_LN"), pair_attention.field("uniform")
@@ -108,12 +109,16 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
             f'<p class="small" dir="auto">{mark} {percent(result.probability)} · {escape_html(result.first)} '
             f"<b>{escape_html(result.second)}</b></p>"
         )
-        values = {"first": result.first, "second": result.second, "nsp": "pair"}
+        values = {"first": result.first, "second": result.second, VIEW_KEY: "pair"}
         right.button(t("next-sentence-probe-open"), key=f"probe-{number}", on_click=_open_pair, args=(values,))
 
 
 def _open_pair(values: dict[str, str]) -> None:
-    """Put a pair into the fields of the page's first view, and show this view."""
+    """Put a pair into the fields of the view "pair", and show this view.
+
+    Args:
+        values: {state key: value}, for both sentences and the view.
+    """
     for name, value in values.items():
         st.session_state[name] = value
         url.store(name, value)

@@ -1,6 +1,6 @@
 """The attention picture of the Start page: the heads of one layer as arcs over a short sentence."""
 
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.results import AttentionMap
 
 MIN_WEIGHT = 0.08  # smaller attention weights are not drawn
 LETTER_WIDTH, WORD_GAP = 11, 20  # in units of the SVG drawing

@@ -16,7 +16,7 @@ from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
-from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange
+from bertlab.explore.results import HeadEffects, HeadRoles, PredictionChange
 from bertlab.explore.roles import PATTERNS
 from bertlab.tasks.registry import TASK_TYPES, probe_types
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES

@@ -14,7 +14,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts.surgery import ProbeInput, name_outcome, parse_changes, store_changes
 from bertlab.explore import intervention_syntax as changes
-from bertlab.explore.facts import TokenRow
+from bertlab.explore.results import TokenRow
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.explore.facts import SpanXray, WindowReading
+from bertlab.explore.results import SpanXray, WindowReading
 from bertlab.views import columns, xray
 from bertlab.views.passage import escape_html
 
@@ -102,8 +102,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
 
     def select_head(customdata: list) -> None:
-        for part, value in zip(("layer", "head"), customdata[:2], strict=True):
-            st.session_state[f"neuron.between.{part}"] = int(value)
+        fields.set_layer_and_head(*customdata[:2], "between.")
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
     plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=select_head, lang=language())

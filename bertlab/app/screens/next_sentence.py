@@ -40,7 +40,7 @@ def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) ->
 
 frame.heading("next-sentence")
 view = url.choice(
-    st.segmented_control, t("view"), VIEWS, key="nsp", required=True,
+    st.segmented_control, t("view"), VIEWS, key=pair_laboratory.VIEW_KEY, required=True,
     format_func=lambda name: t(f"next-sentence-view-{name}"), label_visibility="collapsed",
 )  # fmt: skip
 examples = selection.examples_for("next-sentence")

@@ -11,9 +11,9 @@ from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 
 
 def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
-    """List the tasks of a table (1 to 4) for which --data or, without --data, the hub has rows.
+    """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
 
-    A stand-in for another task (see `STAND_INS`) is listed only if there are no rows for the other task.
+    A stand-in for another task (see `STAND_INS`) is listed only if the data set of the other task is not available.
     """
     names = []
     for name in ALL_TABLES[config.table].columns:

@@ -48,7 +48,7 @@ class PretrainConfig(RunConfig):
             "sentences", "tensorboard",
         ),
         "machine": (*RunConfig.SECTIONS["machine"], "loader_workers"),
-        "card": RunConfig.SECTIONS["card"],
+        "model card": RunConfig.SECTIONS["model card"],
     }  # fmt: skip
     """Headings in `--help`, each with the fields listed below it."""
 
@@ -57,10 +57,10 @@ class PretrainConfig(RunConfig):
     the model is evaluated on held-out stories (for Korean stories or another number of stories, prepare them with
     `bertlab prepare story-world`)."""
     recipe: Literal["plain", "fast", "stories", "google"] = "plain"
-    """A set of settings to start from. plain: the defaults below. google: those of the paper, with --preset base. fast:
-    those with which the loss falls soonest on a small machine. stories: those for a few minutes on generated stories,
-    which apply if neither a corpus nor a recipe is given. Other flags change individual settings; `--recipe google
-    --help` shows the settings of that recipe as defaults."""
+    """A set of settings to start from. plain: the defaults below. google: the settings of the paper, including --preset
+    base. fast: settings with which the loss falls soonest on a small machine. stories: settings for a few minutes on
+    generated stories; this recipe is used if neither a corpus nor a recipe is given. Other flags change individual
+    settings; `--recipe google --help` shows the settings of that recipe as defaults."""
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
@@ -96,7 +96,8 @@ class PretrainConfig(RunConfig):
     """Tokens per pair."""
     final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
     """Tokens per pair in the last part of the run. These longer pairs train the position embeddings beyond
-    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same. 0: no longer pairs."""
+    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same. 0: use
+    --max-tokens for the whole run."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15
@@ -142,7 +143,8 @@ class PretrainConfig(RunConfig):
     evaluate_rows: int = 1024
     """Pairs per evaluation; the final evaluation uses four times as many."""
     snapshots: bool = True
-    """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
+    """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the app's page Time machine, which shows how
+    predictions change during training."""
     snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
     """Type in which snapshots are stored; float8 halves their size."""
     sample_predictions: Annotated[bool, tyro.conf.arg(aliases=("--watch",))] = True

@@ -91,11 +91,11 @@ def run(config: PrepareConfig) -> Corpus:
     return _prepare_texts(config)
 
 
-def _prepare_texts(config: PrepareConfig, **training: object) -> Corpus:
-    """Prepare a corpus of texts; `training` are further arguments of `Tokenizer.train`."""
+def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
+    """Prepare a corpus of texts; `train_options` are further arguments of `Tokenizer.train`."""
     _check_flags(config)
     earlier_facts = read_facts(config.out)
-    vocabulary, vocabulary_settings = _choose_vocabulary(config, training)
+    vocabulary, vocabulary_settings = _choose_vocabulary(config, train_options)
     corpus = prepare_corpus(
         config.text,
         vocabulary,
@@ -138,17 +138,23 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     check_limits(config)
     world = StoryWorld(config.language, config.seed)
     texts = config.out.with_name(f"{config.out.name}-stories")
-    training = write_stories(texts, world, config.documents)
-    held_out = write_stories(texts, world, max(1, config.documents // 10), held_out=True)
-    # A language with a script of its own needs a cased vocabulary, which does not split its letters.
+    training_file = write_stories(texts, world, config.documents)
+    held_out_file = write_stories(texts, world, max(1, config.documents // 10), held_out=True)
+    # Lowercasing also removes accents, which would split Hangul syllables into letters. A language with a script of its
+    # own therefore needs a cased vocabulary.
     is_cased = config.cased or bool(languages()[config.language].script)
-    plain = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
+    config_without_story_flags = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
     # The vocabulary covers every character, since the stories have no rare ones that come from other languages.
-    training_config = replace(plain, text=(str(training),), cased=is_cased and config.tokenizer is None)
+    training_config = replace(
+        config_without_story_flags, text=(str(training_file),), cased=is_cased and config.tokenizer is None
+    )
     corpus = _prepare_texts(training_config, coverage=1.0)
     vocabulary = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
     vocabulary |= {"sample": PrepareConfig.sample, "cased": False}
-    _prepare_texts(replace(plain, text=(str(held_out),), out=held_out_corpus(config.out), **vocabulary))
+    held_out_config = replace(
+        config_without_story_flags, text=(str(held_out_file),), out=held_out_corpus(config.out), **vocabulary
+    )
+    _prepare_texts(held_out_config)
     return corpus
 
 
@@ -176,9 +182,13 @@ def _check_flags(config: PrepareConfig) -> None:
 
 
 def _choose_vocabulary(
-    config: PrepareConfig, training: dict
+    config: PrepareConfig, train_options: dict
 ) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
     """Load the tokenizer that `--tokenizer` names, or make a function that trains one.
+
+    Args:
+        config: the configuration.
+        train_options: further arguments of `Tokenizer.train`.
 
     Returns:
         The tokenizer or the function, and the settings of the training (None for an existing tokenizer).
@@ -188,12 +198,12 @@ def _choose_vocabulary(
         def train(shards: list[Shard]) -> Tokenizer:
             print(f"training a vocabulary of {config.vocab_size:,} tokens")
             sample = _sample_text(shards, config.column, config.sample)
-            tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased, **training)
+            tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased, **train_options)
             if tokenizer.vocab_size < config.vocab_size:
                 print(f"the vocabulary has only {tokenizer.vocab_size:,} tokens: this text gives no more")
             return tokenizer
 
-        return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample} | training
+        return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample} | train_options
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
     directory = locate.find(config.tokenizer, weights=False)
@@ -205,8 +215,8 @@ def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[
     """Yield about this many characters from the beginnings of shards, or the whole text if it is shorter.
 
     Each shard adds to a quota of characters, in proportion to its size. If the quota then exceeds a minimum, the shard
-    is opened and read until the quota is used up. Therefore every long shard is opened, but of many small shards only
-    some, at even distances.
+    is opened and read until the quota is used up. Therefore every long shard is opened, but only some of the
+    small shards, evenly spaced.
     """
     size, minimum = sum(shard.size for shard in shards), characters / MAX_SAMPLE_PARTS
     rate = characters / size if size > characters else math.inf

@@ -94,7 +94,10 @@ class SpanXray:
 
     @property
     def margin(self) -> float:
-        """The no-answer score minus the best span's score; the result is "no answer" if it exceeds tau."""
+        """The no-answer score minus the best span's score.
+
+        The result is "no answer" if this margin exceeds the no-answer threshold (tau in the paper).
+        """
         return self.answers.no_answer_margin
 
 
@@ -210,7 +213,8 @@ class PredictionChange:
     kind: str
     """The task type of the prediction: "masked_lm", "sentence_pair", "span" or "classification"."""
     outcomes: tuple[Outcome, ...]
-    """The best candidates before the interventions, best first, then those that are among the best only after them."""
+    """The best candidates before the interventions, best first, then the candidates that are among the best only
+    after the interventions."""
     top: int
     """The index in `outcomes` of the prediction after the interventions."""
 
@@ -266,7 +270,7 @@ class Lens:
     """The prediction of the last layer."""
     rank_LT: np.ndarray
     """The rank, from 1, of the last layer's prediction at each index and position."""
-    final_probs_LT: np.ndarray
+    probs_of_final_LT: np.ndarray
     """The probability of the last layer's prediction at each index and position."""
 
 
