@@ -11,7 +11,9 @@ import torch
 import transformers
 from support.encoders import assert_close
 from support.errors import command_error, raises_error
+from support.pages import bodies, open_page
 from support.stories import losses, settings
+from support.texts import text
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
@@ -220,6 +222,17 @@ def test_muon_trains_the_matrices_of_both_models(model):
     optimizer = Optimizer(model, OptimConfig(name="muon"), torch.float32)
     count = sum(len(group["params"]) for group in optimizer.optimizers[1].param_groups)
     assert count == 2 * 4 * model.config.num_layers
+
+
+def test_pages_and_commands_that_need_mlm_take_the_generator_only(shipped, model, tokenizer, tmp_path):
+    paths = {}
+    for name in ("discriminator", "generator"):
+        paths[name] = str(checkpoint.save(tmp_path / name, getattr(model, name), tokenizer, {}))
+    notes = {name: " ".join(bodies(open_page("fill_mask", checkpoint=path))) for name, path in paths.items()}
+    note = text("checkpoint-replaced", chosen="discriminator", used="strongest")
+    assert note in notes["discriminator"]
+    assert text("checkpoint-replaced", chosen="generator", used="strongest") not in notes["generator"]
+    assert command_error("fill-mask", "a [MASK]", "--checkpoint", paths["discriminator"]).id == "head-missing"
 
 
 # -- settings ----------------------------------------------------------------------------------------------------
