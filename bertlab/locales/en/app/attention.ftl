@@ -27,4 +27,4 @@ attention-layers-lead = What each layer adds to this token, as the length (norm)
 attention-layers-lead-without-lens = What each layer adds to this token, as the length (norm) of the vector.
 attention-rollout-position = Token
 attention-rollout-lead = Rollout multiplies the attention of all layers: how much of each input token may have reached this token.
-attention-rollout-sentence = After layer { $layer }, { $itself } of { $token } still comes from the token itself, and most of the rest from { $source } ({ $share }).
+attention-rollout-sentence = After layer { $layer }, { $itself } of { $token } still comes from the token itself, and the largest part of the rest from { $source } ({ $share }).

@@ -1,6 +1,6 @@
 sentences = Sentences
 sentences-title = Sentences as vectors
-sentences-lead = Paste lines, such as headlines. Each becomes a vector, and similar lines get similar vectors: see their groups, their neighbours and their duplicates.
+sentences-lead = Paste short texts, such as headlines, one per line. Each line becomes a vector, and similar lines get similar vectors: see their groups, their neighbours and their duplicates.
 sentences-about = BERT makes a vector for every token. The mean of these vectors stands for the whole sentence, and fine-tuning on pairs of sentences makes the cosine of two such vectors a measure of how similar they are in meaning. The map shows the vectors in two dimensions; clusters are regions where many lines lie close together.
 sentences-try = Write one of the lines again in other words, and look for it among the neighbours.
 start-sentences = See groups, neighbours and duplicates of many lines.
@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = All { FORMAT($count, spec: ",") } lines are equal, so they have one vector: a single point and no clusters.
 sentences-progress = Computing vectors: { $done } of { $of }
-sentences-untrained-page = { $checkpoint } was not trained on sentence vectors, so unrelated lines have large cosines too. Compare cosines with each other, and use a high threshold.
+sentences-untrained-page = { $checkpoint } was not trained on sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with others, and set “Smallest cosine” high.
 sentences-cut = { $count ->
         [one] 1 line is longer than the checkpoint reads; its end has no effect.
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint reads; their ends have no effect.

@@ -1,5 +1,5 @@
-sentence-candidates = { $first } is { FORMAT($ratio, spec: ".1f") } times as probable as { $second }. The { $count } tokens shown have { $shown } of the probability.
-sentence-candidate = { $first } has { $shown } of the probability.
+sentence-candidates = { $first } is { FORMAT($ratio, spec: ".1f") } times as probable as { $second }. The probabilities of the { $count } tokens shown add up to { $shown }.
+sentence-candidate = The probability of { $first } is { $shown }.
 sentence-word-label-falls = { $word } has the largest effect: masking it lowers the log-odds of { $label } by { FORMAT($effect, spec: ".2f") }.
 sentence-word-label-rises = { $word } has the largest effect: masking it raises the log-odds of { $label } by { FORMAT($effect, spec: ".2f") }.
 sentence-word-value-falls = { $word } has the largest effect: masking it lowers the value by { FORMAT($effect, spec: ".2f") }.
@@ -69,7 +69,7 @@ sentence-curve-highest-at-end = Highest { $metric } { $split ->
         [smoothed] in training, smoothed
        *[training] in training
     }: { $run }, { $value }, at the end of the curve.
-sentence-timeline-mask = { $word } has { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It is the first guess for { $count ->
+sentence-timeline-mask = { $word } has a probability of { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It is the first guess for { $count ->
         [one] [MASK]
        *[other] the first [MASK]
     } from step { FORMAT($since, spec: ",") } on.
@@ -102,7 +102,7 @@ sentence-surprise = The most surprising word is { $word } with { FORMAT($most, s
         [one] 1 word is
        *[other] { $misfits } words are
     } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats, the mean { FORMAT($mean, spec: ".2f") }, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
-sentence-type-ahead = If the sentence goes on, { $word } is the most probable next word with { $share }. A punctuation mark has { $stop }.
+sentence-type-ahead = The most probable next word is { $word } ({ $share }). The probability that a punctuation mark comes next instead of a word is { $stop }.
 sentence-corrections-none = No change of one letter or one space gains more than { FORMAT($margin, spec: ".1f") } nats.
 sentence-corrections = { $count ->
         [one] 1 change gains

@@ -35,11 +35,11 @@ summary-repeated = { $count ->
         }
     }
 summary-progress = Computing vectors: { $done } of { $of }
-summary-legend = Blue: chosen, with the centrality. Dotted line above: the first sentences. Point at a sentence to see its number and centrality.
-summary-legend-learned = Blue: chosen, with the score. Dotted line above: the first sentences. Point at a sentence to see its number and score.
-summary-chosen = Most central
-summary-best = Largest scores
-summary-first = The first
+summary-legend = Blue: chosen sentences, each followed by its centrality. Dotted line above: the first sentences. Point at a sentence to see its number and centrality.
+summary-legend-learned = Blue: chosen sentences, each followed by its score. Dotted line above: the first sentences. Point at a sentence to see its number and score.
+summary-chosen = Most central sentences
+summary-best = Sentences with the largest scores
+summary-first = First sentences
 summary-number = number
 summary-sentence = sentence
 summary-centrality = centrality
@@ -51,5 +51,5 @@ summary-overlap = { $shared ->
        *[other] { $shared } of the chosen sentences are among the first { $count }.
     } Only a reference summary can tell which of the two is better.
 summary-reference = Reference summary (optional)
-summary-reference-placeholder = A summary that a person wrote, to compare both with
+summary-reference-placeholder = A summary written by a person, to compare with the chosen and the first sentences
 summary-metric = F1

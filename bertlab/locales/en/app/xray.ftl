@@ -2,7 +2,7 @@ xray = Answer x-ray
 xray-title = Answer x-ray: the scores behind an answer
 xray-lead = Every token of the passage has a start score and an end score. Move the threshold and see when the result becomes “no answer”.
 xray-about = Every token of the passage has a probability of being the start and one of being the end of the answer. The lines below are the best combinations of both. If “no answer” beats them by more than the threshold, the result is no answer.
-xray-try = Delete the answer from the passage and see what becomes second best.
+xray-try = Delete the answer from the passage and see which answer takes its place.
 start-xray = See the scores behind an answer and move its threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } the answer is:
 xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } the result is “no answer”.

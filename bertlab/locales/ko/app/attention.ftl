@@ -1,6 +1,6 @@
 attention = 어텐션
 attention-title = 토큰 사이의 어텐션
-attention-lead = 토큰에 마우스를 올리면 어텐션을 주는 곳이 보여요. 색 하나가 헤드 하나예요.
+attention-lead = 토큰에 마우스를 올리면 그 토큰이 어느 토큰에 어텐션을 주는지 보여요. 색 하나가 헤드 하나예요.
 attention-about = 레이어마다 헤드 하나하나가, 각 토큰이 다른 토큰에 어텐션을 얼마나 줄지 계산해요. 한 토큰의 가중치를 모두 더하면 100%예요. 어텐션은 정보가 어디로 흐르는지 보여 주지만, 모델이 왜 그렇게 예측하는지를 그것만으로 설명하지는 못해요.
 attention-try = 문장에 대명사를 넣어 보세요. 대명사가 어느 명사를 가리키는지 아는 헤드가 있을까요?
 view = 보기
@@ -21,7 +21,7 @@ attention-sentence = { $layer }번 레이어 { $head }번 헤드: { $query } 토
 attention-sentence-role = 이 텍스트에서 이 헤드가 어텐션을 가장 많이 주는 곳: { $role }, 평균 { $share }.
 attention-sentence-entropy = { $query } 토큰의 어텐션 엔트로피: { FORMAT($bits, spec: ".1f") }비트(최대 { FORMAT($most, spec: ".1f") }비트).
 attention-block = { $layer }번 레이어의 나머지 과정
-attention-block-lead = { $head }번 헤드에서 { $token } 토큰의 어텐션이 어떻게 쓰이는지 보여요. 밸류를 더하고, 모든 헤드를 이어 붙인 다음 피드포워드를 거쳐요. 칸에 마우스를 올리면 값이 보여요.
+attention-block-lead = { $head }번 헤드에서 { $token } 토큰의 어텐션이 어떻게 쓰이는지 보여요. 모든 토큰의 밸류를 이 어텐션으로 가중해 더하고, 모든 헤드의 출력을 이어 붙인 다음 피드포워드를 거쳐요. 칸에 마우스를 올리면 값이 보여요.
 attention-layers = 모든 레이어를 지나 예측까지
 attention-layers-lead = 레이어마다 이 토큰에 더하는 벡터의 길이(노름)와, 그 레이어에서 바로 예측한다면 나올 토큰(로짓 렌즈)이에요.
 attention-layers-lead-without-lens = 레이어마다 이 토큰에 더하는 벡터의 길이(노름)예요.

@@ -67,4 +67,4 @@ class-delete = 모든 예측 삭제
 class-delete-sure = 모든 예측을 지우고 처음부터 시작할래요
 class-deleted = 모든 예측을 지웠어요.
 lessons-notebooks = 노트북: 직접 계산해 보기
-lessons-notebooks-lead = 이 앱의 화면이 보여 주는 것을 직접 계산해 보는 노트북이에요. 연습 문제와 풀이가 있어요. bertlab 폴더에서 이 명령을 실행하세요.
+lessons-notebooks-lead = 이 앱의 화면이 보여 주는 것을 파이썬으로 직접 계산해 보는 주피터 노트북이에요. 연습 문제와 풀이가 있어요. bertlab 폴더에서 이 명령을 실행하세요.

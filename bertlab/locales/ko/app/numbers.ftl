@@ -10,7 +10,7 @@ number-rollout = 어텐션 롤아웃
 number-mask_probability = 가린 토큰의 확률
 number-mask_shares = 마스크 비율
 number-token_loss = 토큰의 −ln p
-number-word_surprise = 단어의 놀라움
+number-word_surprise = 단어의 의외성
 number-pseudo_log_likelihood = 의사 로그 우도
 number-correction_gain = 수정의 이득
 number-pretraining_loss = 사전 학습 손실
@@ -61,10 +61,10 @@ number-rollout-explanation = 모든 레이어의 어텐션 행렬을 곱한 값�
 number-mask_probability-explanation = 어휘 집합의 모든 토큰의 확률을 더하면 100%이므로 30%도 큰 값이에요. 빈칸이 여러 개면, 나머지 빈칸은 그대로 두고 하나씩 따로 예측해요.
 number-mask_shares-explanation = 토큰의 15%를 예측해요. 대부분 [MASK]로 바꾸고, 일부는 무작위 토큰으로 바꾸거나 그대로 둬요. 파인튜닝에는 [MASK]가 나오지 않으므로, [MASK]에만 기대지 않고 모든 토큰을 문맥으로 예측하게 하려는 거예요.
 number-token_loss-explanation = 예측한 토큰 하나의 손실이에요. 자연로그를 써서 단위는 내트(nat)예요. 확률이 100%면 0, 50%면 0.7, 10%면 2.3, 0.1%면 6.9예요. 이 값의 평균이 MLM 손실이에요.
-number-word_surprise-explanation = 토큰마다 같은 단어의 뒤쪽 토큰과 함께 가리고 −ln p를 더해요. 확실하면 0, 확률이 10%면 2.3, 0.01%면 9.2예요. 길거나 잘게 나뉜 단어는 토큰이 많아 합이 더 커요.
-number-pseudo_log_likelihood-explanation = 모든 단어의 놀라움을 더하고 부호를 바꾼 값이에요. BERT는 양쪽 문맥을 보고 예측해서 ‘의사(pseudo)’라는 말을 붙여요. 내용과 길이가 같은 글끼리 비교하며, 클수록(0에 가까울수록) 잘 어울리는 글이에요. 토큰마다 평균을 내면 의사 퍼플렉시티가 되는데, BERT가 그만큼의 토큰 가운데 고르는 만큼 망설인다는 뜻이에요. 어휘 집합이 다르면 비교할 수 없어요.
+number-word_surprise-explanation = 토큰을 하나씩 가려 −ln p를 구하고 더해요. 답이 드러나지 않게 같은 단어의 뒤쪽 토큰도 함께 가려요. 확실하면 0내트, 확률이 10%면 2.3내트, 0.01%면 9.2내트예요. 길거나 잘게 나뉜 단어는 토큰이 많아 합이 더 커요.
+number-pseudo_log_likelihood-explanation = 모든 단어의 의외성을 더하고 부호를 바꾼 값이에요. BERT는 양쪽 문맥을 보고 예측해서 ‘의사(pseudo)’라는 말을 붙여요. 같은 글을 조금씩 다르게 쓴, 길이가 비슷한 글끼리만 비교하세요. 클수록(0에 가까울수록) BERT가 자연스럽게 보는 글이에요. 토큰마다 평균을 내면 의사 퍼플렉시티가 되는데, 그 값이 20이면 토큰 20개 중 하나를 찍을 때만큼 BERT가 확신이 없다는 뜻이에요. 두 값 모두 어휘 집합이 다르면 비교할 수 없어요.
 number-correction_gain-explanation = 글자 하나나 띄어쓰기 하나를 고쳤을 때 글의 의사 로그 우도가 커지는 만큼이에요. 이득이 기준 m보다 크면 제안해요. 기준은 `bertlab bench writing`이 일부러 만든 오류로 정해요.
-number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2 = 0.69를 더한 값이 나와요. 이 값은 문장 쌍 하나의 손실이고, 학습 스텝에서는 배치에 든 여러 쌍의 평균을 내요. 여러 번 뽑으면 누적 평균이 그 값에 가까워져요.
+number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2 = 0.69를 더한 값이 나와요. 이 값은 문장 쌍 하나의 손실이에요. 학습 스텝에서는 배치에 든 여러 쌍의 평균을 내고, 누적 평균은 지금까지 뽑은 쌍들의 평균이에요.
 number-nsp_probability-explanation = 절반은 실제로 이어지는 문장, 절반은 다른 텍스트에서 가져온 문장으로 학습했어요. 주제가 바뀐 것은 잘 알아채지만, 주제는 같고 이어지지 않는 문장은 잘 구별하지 못해요.
 number-rank-explanation = 1이면 확률이 가장 높은 토큰이에요. 확률이 눈에 띄기 훨씬 전에 순위가 먼저 올라가므로, 어떤 예측이 만들어지고 있는지 일찍 알 수 있어요.
 number-layer_probability-explanation = l번 레이어의 은닉 상태에 출력층을 적용한 예측이에요. 출력층은 마지막 레이어로만 학습했으므로, 앞쪽 레이어에서 값이 작아도 정보가 없다는 뜻은 아니에요.
@@ -136,7 +136,7 @@ number-map_tsne = 지도의 위치(t-SNE)
 number-map_pca = 지도의 위치(PCA)
 number-map_umap = 지도의 위치(UMAP)
 number-sentence_cosine-explanation = 한 줄이 벡터 하나가 돼요. 토큰들의 은닉 상태 평균이거나, 체크포인트가 정한 방법으로 구해요. 두 벡터의 코사인은 방향이 같으면 1이고, 문장 벡터를 학습한 체크포인트라면 상관없는 문장끼리는 0에 가까워요.
-number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 두 벡터의 거리는 각 벡터에서 k번째 이웃까지의 거리(k = 3)보다 작아지지 않게 정해서, 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
+number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 두 벡터 사이가 각자의 k번째 이웃(k = 3)까지의 거리보다 가까우면, 이웃까지의 거리 가운데 더 긴 쪽을 대신 써요. 그래서 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
 number-cluster_words-explanation = 군집에서 그 단어가 든 줄의 수에, 전체에서 드문 단어일수록 큰 값을 곱해요. A는 군집 하나의 평균 단어 수이고, f는 전체에서 그 단어가 든 줄의 수예요.
 number-map_tsne-explanation = 모든 차원에서 이웃인 줄이 지도에서도 이웃이 되게 놓아요. 묶음 사이의 거리와 묶음의 크기에는 뜻이 없어요.
 number-map_pca-explanation = 벡터들이 가장 많이 달라지는 두 방향이에요. 큰 거리는 믿을 수 있지만, 이 두 방향이 아닌 방향에서만 차이 나는 줄은 겹쳐 보여요.

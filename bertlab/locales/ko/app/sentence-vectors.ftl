@@ -1,6 +1,6 @@
 sentences = 문장 벡터
 sentences-title = 문장을 벡터로
-sentences-lead = 기사 제목 같은 줄을 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 묶음, 이웃, 중복을 볼 수 있어요.
+sentences-lead = 기사 제목 같은 짧은 글을 한 줄에 하나씩 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 묶음, 이웃, 중복을 볼 수 있어요.
 sentences-about = BERT는 토큰마다 벡터를 만들어요. 이 벡터들의 평균이 문장 전체를 나타내고, 문장 쌍으로 파인튜닝하면 두 벡터의 코사인이 뜻이 얼마나 비슷한지를 나타내게 돼요. 지도는 벡터를 2차원에 놓은 것이고, 군집은 여러 줄이 가까이 모인 곳이에요.
 sentences-try = 한 줄을 다른 말로 다시 써 보고, 이웃 가운데에서 찾아보세요.
 start-sentences = 여러 줄의 묶음, 이웃, 중복을 봐요.
@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = { FORMAT($count, spec: ",") }줄이 모두 같아서 벡터도 하나예요. 점 하나만 보이고 군집은 없어요.
 sentences-progress = 벡터 계산 중: { $done }/{ $of }
-sentences-untrained-page = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인끼리 견주어 보고, 임계값을 높게 잡으세요.
+sentences-untrained-page = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 서로 비교해서만 보고, ‘최소 코사인’을 높게 잡으세요.
 sentences-cut = { FORMAT($count, spec: ",") }줄은 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
 sentences-map-method = 지도
 sentences-map-tsne = t-SNE

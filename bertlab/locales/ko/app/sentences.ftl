@@ -83,6 +83,6 @@ sentence-surprise = 가장 뜻밖의 단어: { $word }({ FORMAT($most, spec: ".2
         [0] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 없어요.
        *[other] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 { $misfits }개예요.
     } 토큰 { $tokens }개의 합은 { FORMAT($total, spec: ".1f") }내트, 평균은 { FORMAT($mean, spec: ".2f") }내트, 의사 퍼플렉시티는 { FORMAT($perplexity, spec: ",.1f") }이에요.
-sentence-type-ahead = 문장이 이어지면 다음 단어로는 { $word }의 확률이 { $share }로 가장 높아요. 문장 부호의 확률은 { $stop }예요.
+sentence-type-ahead = 확률이 가장 높은 다음 단어: { $word }({ $share }). 단어 대신 문장 부호가 바로 올 확률은 { $stop }예요.
 sentence-corrections-none = 글자 하나나 띄어쓰기 하나를 고쳐서 이득이 { FORMAT($margin, spec: ".1f") }내트를 넘는 곳은 없어요.
 sentence-corrections = 이득이 { FORMAT($margin, spec: ".1f") }내트를 넘는 수정은 { $count }개예요. 이득이 가장 큰 수정: { $original } → { $replacement }({ FORMAT($gain, spec: ".1f") }내트).

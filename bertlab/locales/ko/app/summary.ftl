@@ -23,8 +23,8 @@ summary-repeated = { $more ->
        *[other] { $numbers }번 등 문장 { FORMAT($count, spec: ",") }개는 고른 문장과 연속된 세 단어가 겹쳐서 뺐어요.
     }
 summary-progress = 벡터 계산 중: { $done }/{ $of }
-summary-legend = 파란색은 고른 문장과 중심성이에요. 위에 점선이 있으면 맨 앞 문장이에요. 문장을 가리키면 번호와 중심성이 나와요.
-summary-legend-learned = 파란색은 고른 문장과 점수예요. 위에 점선이 있으면 맨 앞 문장이에요. 문장을 가리키면 번호와 점수가 나와요.
+summary-legend = 파란색은 고른 문장이고, 문장 끝의 숫자는 중심성이에요. 위에 점선이 있으면 맨 앞 문장이에요. 문장을 가리키면 번호와 중심성이 나와요.
+summary-legend-learned = 파란색은 고른 문장이고, 문장 끝의 숫자는 점수예요. 위에 점선이 있으면 맨 앞 문장이에요. 문장을 가리키면 번호와 점수가 나와요.
 summary-chosen = 중심 문장
 summary-best = 점수가 큰 문장
 summary-first = 맨 앞 문장
@@ -38,5 +38,5 @@ summary-overlap = { $shared ->
        *[other] 고른 문장 가운데 { $shared }개가 맨 앞 { $count }문장에 들어요.
     } 어느 쪽이 더 좋은 요약인지는 참조 요약이 있어야 알 수 있어요.
 summary-reference = 참조 요약(선택)
-summary-reference-placeholder = 사람이 쓴 요약을 넣으면 둘 다 비교해요
+summary-reference-placeholder = 사람이 쓴 요약을 넣으면 고른 문장과 맨 앞 문장을 각각 그 요약과 비교해요
 summary-metric = F1

@@ -92,5 +92,5 @@ figure-cluster-without-words = 단어 없음
 figure-centrality = 중심성(평균 = 1)
 figure-summary-score = 점수(확률)
 figure-sentence-number = 문장
-figure-surprise = 놀라움(내트)
+figure-surprise = 의외성(내트)
 figure-word-number = 단어
