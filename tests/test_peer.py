@@ -226,7 +226,9 @@ def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
     parsed = []
     monkeypatch.setattr(app, "run", parsed.append)
     main(["bench", "app", "--parts", "thirty", "shift", "--people", "5", "--turns", "2", "--seconds", "0.5"])
-    assert parsed == [app.AppBenchConfig(parts=("visitors", "shift"), visitors=5, visitor_changes=2, visit_seconds=0.5)]
+    assert parsed == [
+        app.AppBenchConfig(parts=("visitors", "shift"), visitors=5, visitor_changes=2, visitor_seconds=0.5)
+    ]
     (tmp_path / "results.jsonl").write_text('{"claim": "App: answer", "value": 1.0, "aim": 300}\n')
     assert results.read_results(tmp_path / "results.jsonl")[0].target == 300
     (tmp_path / "results.json").write_text('[{"measure": "f1", "figures": {}, "recipe": {"held_out": 3}}]')

@@ -47,8 +47,8 @@ class AppBenchConfig(BenchOptions):
     which includes loading the checkpoint of the page.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
-    the texts are sent by pressing Enter. The field itself sends the others when typing pauses; their times include this
-    delay.
+    the texts are sent by pressing Enter. The field sends the other half itself when typing pauses; those
+    times include the waiting time.
 
     The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
@@ -70,7 +70,7 @@ class AppBenchConfig(BenchOptions):
     """Number of simultaneous visitors."""
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3
     """Number of text changes by each visitor."""
-    visit_seconds: Annotated[float, tyro.conf.arg(aliases=("--seconds",))] = 20
+    visitor_seconds: Annotated[float, tyro.conf.arg(aliases=("--seconds", "--visit-seconds"))] = 20
     """For the part `visitors`: seconds over which each visitor's text changes are spread, at random intervals; 0 for no
     pauses."""
     checkpoint: str = ""

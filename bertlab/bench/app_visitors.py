@@ -24,7 +24,7 @@ class VisitorOptions(Protocol):
     """Number of simultaneous visitors."""
     visitor_changes: int
     """Number of text changes by each visitor."""
-    visit_seconds: float
+    visitor_seconds: float
     """Seconds over which these changes are spread, at random intervals."""
     checkpoint: str
     """The checkpoint to open; "" for the default of the page."""
@@ -74,7 +74,7 @@ class Visitor:
         field_id = await self._open(connection)
         count = self.options.visitor_changes
         for number in range(count):
-            await asyncio.sleep(self.random.uniform(0, 2) * self.options.visit_seconds / (count + 1))
+            await asyncio.sleep(self.random.uniform(0, 2) * self.options.visitor_seconds / (count + 1))
             # The texts of the visitors differ, so that no result comes from a cache.
             word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - number]}"
             message = BackMsg()

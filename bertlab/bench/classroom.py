@@ -25,11 +25,11 @@ LESSON, QUESTION_STEP, STEPS = "attention", 1, 8  # the question of this step is
 
 @dataclass(frozen=True)
 class ClassroomBenchConfig(BenchOptions):
-    """Measure a class in the app, with simulated students or real browsers.
+    """Measure how fast the app responds to a class, with simulated students or real browsers.
 
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
     server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
-    times are measured for a step, both from the moment when the teacher opens it: until a student can read the text and
+    durations are measured for each step, both starting when the teacher opens it: until a student can read the text and
     the question of the step, and until the whole page of the step is drawn. First the class goes through all steps once
     as a warm-up, so that checkpoints are loaded and results are cached; the times of this round are printed separately.
 
@@ -45,7 +45,7 @@ class ClassroomBenchConfig(BenchOptions):
     """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If it
     is not 0, there are no simulated students."""
     rounds: int = 2
-    """How often the class goes through all steps after the warm-up."""
+    """How many times the class goes through all steps after the warm-up."""
 
 
 class _Server:

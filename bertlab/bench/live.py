@@ -33,7 +33,7 @@ ANSWER = """async (a) => {
 
 @dataclass(frozen=True)
 class LiveBenchConfig(BenchOptions):
-    """Measure the pages that `bertlab export-live` writes, in a browser.
+    """Measure how fast the pages that `bertlab export-live` writes open and respond in a browser.
 
     Examples:
       bertlab bench live

@@ -49,7 +49,7 @@ class App:
     attention, masked-tokens, training, or a lesson file (.toml). The teacher's address, which contains a key, is
     printed."""
     browser: bool = True
-    """Open a browser. With --class, no browser is opened; open the teacher's address yourself."""
+    """Open a browser. --class never opens one: open the teacher's address yourself."""
 
 
 def app(config: App) -> int:

@@ -21,7 +21,7 @@ class FillMask(QueryOptions):
     """
 
     text: Text
-    """The text, with [MASK] in place of each word to predict; - reads it from standard input."""
+    """The text, with [MASK] in place of each word to predict. Use "-" to read it from standard input."""
     pair: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """A second text, sentence B of the input."""
     top_k: int = 5
@@ -48,9 +48,9 @@ class NextSentence(QueryOptions):
     """
 
     first: Text
-    """Sentence A; - reads it from standard input."""
+    """Sentence A. Use "-" to read it from standard input."""
     second: Text
-    """Sentence B; - reads it from standard input."""
+    """Sentence B. Use "-" to read it from standard input."""
 
 
 def next_sentence(config: NextSentence) -> None:
@@ -79,9 +79,9 @@ class Answer(QueryOptions):
     """
 
     question: Text
-    """The question; - reads it from standard input."""
+    """The question. Use "-" to read it from standard input."""
     passage: Text
-    """The passage, of any length; - reads it from standard input."""
+    """The passage, of any length. Use "-" to read it from standard input."""
     n_best: int = 5
     """Number of answers to show."""
     max_answer_tokens: int = 30
@@ -148,7 +148,7 @@ class Choose(QueryOptions):
     """
 
     context: Text
-    """The text to continue; - reads it from standard input."""
+    """The text to continue. Use "-" to read it from standard input."""
     choices: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT ...")]
     """Two or more continuations."""
 

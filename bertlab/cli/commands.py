@@ -38,7 +38,7 @@ COMMANDS = {
     "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),
     "pretraining-example": Command(
         "cli.pretraining_example", "PretrainingExampleOptions", "pretraining_example",
-        "draw an example of pre-training, with its losses",
+        "sample one pre-training example and show its losses",
     ),
     "cost": Command("cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
     "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
@@ -70,7 +70,7 @@ COMMANDS = {
         "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with transformers' Trainer"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "compare the speed of preparing SQuAD inputs with transformers"
+        "bench.features", "FeaturesBenchConfig", "run", "compare how fast bertlab and transformers prepare SQuAD inputs"
     ),
     "bench lengths": Command(
         "bench.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"
@@ -89,7 +89,7 @@ COMMANDS = {
     ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench classroom": Command(
-        "bench.classroom", "ClassroomBenchConfig", "run", "measure a class of thirty students in the app"
+        "bench.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with a class of thirty"
     ),
     "bench attention-view": Command(
         "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"

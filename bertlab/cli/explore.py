@@ -59,7 +59,8 @@ class Heads(QueryOptions):
     """
 
     text: Text
-    """The text with [MASK], sentence A, the question, or the text to classify; - reads it from standard input."""
+    """The text with [MASK], sentence A, the question, or the text to classify. Use "-" to read it from standard
+    input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
     prediction: Annotated[
@@ -72,8 +73,8 @@ class Heads(QueryOptions):
     """The intervention: 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. See
     `bertlab.explore.intervention_syntax` for the full syntax."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """The text from which hidden states are copied, if --intervention contains a patch (activation patching), such as
-    h2.5-1.4."""
+    """The text from which hidden states are copied, if --intervention contains a patch (activation patching): h2.5-1.4
+    replaces the state after layer 2 at position 5 by this text's state after layer 1 at position 4."""
 
 
 def heads(config: Heads) -> None:

@@ -20,8 +20,8 @@ class ExportLive:
     *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core. Any browser of
     2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
-    The file has no view that needs an output layer that the checkpoint lacks; for a fine-tuned checkpoint, only the
-    attention view remains.
+    Views whose output layer is missing from the checkpoint are left out of the file; for a fine-tuned checkpoint, only
+    the attention view remains.
 
     Examples:
       bertlab export-live scratch

@@ -40,7 +40,7 @@ class TextQuery(QueryOptions):
     """A command that reads one text."""
 
     text: Text
-    """The text; - reads it from standard input."""
+    """The text. Use "-" to read it from standard input."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from bertlab.text.story_world.rows import ROW_TASKS, RowTaskName, make_rows
 
 @dataclass(frozen=True)
 class StoryWorldOptions:
-    """Write labelled rows about generated stories, like those of `bertlab prepare story-world`. The labels are exact,
+    """Write labelled rows about stories from the same generator as `bertlab prepare story-world`. The labels are exact,
     because the events of a story are known.
 
     The command writes training rows to --out and rows of held-out stories beside it, and prints the command that

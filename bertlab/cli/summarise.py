@@ -35,13 +35,13 @@ class Summarise(QueryOptions):
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """A text file, which is one document, or a CSV, TSV, JSON Lines or Parquet file with a document in each row,
-    compressed or not; - reads one document from standard input."""
+    compressed or not. Use "-" to read one document from standard input."""
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
     """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, only sentences that
     share three consecutive words with a chosen sentence are left out. A checkpoint that was trained for summarisation
-    ignores this option and does the same."""
+    ignores this option and always behaves as with 0."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
     one."""

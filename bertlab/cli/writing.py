@@ -29,14 +29,15 @@ class Writing(QueryOptions):
     """
 
     text: Text
-    """The text, of any length; ___ or [MASK] is a gap to fill; - reads the text from standard input."""
+    """The text, of any length; ___ or [MASK] is a gap to fill. Use "-" to read it from standard input."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NATS")] = None
     """List words whose surprise exceeds this, in nats. Default: 9 for English, 16 for Korean, whose words have more
     tokens."""
     top_k: int = 5
-    """Number of proposals for each place."""
+    """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
-    """Hide the later tokens of a word together with each of its tokens, since they would give it away."""
+    """Hide the later tokens of a word while one of its tokens is predicted. By default they are hidden, because they
+    would reveal it."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0

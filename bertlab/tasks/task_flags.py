@@ -24,9 +24,9 @@ class TaskFlags:
             name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in finetune_types())
         ),
     ] = None
-    """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
-    choices, tagging a tag for every word, span an answer in a passage, and summarisation a score for every sentence of
-    a document. sentence_embedding compares the vectors of pairs of texts."""
+    """The type of a custom task. What each type predicts: classification: a label; regression: a number;
+    multiple_choice: one of several choices; tagging: a tag for every word; span: an answer in a passage; summarisation:
+    a score for every sentence of a document; sentence_embedding: the similarity of two texts, from their vectors."""
     text_column: Annotated[str | None, _NAME] = None
     """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
     separated by spaces); with span, the passage (default `context`); with summarisation, the document or a list of its

@@ -41,8 +41,8 @@ class OptimConfig:
     warmup: float = 0.05
     """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run in which the learning rate falls; with 1 it starts to fall right after the warm-up, as in the
-    paper."""
+    """Share of the run, at its end, in which the learning rate falls; 1 means the whole time after the warm-up, as in
+    the paper."""
     beta1: float = 0.9
     """Adam's decay rate for the mean of the gradients."""
     beta2: float = 0.98

@@ -27,8 +27,8 @@ class ReproduceConfig:
     every task whose rows are available, name the missing ones, and show the published results beside ours.
     table5: pre-training without next-sentence prediction, and left to right; the left-to-right model is also
     fine-tuned with a BiLSTM on top. table6: model sizes.
-    table7: features of a frozen encoder. table8: of the tokens to predict, the percentages that become
-    [MASK] (m), stay the same (s) or become a random token (r).
+    table7: features of a frozen encoder. table8: other ways of masking, that is, which
+    percentages of the tokens to predict become [MASK] (m), stay the same (s) or become a random token (r).
 
     Examples:
       bertlab reproduce table1 --data tasks --out runs/table1 --from strongest --quick
@@ -87,7 +87,7 @@ class ReproduceConfig:
     comve; table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner ner-frozen; table8:
     sst2 ner ner-frozen). ner is the fine-tuned model; ner-frozen, a tagger on features of the frozen encoder."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these rows (tables 1 to 4: only `ours`; table5: bert no-nsp left-to-right bilstm; table6 (l: layers, a:
+    """Only these rows (tables 1 to 4: one row, `ours`; table5: bert no-nsp left-to-right bilstm; table6 (l: layers, a:
     attention heads, h: hidden size): l1 l2-a1 l2 l4 l4-h192 l8-h192; table7: finetuned embeddings second
     (second-to-last layer) last sum-4 concat-4 sum-all; table8: m80-s10-r10 m100-s0-r0 m80-s0-r20 m80-s20-r0 m0-s20-r80
     m0-s0-r100)."""

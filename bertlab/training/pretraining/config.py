@@ -57,10 +57,10 @@ class PretrainConfig(RunConfig):
     the model is evaluated on held-out stories (for Korean stories or another number of stories, prepare them with
     `bertlab prepare story-world`)."""
     recipe: Literal["plain", "fast", "stories", "google"] = "plain"
-    """A set of settings to start from. plain: the defaults below. google: the settings of the paper, including --preset
-    base. fast: settings with which the loss falls soonest on a small machine. stories: settings for a few minutes on
-    generated stories; this recipe is used if neither a corpus nor a recipe is given. Other flags change individual
-    settings; `--recipe google --help` shows the settings of that recipe as defaults."""
+    """A set of settings to start from. plain: the defaults below. google: the settings of the BERT paper, including
+    --preset base. fast: settings with which the loss falls soonest on a small machine. stories: settings for a few
+    minutes on generated stories; this recipe is used if neither a corpus nor a recipe is given. Other flags change
+    individual settings; `--recipe google --help` shows the settings of that recipe as defaults."""
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
@@ -77,7 +77,7 @@ class PretrainConfig(RunConfig):
     """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
     """Continue training this checkpoint (a directory, the name of a shipped checkpoint, or a hub id). Missing output
-    layers are initialised randomly. The learning rate then defaults to 1e-4, unless --new-vocabulary is given;
+    layers are initialised randomly. With --from, the learning rate defaults to 1e-4, unless --new-vocabulary is given;
     longer runs can use a higher one."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
@@ -86,8 +86,8 @@ class PretrainConfig(RunConfig):
     """Distillation: also train on the predictions of a checkpoint with the same vocabulary, as in DistilBERT. Each
     step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""
     teacher_share: float = 0.5
-    """With --teacher: weight of the distillation loss, from 0 to 1. The weight of the loss against the labels is 1
-    minus this weight."""
+    """With --teacher: weight of the distillation loss, from 0 to 1. The weight of the usual loss, against the true
+    tokens, is 1 minus this value."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus of held-out text to evaluate on during the run and at its end."""
     steps: int = 1_000_000
@@ -133,7 +133,8 @@ class PretrainConfig(RunConfig):
     start: Literal["neighbours", "paper", "teacher"] = "neighbours"
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
     from the start, which shortens the first plateau of the loss. The architecture is the same. teacher: embeddings,
-    output layers and evenly spaced layers of --teacher, as in DistilBERT; needs the teacher's hidden size."""
+    output layers and evenly spaced layers of --teacher, as in DistilBERT; the hidden size must equal the
+    teacher's."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Every worker builds the whole global batch but keeps only the part of its own
     process, so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, limited
