@@ -53,7 +53,20 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
 
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(
-    "name", ["strongest", "scratch", "korean", "squad", "sst2", "stsb", "wikiann_en", "nsmc", "comve"]
+    "name",
+    [
+        "strongest",
+        "scratch",
+        "korean",
+        "squad",
+        "sst2",
+        "stsb",
+        "wikiann_en",
+        "nsmc",
+        "comve",
+        "klue_ner",
+        "klue_sts",
+    ],
 )
 def test_a_shipped_checkpoint_opens(name):
     session = bertlab.load(name)
