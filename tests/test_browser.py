@@ -431,9 +431,9 @@ def test_hostile_text_is_drawn_as_text(visit):
     for page in PAGES[1:]:
         if page != PAGES[1]:
             navigate(tab, page, **parameters, checkpoint=HOSTILE)
-        fields = tab.locator(".stMain").locator("input[type=text], textarea").all()
-        assert fields, page
-        for field in fields:
+        fields = tab.locator(".stMain").locator("input[type=text], textarea")
+        fields.first.wait_for()
+        for field in fields.all():
             field.fill(HOSTILE)
             field.press("Control+Enter")
         tab.wait_for_timeout(500)  # the app waits for the end of typing before it runs the page
@@ -511,10 +511,16 @@ def test_the_best_answer_of_a_long_passage_is_in_view(visit, page, area):
 def test_the_whole_menu_and_the_controls_below_it_are_in_sight(visit):
     tab = visit("", width=1366, height=768, lang="en")
     foot, last = tab.get_by_test_id("stSidebarUserContent"), tab.get_by_test_id("stSidebarNavLink").last
-    above = "([link, foot]) => link.getBoundingClientRect().bottom <= foot.getBoundingClientRect().top + 3"
+    # looked up anew each time, because the app may draw the menu and the controls again
+    above = """() => {
+      const links = document.querySelectorAll("[data-testid=stSidebarNavLink]");
+      const foot = document.querySelector("[data-testid=stSidebarUserContent]");
+      const below = links.length && links[links.length - 1].getBoundingClientRect().bottom;
+      return below && below <= foot.getBoundingClientRect().top + 3;
+    }"""
     last.wait_for()
     foot.get_by_role("combobox").wait_for()
-    until(tab, above, last.element_handle(), foot.element_handle())
+    until(tab, above)
     tab.set_viewport_size({"width": 1280, "height": 620})
     page_link = tab.locator("[data-testid=stSidebarNavLink][aria-current=page]")
     controls = (foot.get_by_text("한국어"), foot.get_by_role("button", name="Undo"), foot.get_by_role("combobox"))
@@ -531,7 +537,7 @@ def test_the_whole_menu_and_the_controls_below_it_are_in_sight(visit):
     tab.set_viewport_size({"width": 1366, "height": 768})
     foot.get_by_text("한국어").click()
     tab.get_by_role("link", name=text("attention", "ko")).first.wait_for()
-    until(tab, above, last.element_handle(), foot.element_handle())
+    until(tab, above)
 
 
 def test_the_back_button_restores_earlier_texts_and_steps_of_the_tour(visit):

@@ -61,7 +61,7 @@ print(f"\n{corpus.documents:,} / {corpus.tokens:,} / {corpus.characters:,}")
 # the usual 15 %, and a snapshot is saved. On the command line it is
 # `bertlab pretrain --out runs/mine --recipe fast --preset tiny --minutes 5`.
 #
-# The app's page [Train one live](app:train-live) starts such a run with a button.
+# The app's page [Train a BERT live](app:train-live) starts such a run with a button.
 # %% [markdown] ko
 # 위는 검증용 이야기 하나와, 학습할 이야기, 토큰, 글자의 수예요. 검증용 이야기로는 학습하지 않아요.
 #
@@ -72,7 +72,7 @@ print(f"\n{corpus.documents:,} / {corpus.tokens:,} / {corpus.characters:,}")
 # `bertlab prepare story-world --language ko --out runs/world`와
 # `bertlab pretrain runs/world --out runs/mine --recipe fast --preset tiny --minutes 5`예요.
 #
-# 앱의 [눈앞에서 학습하기](app:train-live) 화면에서는 버튼으로 이런 학습을 시작할 수 있어요.
+# 앱의 [BERT 실시간 학습](app:train-live) 화면에서는 버튼으로 이런 학습을 시작할 수 있어요.
 # %%
 with quiet():
     result = bertlab.pretrain(
