@@ -107,6 +107,7 @@ display(TimelineWidget(timeline(Path({str(runs / "learner")!r}), "Rain [MASK] on
             cell = page.locator(".jp-Notebook .jp-Cell .cm-content").first
             cell.click(timeout=120_000)
             page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=120_000)
+            cell.click()  # while the kernel started, JupyterLab may have moved the focus elsewhere
             page.keyboard.press("Shift+Enter")
             views = page.locator(".jp-OutputArea-output .bl-view")
             for number in range(3):
