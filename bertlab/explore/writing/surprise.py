@@ -333,6 +333,12 @@ def propose_words(
     )
 
 
+def list_best_tokens(log_probs_V: torch.Tensor) -> list[tuple[int, float]]:
+    """List the ids and probabilities of the `SEARCHED_TOKENS` most probable tokens, most probable first."""
+    best = log_probs_V.topk(min(SEARCHED_TOKENS, len(log_probs_V)))
+    return [(id, math.exp(value)) for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+
+
 def rank_words(
     tokenizer: Tokenizer, log_probs_V: torch.Tensor, top_k: int, without: str = ""
 ) -> tuple[ProposedWord, ...]:
@@ -344,15 +350,14 @@ def rank_words(
         top_k: the maximum number of words.
         without: a word that is left out. If it begins with a capital letter, so do the words.
     """
-    best = log_probs_V.topk(min(SEARCHED_TOKENS, len(log_probs_V)))
     words: list[ProposedWord] = []
-    for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+    for id, probability in list_best_tokens(log_probs_V):
         (token,) = tokenizer.tokens([id])
         if token in tokenizer.special_tokens or tokenizer.continues_word(id):
             continue
         word = match_case(token.lstrip("\u2581\u0120 "), without)  # marks of a space before the word
         if any(map(str.isalnum, word)) and word.lower() != without.lower():
-            words.append(ProposedWord(word, math.exp(value)))
+            words.append(ProposedWord(word, probability))
     return tuple(words[:top_k])
 
 

@@ -5,12 +5,11 @@ the text: once with nothing after the [MASK], and once with a full stop after it
 predicts a full stop, because the texts that it was trained on end with one.
 """
 
-import math
 from dataclasses import dataclass
 
 from bertlab.config.errors import TextError
 from bertlab.explore.writing.masked_inputs import predict_positions
-from bertlab.explore.writing.surprise import GAP, MAX_PROPOSALS, SEARCHED_TOKENS, ProposedWord, rank_words
+from bertlab.explore.writing.surprise import GAP, MAX_PROPOSALS, ProposedWord, list_best_tokens, rank_words
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import require_positive
 from bertlab.tasks.masked_lm import find_mask_positions
@@ -86,10 +85,9 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
 
 def _rank_endings(tokenizer: Tokenizer, log_probs_V, top_k: int) -> tuple[ProposedWord, ...]:
     """Return the most probable tokens that continue a word."""
-    best = log_probs_V.topk(min(SEARCHED_TOKENS, len(log_probs_V)))
     endings = [
-        ProposedWord(tokenizer.tokens([id])[0].removeprefix("##"), math.exp(value))
-        for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ProposedWord(tokenizer.tokens([id])[0].removeprefix("##"), probability)
+        for id, probability in list_best_tokens(log_probs_V)
         if id not in tokenizer.special_ids and tokenizer.continues_word(id)
     ]
     return tuple(endings[:top_k])
@@ -97,10 +95,9 @@ def _rank_endings(tokenizer: Tokenizer, log_probs_V, top_k: int) -> tuple[Propos
 
 def _sum_punctuation(tokenizer: Tokenizer, log_probs_V) -> float:
     """Return the probability of all punctuation marks among the most probable tokens."""
-    best = log_probs_V.topk(min(SEARCHED_TOKENS, len(log_probs_V)))
     return sum(
-        math.exp(value)
-        for id, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        probability
+        for id, probability in list_best_tokens(log_probs_V)
         if not any(map(str.isalnum, tokenizer.tokens([id])[0]))
     )
 
