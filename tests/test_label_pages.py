@@ -374,3 +374,20 @@ def test_korean_letters_are_composed_and_chinese_ones_are_not_english(shipped):
     assert any("[UNK]" in body for body in bodies(app)), "the note that the checkpoint is English"
     detected = [selection._detect_language([text]) for text in (decomposed, "ᄒᆞᆫ", "國破山河在", "🙂", "tea 漢字", "é")]
     assert detected == ["ko", "ko", None, None, "en", "en"]
+
+
+@pytest.mark.parametrize("unit", ["word", "token"])
+def test_tags_of_tokens_are_shown_by_word_or_by_token(unit, monkeypatch):
+    sentence = "이순신은 1592년 한산도에서 일본 함대를 물리쳤다."
+    app = open_page("tag", lang="ko", named=sentence, unit=unit)
+    assert not errors(app)
+    tags = bertlab.load("klue_ner").tag(sentence)
+    (chart,) = read_charts(app)
+    (heat,) = trace_values(chart)
+    words = heat["customdata"][: len(heat["z"]) // len(tags.labels)]
+    assert words == (sentence.split() if unit == "word" else [word.text for word in tags.words])
+    column = next(number for number, word in enumerate(words) if word.startswith("한"))
+    island = next(word for word in tags.words if word.start == sentence.index("한산도"))
+    assert heat["z"][column :: len(words)] == pytest.approx(list(island.probabilities), abs=1e-4)
+    drawn = draw_from_code(saved_figures(app)[0]["code"], monkeypatch)
+    assert list(drawn.data[0].customdata[0]) == words

@@ -195,13 +195,17 @@ class Predictor(CheckpointInfo):
         encodings = self._encode_choices(context, choices)
         return compute_choice_scores(self.model, choices, encodings, self.tokenizer.pad_id)
 
+    @property
+    def tags_tokens(self) -> bool:
+        """Whether `tag` predicts a tag for every token, since the checkpoint was trained on tags of characters."""
+        return self.record.get("settings", {}).get("unit") == "character"
+
     @torch.inference_mode()
     def tag(self, text: str) -> Tags:
         """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""
         self._require_head("tagging")
         # a checkpoint trained on tags of characters predicts a tag for every token instead of every word
-        by_token = self.record.get("settings", {}).get("unit") == "character"
-        return predict_tags(self.model, text, self._encode(text), by_token)
+        return predict_tags(self.model, text, self._encode(text), self.tags_tokens)
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:

@@ -3,8 +3,9 @@
 Shape legend: T tokens, K tags.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,6 +99,29 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
         probability = float(np.mean([max(word.probabilities) for word in entity_words]))
         entities.append(Entity(text[start:end], start, end, label, probability))
     return Tags(labels, tuple(rows), tuple(entities))
+
+
+def merge_tokens(tags: Tags, text: str) -> Tags:
+    """Give every word between spaces the tag of its first token; the entities stay as they are.
+
+    The first token that has a letter or digit counts, so that a quotation mark does not give its tag to a word. In
+    Korean, such a word is an eojeol: a noun with its particle, for example.
+
+    Args:
+        tags: the tags of tokens, from `predict_tags(..., by_token=True)`.
+        text: the text.
+
+    >>> rows = [TaggedWord("Kim", 0, 3, "B-PS", (1.0, 0.0)), TaggedWord("'s", 3, 5, "O", (0.0, 1.0))]
+    >>> [(word.text, word.tag) for word in merge_tokens(Tags(("B-PS", "O"), tuple(rows), ()), "Kim's").words]
+    [("Kim's", 'B-PS')]
+    """
+    merged = []
+    for word in re.finditer(r"\S+", text):
+        rows = [row for row in tags.words if word.start() <= row.start < word.end()]
+        if rows:
+            first = next((row for row in rows if any(map(str.isalnum, row.text))), rows[0])
+            merged.append(replace(first, text=word.group(), start=word.start(), end=word.end()))
+    return replace(tags, words=tuple(merged))
 
 
 def _first_tokens(

@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, sentences
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch, files
+from bertlab.tasks.tag_prediction import merge_tokens
 from bertlab.views import labels
 
 frame.heading("tag")
@@ -26,11 +28,26 @@ with frame.show_errors():
             st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): percentage})
         else:
             frame.note(t("tag-no-names"))
-    st.subheader(t("tag-all-tags"), anchor=False)
-    data = {"word": [word.text for word in tags.words], "tag": [word.tag for word in tags.words]}
-    data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
-    plots.draw("tags", labels.tag_heat, tagging, data=data)
-    display.sentence(sentences.tags(tags))
+    shown, heading = tagging, "tag-all-tags"
+    if sessions.open_session(checkpoint).tags_tokens:
+        left, right = st.columns([3, 2], vertical_alignment="bottom")
+        unit = url.choice(
+            right.segmented_control, t("tag-unit"), ["word", "token"], key="unit", required=True,
+            format_func=lambda name: t(f"tag-unit-{name}"), label_visibility="collapsed",
+        )  # fmt: skip
+        if unit == "word":
+            shown = calls.call_function(merge_tokens, tagging, text)
+        else:
+            heading = "tag-all-token-tags"
+        left.subheader(t(heading), anchor=False)
+        st.caption(t("tag-unit-hint"))
+    else:
+        st.subheader(t(heading), anchor=False)
+    words = shown.result.words
+    data = {"word": [word.text for word in words], "tag": [word.tag for word in words]}
+    data |= {label: [word.probabilities[k] for word in words] for k, label in enumerate(tags.labels)}
+    plots.draw("tags", labels.tag_heat, shown, data=data)
+    display.sentence(sentences.tags(shown.result))
     display.explain("tag_probability")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
