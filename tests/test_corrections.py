@@ -1,4 +1,4 @@
-"""Suggestions for spelling and spacing: edits of letters, made errors, the gain in pseudo-log-likelihood, benchmark."""
+"""Suggestions for spelling and spacing: edits of letters, artificial errors, the gain in pseudo-log-likelihood, benchmark."""
 
 import random
 import unicodedata
@@ -58,7 +58,7 @@ def test_every_edit_can_be_undone_by_an_edit(word):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_made_error_depends_on_its_seed_and_has_its_kind(sentence, kind):
+def test_an_artificial_error_depends_on_its_seed_and_has_its_kind(sentence, kind):
     texts = [corrupt(sentence, random.Random(seed), kind) for seed in range(8)]
     assert texts == [corrupt(sentence, random.Random(seed), kind) for seed in range(8)]
     assert sentence not in texts

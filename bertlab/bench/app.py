@@ -40,15 +40,16 @@ Part = Literal[(*PARTS, *FORMER_PARTS)]
 
 @dataclass(frozen=True)
 class AppBenchConfig(BenchOptions):
-    """Measure the response times of the app, in a headless Chromium unless a part says otherwise. All times are
-    in milliseconds.
+    """Measure the response times of the app, in milliseconds.
+
+    The benchmark has five parts (see --parts). All use a headless Chromium, except where this text says otherwise.
 
     The part `visit` opens every page once, without a browser, and measures the time until its script has run,
     which includes loading the checkpoint of the page.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
-    the texts are sent by pressing Enter. The field sends the other half itself when typing pauses; those
-    times include the waiting time.
+    the texts are sent by pressing Enter. For the other half, typing just stops, and after a short pause the text
+    field sends the text by itself; those times include the pause.
 
     The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time

@@ -1,4 +1,4 @@
-"""`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with made errors.
+"""`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with artificial errors.
 
 Half of the sentences get one error each (`text.letter_edits.corrupt`), all kinds equally often. The margin that a gain
 must exceed is the one with the largest F0.5 on the first half of the sentences; the second half is measured with it. A
@@ -34,12 +34,12 @@ BETA = 0.5  # precision counts more than recall, as in the shared tasks on corre
 
 @dataclass(frozen=True)
 class WritingBenchConfig(BenchOptions):
-    """Measure the precision and recall of spelling and spacing suggestions on text with made errors.
+    """Measure the precision and recall of spelling and spacing suggestions on text with artificial errors.
 
-    A seeded half of the sentences gets one error each: a letter (in Korean, a letter of a syllable) is replaced,
-    dropped, inserted or swapped with its neighbour, or a space is removed or inserted. The margin is tuned on half of
-    the sentences and measured on the other half. Precision: how many suggestions restore the sentence. Recall: how many
-    errors are restored.
+    One error is inserted in half of the sentences: a letter (in Korean, a letter of a syllable) is replaced, dropped,
+    added or swapped with its neighbour, or a space is removed or added. The margin is tuned on the first half of all
+    sentences. Precision and recall are measured with this margin on the second half. Precision: the share of
+    suggestions that restore the original sentence. Recall: the share of errors that a suggestion corrects.
 
     Examples:
       bertlab bench writing --checkpoint scratch --sentences 200
@@ -51,7 +51,7 @@ class WritingBenchConfig(BenchOptions):
     data: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A text file, or a file with a document in each row. Default: held-out sentences of the story world."""
     sentences: int = 400
-    """The number of sentences; half of them tune the margin."""
+    """The number of sentences; the margin is tuned on half of them."""
     seed: int = 0
     """Seed of the choice of sentences and of the errors."""
 
@@ -77,7 +77,7 @@ class Row:
 
 
 def make_rows(sentences: list[str], seed: int) -> list[Row]:
-    """Make an error in every second sentence, with all kinds of errors in turn.
+    """Insert one error in half of the sentences, with all kinds of errors in turn.
 
     Args:
         sentences: the sentences; one in which no error of its kind can be made stays as it is.
@@ -162,7 +162,7 @@ def run(config: WritingBenchConfig) -> None:
     for kind in KINDS:
         of_kind = [row for row in test if row.kind == kind]
         measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(of_kind, margin)["recall"], 1)
-    claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of made errors, {source}, precision"
+    claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of artificial errors, {source}, precision"
     recall = f"recall: {measurements['recall_percent']} % of {found['errors']} errors"
     hardware = describe_hardware(torch.device("cpu"))
     result = Result(

@@ -17,8 +17,8 @@ class Command:
     summary: str
     """One line for the list of commands."""
     recipes: str = ""
-    """The module whose `recipe_from_arguments` and `recipe_from_config` return the settings that other flags change; ""
-    if the command has no recipes."""
+    """The module whose `recipe_from_arguments` and `recipe_from_config` return a recipe: default values for some
+    settings, which depend on other flags such as `--recipe fast`. "" if the command has no recipes."""
 
 
 COMMANDS = {
@@ -101,7 +101,7 @@ COMMANDS = {
         "bench.live", "LiveBenchConfig", "run", "measure the pages of bertlab export-live in a browser"
     ),
     "bench writing": Command(
-        "bench.writing", "WritingBenchConfig", "run", "measure suggestions for spelling and spacing on made errors"
+        "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
     ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip

@@ -14,11 +14,12 @@ class Writing(QueryOptions):
 
     BERT hides the tokens of the text one at a time and predicts each from the others. The surprise of a word is -ln p,
     added up over its tokens; the sum over the text is its pseudo-log-likelihood. A word above --threshold is listed
-    with words that fit better. These are single tokens of the vocabulary; a surprising word need not be an error.
+    with words that fit better, which are single tokens of the vocabulary. A listed word is surprising, but not
+    necessarily wrong.
 
     With --spelling, the most surprising words are changed by one letter (in Korean, a letter of a syllable) or one
     space. A change is suggested if the pseudo-log-likelihood of the text rises by more than --margin. No dictionary is
-    used; `bertlab bench writing` measures precision and recall on made errors.
+    used. `bertlab bench writing` measures precision and recall on text with artificial errors.
 
     Examples:
       bertlab writing "The old man put the glass on the elephant."

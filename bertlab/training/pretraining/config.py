@@ -113,9 +113,9 @@ class PretrainConfig(RunConfig):
     --pair-objective none."""
     token_objective: TokenObjectiveName = "masked"
     """Objective for tokens: masked (predict masked tokens, as in the paper), or replaced (replaced-token detection,
-    as in ELECTRA; needs --family electra). With replaced, a generator predicts the masked tokens, and the discriminator
-    predicts which tokens differ after the generator's samples have replaced them. The discriminator is written to
-    --out/checkpoint, the generator to --out/generator."""
+    as in ELECTRA; needs --family electra). With replaced, a generator replaces the masked tokens by samples from its
+    predictions, and the discriminator predicts for every token whether it differs from the original. The discriminator
+    is written to --out/checkpoint, the generator to --out/generator."""
     generator_size: float = 0.25
     """With --token-objective replaced: widths of the generator, relative to those of the discriminator; the paper
     recommends a quarter to a half. Both have the same number of layers and share their embeddings."""

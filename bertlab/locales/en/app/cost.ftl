@@ -80,7 +80,7 @@ cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
     [one] { $steps } step
    *[other] { $steps } steps
-}. The measured peak speed of this machine is { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory does not include Python and its libraries, which take { $runtime }. The process itself grew by more, { $resident }, because some freed memory is not returned at once.
+}. The measured peak speed of this machine is { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory in the table does not include Python and its libraries, which take { $runtime }. The process grew by { $resident }, more than the memory in the table, because some freed memory is not returned at once.
 cost-published = The published cost of BERT
 cost-chips-days = { $chips ->
     [one] { $chips } TPU chip
@@ -90,4 +90,4 @@ cost-chips-days = { $chips ->
    *[other] { $days } days
 }
 cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
-cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which stores none on a GPU. Our estimates do not count the half gigabyte that the driver needs.
+cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which does not store attention scores on a GPU. Our estimates do not count the half gigabyte that the driver needs.

@@ -49,4 +49,4 @@ checkpoint-purpose-korquad = 한국어 답 찾기
 checkpoint-purpose-comve = 알맞은 문장 고르기
 page-about = 무엇을 보고 있나요?
 page-try = 해 보기:
-page-lesson = 직접 계산해 보는 수업: { $title }
+page-lesson = 노트북에서 직접 계산해 보기: { $title }

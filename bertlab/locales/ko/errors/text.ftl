@@ -56,7 +56,7 @@ file-not-parquet = { $path } 파일을 Parquet으로 읽을 수 없어요: { $re
 file-too-many-lines = { $path } 파일이 { FORMAT($lines, spec: ",") }줄을 넘어요. 작은 파일로 나눠 주세요.
 compressed-file-damaged = { $path } 파일이 손상되었어요. { $compression } 데이터가 중간에 끊겼거나 깨졌어요.
 compressed-file-too-large = { $path } 파일의 압축을 풀면 압축 파일의 한도인 { FORMAT($megabytes, spec: ",") }MB를 넘어요. 먼저 압축을 풀어 주세요.
-compression-ratio-too-high = { $path } 파일의 압축을 풀면 { FORMAT($megabytes, spec: ",") }MB가 넘어서, 압축된 크기에 비해 너무 커요. 먼저 압축을 풀어 주세요.
+compression-ratio-too-high = { $path } 파일의 압축을 풀면 { FORMAT($megabytes, spec: ",") }MB가 넘어서, 파일 크기에 비해 지나치게 커요. 믿을 수 있는 파일이면 먼저 직접 압축을 풀어 주세요.
 directory-without-files = { $path } 폴더에 { $suffixes } 파일이 없어요.
 directory-not-empty = { $path }이(가) 이미 있는데 준비된 말뭉치가 아니에요. 다른 폴더를 지정해 주세요.
 
