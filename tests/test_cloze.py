@@ -65,17 +65,17 @@ def test_predictions_are_printed_and_logged_and_do_not_change_the_losses(corpus,
     assert losses == [report.loss for report in pretrain(without, lines.append)]
     assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10", "step 12"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    logged = [row for row in rows if "watched" in row]
+    logged = [row for row in rows if "samples" in row]
     assert [row["step"] for row in logged] == [0, 10, 12]
-    assert cloze.format_predictions(logged[1]["watched"], 10) == lines[1]
+    assert cloze.format_predictions(logged[1]["samples"], 10) == lines[1]
     saved = checkpoint.load(tmp_path / "run" / "checkpoint")
-    sentences = [row["text"] for row in logged[2]["watched"]]
+    sentences = [row["text"] for row in logged[2]["samples"]]
     predicted = cloze.predict_masks(saved.model, saved.tokenizer, sentences)
     # the last predictions are those of the checkpoint, except that it is saved in half precision
-    for logged_row, row in zip(logged[2]["watched"], predicted, strict=True):
+    for logged_row, row in zip(logged[2]["samples"], predicted, strict=True):
         for (_, logged_probability), (_, probability) in zip(logged_row["guesses"][0], row["guesses"][0], strict=True):
             assert logged_probability == pytest.approx(probability, rel=0.02, abs=1e-3)
-    assert [row["text"] for row in logged[1]["watched"]] == list(
+    assert [row["text"] for row in logged[1]["samples"]] == list(
         cloze.select_default_sentences(Tokenizer.load(corpus / "tokenizer"))
     )
 
@@ -173,7 +173,7 @@ def test_every_row_of_the_log_is_in_the_event_files(corpus, tmp_path):
         values = {event.step: event.value for event in events.Scalars(f"training/{name}")}
         assert values == pytest.approx({row["step"]: row[name] for row in rows if name in row}, rel=1e-5)
     assert 10 in {event.step for event in events.Scalars("validation/masked_accuracy")}
-    assert events.Tensors("watched/text_summary")[0].step == 0
+    assert events.Tensors("samples/text_summary")[0].step == 0
 
 
 def test_a_resumed_run_replaces_the_events_of_repeated_steps(corpus, tmp_path):

@@ -1,4 +1,4 @@
-"""Suggestions for spelling and spacing: edits of letters, artificial errors, the gain in pseudo-log-likelihood, benchmark."""
+"""Suggestions for spelling and spacing: edits of letters, artificial errors, the gain of a change, benchmark."""
 
 import random
 import unicodedata

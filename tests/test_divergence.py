@@ -276,7 +276,9 @@ def test_a_run_ruined_by_its_learning_rate_keeps_good_weights(corpus, tmp_path, 
     mean_loss = mean(losses(tmp_path / "run")[20:30])
     good = checkpoint.load(tmp_path / "run" / "last-good")
     assert all(torch.isfinite(weight).all() for weight in good.model.state_dict().values())
-    metrics = evaluate_pretraining(good.model, good.tokenizer, Corpus.open(corpus), rows=128, pair_objective="next")
+    metrics = evaluate_pretraining(
+        good.model, good.tokenizer, Corpus.open(corpus), max_pairs=128, pair_objective="next"
+    )
     assert metrics["mlm_loss"] + metrics["nsp_loss"] == pytest.approx(mean_loss, abs=0.5)
     state = (tmp_path / "run" / "state.safetensors").read_bytes()
     with pytest.raises(Diverged) as repeated:

@@ -364,8 +364,8 @@ def test_masks_filled_one_by_one_are_compared_with_joint_fillings(session):
     text = "The [MASK] set the [MASK] on the [MASK]."
     found = session.fill_jointly(text, beams=3)
     fills = session.fill_mask(text, 1)
-    assert found.alone.tokens == tuple(fill.candidates[0].token for fill in fills)
-    assert found.alone_probs == pytest.approx([fill.candidates[0].probability for fill in fills], rel=1e-5)
+    assert found.independent.tokens == tuple(fill.candidates[0].token for fill in fills)
+    assert found.independent_probs == pytest.approx([fill.candidates[0].probability for fill in fills], rel=1e-5)
     assert found.spans == tuple((fill.start, fill.end) for fill in fills)
     greedy = session.fill_jointly(text, beams=1)
     assert len(greedy.fillings) == 1

@@ -77,7 +77,7 @@ def test_a_run_leaves_a_log_and_snapshots(runs, language, is_own_text, monkeypat
     sentence = live_run._mask_sentence(text or "그는 서울에서 태어났다.")
     assert sentence.count("[MASK]") == 1
     assert live_worker.train(str(run), language, text, sentence) == 0
-    assert history.read_watched_predictions(history.read_log(run))
+    assert history.read_sample_predictions(history.read_log(run))
     assert history.find_snapshots(run)
     assert live_run.find_latest().resolve() == run.resolve()
     shown = "".join(bodies(open_page("train_live", lang=language)))

@@ -7,7 +7,7 @@ from support.pages import HOSTILE, bodies, errors, open_example_page
 
 from bertlab.app.examples import read_examples
 from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
-from bertlab.views.sentence_map import MAX_CELLS, MAX_NAMED, cluster_matrix, sentence_map
+from bertlab.views.sentence_map import MAX_MATRIX_ROWS, MAX_NAMED, cluster_matrix, sentence_map
 
 
 @pytest.fixture(autouse=True)
@@ -91,5 +91,5 @@ def test_the_overview_has_mean_cosines_without_the_diagonal():
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1], [0, 1], [1, 0]], np.float32)
     (heatmap,) = cluster_matrix(vectors, make_clusters(2)).data
     np.testing.assert_allclose(heatmap.z, [[0.6, 0.4], [0.4, 1.0]], atol=1e-3)
-    many = make_clusters(MAX_CELLS + 5)
-    assert len(cluster_matrix(np.ones((len(many.labels), 2)), many).data[0].z) == MAX_CELLS
+    many = make_clusters(MAX_MATRIX_ROWS + 5)
+    assert len(cluster_matrix(np.ones((len(many.labels), 2)), many).data[0].z) == MAX_MATRIX_ROWS

@@ -231,14 +231,14 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     record = loaded.record
     assert record["tokens"] == reports[-1].tokens
     assert record["steps"] == 150
-    metrics = evaluate_pretraining(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
+    metrics = evaluate_pretraining(loaded.model, loaded.tokenizer, Corpus.open(corpus), max_pairs=256)
     assert metrics["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
     progress_values = []
     again = evaluate_pretraining(
         loaded.model,
         loaded.tokenizer,
         Corpus.open(corpus),
-        rows=10**5,
+        max_pairs=10**5,
         progress=lambda parts: (progress_values.append(part) or part for part in parts),
     )
     assert again["rows"] < 10**5  # a small corpus has fewer rows, but the progress bar is full nevertheless
@@ -533,7 +533,7 @@ def test_a_run_killed_before_its_first_save_writes_no_row_twice(corpus, tmp_path
     assert not (tmp_path / "run" / "state.safetensors").exists()
     list(pretrain(config))
     rows = rows_of(tmp_path / "run")
-    for name, steps in {"validation": [0, 12], "watched": [0, 10, 12], "loss": list(range(1, 13))}.items():
+    for name, steps in {"validation": [0, 12], "samples": [0, 10, 12], "loss": list(range(1, 13))}.items():
         assert [row["step"] for row in rows if name in row] == steps, name
 
 
@@ -878,7 +878,7 @@ def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
 OLD_RUN = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
 OLD_SETTINGS = {"second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share"}
 OLD_OPTIM = {"clip": "max_grad_norm", "method": "name"}
-OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds"}
+OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds", "watched": "samples"}
 
 
 def renamed(row: dict, names: dict) -> dict:
@@ -904,7 +904,9 @@ def test_a_run_with_the_old_keys_continues(corpus, tmp_path):
     run_state.write_state(config.out / "state.safetensors", tensors, values)
     list(pretrain(config))
     assert losses(config.out) == losses(tmp_path / "whole")
-    assert all("learning_rate" in row for row in history.read_log(config.out) if "loss" in row)
+    log = history.read_log(config.out)
+    assert all("learning_rate" in row for row in log if "loss" in row)
+    assert any("samples" in row for row in log if row["step"] == 0)
     assert history.read_settings(config.out)["optim"]["name"] == "muon"
 
 

@@ -188,12 +188,12 @@ def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
     assert "<img" not in page_text(app)
 
 
-def test_watched_sentences_are_shown_latest_first(shipped, several):
+def test_sample_sentences_are_shown_latest_first(shipped, several):
     with (several / "done" / "log.jsonl").open("a") as file:
         for step, token in ((10, "milk"), (40, "tea")):
             row = {
                 "step": step,
-                "watched": [{"text": "Hot [MASK].", "guesses": [[[token, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
+                "samples": [{"text": "Hot [MASK].", "guesses": [[[token, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
             }
             file.write(json.dumps(row) + "\n")
     app = open_page("training", runs=str(several), curves='["done"]')
@@ -205,12 +205,12 @@ def test_watched_sentences_are_shown_latest_first(shipped, several):
     assert list(table["steps"]) == [40, 10]
 
 
-def test_invalid_watched_rows_are_ignored():
+def test_invalid_sample_rows_are_ignored():
     rows = [
-        {"step": 1, "watched": row}
+        {"step": 1, "samples": row}
         for row in (None, 3, "text", [4, {"guesses": []}, {"text": "x", "guesses": [["a"]]}])
     ]
-    assert history.read_watched_predictions([*rows, {"step": 1}]) == []
+    assert history.read_sample_predictions([*rows, {"step": 1}]) == []
 
 
 def test_validation_results_are_drawn_at_their_steps():

@@ -65,7 +65,7 @@ def call_session(
 
 
 def call_function(
-    function: Callable, /, *arguments, implementation: Callable | None = None, steps: tuple[str, ...] = (), **options
+    function: Callable, /, *arguments, compute_with: Callable | None = None, steps: tuple[str, ...] = (), **options
 ) -> Expression:
     """Call a function of the library.
 
@@ -73,15 +73,15 @@ def call_function(
         function: the function that the generated code imports and calls.
         arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
             contains its code.
-        implementation: a function with the same arguments that the app calls instead, such as a cached version of
-            `function`.
+        compute_with: a function with the same arguments that computes the result in the app, such as a cached version
+            of `function`; the generated code calls `function` all the same.
         steps: further imports and assignments that the generated code needs.
         options: its keyword arguments.
 
     Raises:
         BertlabError: any error that the function raises.
     """
-    result = (implementation or function)(*_evaluate(arguments), **_evaluate(options))
+    result = (compute_with or function)(*_evaluate(arguments), **_evaluate(options))
     return replace(describe_function(function, *arguments, steps=steps, **options), result=result)
 
 

@@ -144,7 +144,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         task = next(filter(None, tasks), None)
         if task is None:
             raise
-        pretrained = "strongest"  # if no checkpoint is shipped, name the default of `bertlab.finetune`
+        pretrained = "strongest"  # the default of `bertlab finetune --from`, for an installation without checkpoints
         if bertlab.shipped():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error

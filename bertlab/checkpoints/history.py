@@ -64,7 +64,7 @@ class RunStatus:
 
 
 @dataclass(frozen=True)
-class WatchedPrediction:
+class SamplePrediction:
     """The predictions for one of the sentences that `bertlab pretrain` prints repeatedly during a run (--watch)."""
 
     step: int
@@ -186,21 +186,21 @@ def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict
     return sorted([*steps, *map(dict, evaluations)], key=lambda row: row["step"])
 
 
-def read_watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
-    """Return the watched predictions in a log, in order; invalid entries are skipped.
+def read_sample_predictions(rows: Iterable[Mapping]) -> list[SamplePrediction]:
+    """Return the predictions for the sample sentences in a log, in order; invalid entries are skipped.
 
-    >>> row = {"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
-    >>> read_watched_predictions([row])
-    [WatchedPrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
+    >>> row = {"step": 10, "samples": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
+    >>> read_sample_predictions([row])
+    [SamplePrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
     """
     predictions = []
     for row in rows:
-        for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
+        for entry in row.get("samples") if isinstance(row.get("samples"), list) else []:
             try:
                 guesses = tuple(
                     tuple((str(token), float(probability)) for token, probability in mask) for mask in entry["guesses"]
                 )
-                predictions.append(WatchedPrediction(int(row["step"]), str(entry["text"]), guesses))
+                predictions.append(SamplePrediction(int(row["step"]), str(entry["text"]), guesses))
             except (KeyError, TypeError, ValueError, OverflowError):
                 continue
     return predictions

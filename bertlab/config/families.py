@@ -1,8 +1,8 @@
 """Model families (BERT, RoBERTa, ALBERT, ...): the settings that their checkpoints share, and their tensor names.
 
 `ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
-family share, and the defaults of fields that a `config.json` of this family may omit. The rows are in
-`family_rows.py`. `nn` builds a model from these settings and never reads the name of a family.
+family share, and the defaults of fields that a `config.json` of this family may omit. `family_rows.py` defines the
+families other than BERT. `nn` builds a model from these settings and never reads the name of a family.
 """
 
 from collections.abc import Mapping
@@ -125,10 +125,12 @@ class Family:
     """Activations that its checkpoints may have besides the keys of `config.ACTIVATIONS`."""
     mlm_activation: str = ""
     """The activation of the MLM output layer; "" for that of the feed-forward layers."""
-    extends_decoder: bool = False
-    """Whether the MLM output layer extends the token embeddings to the hidden size by weights of its own."""
-    transforms_tokens: bool = False
-    """Whether output layers for tokens (tagging, spans) begin with the layers of the pooler."""
+    decoder_has_own_weights: bool = False
+    """Whether the MLM output layer concatenates weights of its own to the narrower token embeddings, so that together
+    they have the hidden size, as in MobileBERT."""
+    token_heads_have_dense_layer: bool = False
+    """Whether output layers for tokens (tagging, spans) begin with a dense layer, an activation and a LayerNorm, as in
+    ModernBERT."""
     pair_objective: str = "next"
     """The sentence-pair objective of its checkpoints: "next" (NSP) or "order" (SOP)."""
 
@@ -161,7 +163,7 @@ def register_family(family: Family) -> Family:
     return family
 
 
-# The defaults of `transformers.BertConfig`, which are those of google-research/bert.
+# BERT uses the defaults of `Family`, which are those of `transformers.BertConfig` and google-research/bert.
 BERT = register_family(Family("bert", "https://arxiv.org/abs/1810.04805", pretraining={}))
 
 # model_type of a model that is not an encoder like BERT -> id of the error that says what it is.

@@ -243,7 +243,7 @@ register_family(
         pooler_activation="gelu",
         pooler_norm=True,
         mlm_activation="gelu",
-        transforms_tokens=True,
+        token_heads_have_dense_layer=True,
         pretraining={"pair_objective": "none", "mask": 0.3, "start": "paper"},
         feed_forward_ratio=1.5,
     )
@@ -306,6 +306,6 @@ register_family(
         num_feed_forwards=4,
         embeddings="trigram",
         layers="bottleneck",
-        extends_decoder=True,
+        decoder_has_own_weights=True,
     )
 )  # fmt: skip

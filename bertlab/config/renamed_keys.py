@@ -5,8 +5,8 @@ Each table belongs to one kind of file; `rename_keys` applies it. This module us
 
 from collections.abc import Mapping
 
-LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds"}
-"""Keys of a training step in `log.jsonl`."""
+LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds", "watched": "samples"}
+"""Keys of a row of `log.jsonl`."""
 
 RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
 """Keys of `run.json` other than settings."""

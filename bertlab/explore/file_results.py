@@ -18,7 +18,7 @@ from bertlab.config.files import describe_system_error
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
 INPUT, OUTPUT = "in:", "out:"  # prefixes of the columns of a part
-FIELD = b"field"  # the metadata key of a result column under which its name in the parts is stored
+FIELD = b"field"  # key in the Arrow metadata of a result column; its value is the name of the column in the parts
 
 
 def count_results(directory: Path) -> int:
@@ -67,8 +67,12 @@ def read_results(directory: Path, limit: int | None = None) -> pa.Table:
     return pa.table([table[stored] for stored in names], schema=pa.schema(fields))
 
 
-def list_predicted(results: pa.Table) -> dict[str, str]:
-    """List the columns of results that the file does not have -> {name: "row", field of the prediction, or "error"}."""
+def list_added_columns(results: pa.Table) -> dict[str, str]:
+    """List the columns of the results that are not from the input file.
+
+    Returns:
+        {name of the column in the results: "row", "error" or the name of a field of the prediction}.
+    """
     stored = {field.name: field.metadata[FIELD].decode() for field in results.schema}
     return {name: field.removeprefix(OUTPUT) for name, field in stored.items() if not field.startswith(INPUT)}
 

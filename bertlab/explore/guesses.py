@@ -54,7 +54,7 @@ def compare_guesses(
     Args:
         run: the run directory.
         text: the text with a [MASK].
-        counts: guessed word -> number of people, at least one.
+        counts: guessed word -> number of people who guessed it, 1 or more.
         read: as in `explore.timeline.timeline`.
 
     Raises:

@@ -71,17 +71,17 @@ def fill_jointly(
     if not positions:
         raise TextError("mask-missing")
     batch = make_batch_of_one(encoding, device_of(model))
-    alone_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
-    alone_ids = alone_MV.argmax(-1)
-    # One more row of the batch contains the best token for each mask alone, so that the joint probability of these
+    independent_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
+    independent_ids = independent_MV.argmax(-1)
+    # One more row of the batch contains the independent predictions, so that the joint probability of these
     # tokens is computed even if the beam search drops them.
-    ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
-    alone_1T, alone_logp = batch.input_ids_BT.clone(), 0.0
+    ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=independent_MV.device)
+    independent_1T, independent_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
-        rows_BT = torch.cat([ids_BT, alone_1T])
+        rows_BT = torch.cat([ids_BT, independent_1T])
         logp_BV = _predict_masks(model, tokenizer, batch, rows_BT, [position])[:, 0]
-        alone_logp += float(logp_BV[-1, alone_ids[mask]])
-        alone_1T[0, position] = alone_ids[mask]
+        independent_logp += float(logp_BV[-1, independent_ids[mask]])
+        independent_1T[0, position] = independent_ids[mask]
         logp_BV = logp_B[:, None] + logp_BV[:-1]
         logp_B, flat_index_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
         ids_BT = ids_BT[flat_index_B // logp_BV.shape[1]].clone()
@@ -94,8 +94,8 @@ def fill_jointly(
 
     return JointFill(
         fillings=tuple(map(make_filling, ids_BT, logp_B.tolist())),
-        alone=make_filling(alone_1T[0], alone_logp),
-        alone_probs=tuple(alone_MV.max(-1).values.exp().tolist()),
+        independent=make_filling(independent_1T[0], independent_logp),
+        independent_probs=tuple(independent_MV.max(-1).values.exp().tolist()),
         spans=tuple(encoding.offsets[position] for position in positions),
     )
 

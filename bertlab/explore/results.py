@@ -289,14 +289,15 @@ class Filling:
 
 @dataclass(frozen=True)
 class JointFill:
-    """The most probable fillings of all masks together, and of each mask by itself."""
+    """The most probable fillings of all masks together, and the filling whose masks are predicted independently."""
 
     fillings: tuple[Filling, ...]
     """The most probable fillings, best first."""
-    alone: Filling
-    """The most probable token for each mask by itself, with the joint probability of these tokens."""
-    alone_probs: tuple[float, ...]
-    """The probability of each of those tokens when no mask is filled."""
+    independent: Filling
+    """The filling whose masks are predicted independently: the most probable token of each mask while no mask is
+    filled, with the joint probability of these tokens."""
+    independent_probs: tuple[float, ...]
+    """The probability of each of those tokens while no mask is filled."""
     spans: tuple[tuple[int, int], ...]
     """The start and the end of each mask in the text, in characters."""
 

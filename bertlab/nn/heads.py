@@ -26,16 +26,16 @@ class MaskedTokenHead(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         family = config.family
-        size = config.hidden_size if family.extends_decoder else config.embedding_width
+        size = config.hidden_size if family.decoder_has_own_weights else config.embedding_width
         self.dense = nn.Linear(config.hidden_size, size, bias=family.has_biases)
         self.norm = nn.LayerNorm(size, config.layer_norm_eps, bias=family.has_biases)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
         self.activation = make_activation(family.mlm_activation or config.activation)
-        if family.extends_decoder:
+        if family.decoder_has_own_weights:
             self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Apply everything that comes before the decoder -> [X, E], or [X, H] if the family extends the decoder."""
+        """Apply everything that comes before the decoder -> [X, E], or [X, H] if the decoder has weights of its own."""
         return self.norm(self.activation(self.dense(hidden_XH)))
 
     def decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
@@ -67,7 +67,7 @@ class SpanHead(nn.Linear):
 
     def __init__(self, config: ModelConfig):
         super().__init__(config.hidden_size, 2)
-        self.transform = TokenTransform(config) if config.family.transforms_tokens else nn.Identity()
+        self.transform = TokenTransform(config) if config.family.token_heads_have_dense_layer else nn.Identity()
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Compute logits_X2."""
@@ -156,8 +156,9 @@ HEADS = {
     ),
     # Section 5.3: every token's hidden state times one row of weights per tag.
     "tag": HeadSpec(
-        lambda config: Classifier(config, len(config.labels), config.family.transforms_tokens), Message("head-tag"),
-        Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification", CLASSIFIER,
+        lambda config: Classifier(config, len(config.labels), config.family.token_heads_have_dense_layer),
+        Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
+        CLASSIFIER,
     ),
     "rtd": HeadSpec(
         ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",

@@ -86,5 +86,5 @@ def types_of(model: Bert) -> list[TaskType]:
 
 
 def types_of_command(command: str) -> list[TaskType]:
-    """The task types that a command predicts; `classify`, for example, serves both classification and regression."""
+    """The task types for which a command makes predictions; for `classify`, these are classification and regression."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

@@ -164,7 +164,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
         model,
         loaded.tokenizer,
         corpus,
-        rows=config.limit or DEFAULT_PAIRS,
+        max_pairs=config.limit or DEFAULT_PAIRS,
         max_tokens=config.max_tokens,
         pair_objective=loaded.pair_objective,
         token_objective=token_objective,

@@ -73,7 +73,7 @@ def figure(table: dict) -> go.Figure:
 
 
 def _column_heading(column: dict) -> str:
-    """Return the heading of a column: its title; with a task of the paper, also our task and, in brackets, the paper's.
+    """Return the heading of a column: its title, our task if there is one, and in brackets the task of the paper.
 
     >>> _column_heading({"title": "SST-2", "task": "sst2", "paper_task": "MNLI"})
     'SST-2: sst2 (MNLI)'

@@ -14,7 +14,7 @@ from bertlab.views.figures import COLOURS, DIVERGING, GREY, empty_figure, escape
 from bertlab.views.shortening import shorten, shorten_to_width
 
 MAX_NAMED = 14  # clusters with a colour and a symbol of their own; further ones look alike
-MAX_CELLS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
+MAX_MATRIX_ROWS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
 # a colour and a symbol together identify a cluster, so that nobody depends on colours
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
 HOVER_LENGTH, NAME_WIDTH, LABEL_WIDTH = 90, 22, 16  # characters
@@ -83,7 +83,7 @@ def cosine_matrix(texts: Sequence[str], vectors_SP: np.ndarray, *, lang: str = D
     """The cosine of every two texts.
 
     Args:
-        texts: the texts, at most about `MAX_CELLS`.
+        texts: the texts, at most about `MAX_MATRIX_ROWS`.
         vectors_SP: their vectors, of length 1.
         lang: the language of the labels.
     """
@@ -105,7 +105,7 @@ def cluster_matrix(vectors_SP: np.ndarray, clusters: Clusters, *, lang: str = DE
 
 def _mean_cosines(vectors_SP: np.ndarray, clusters: Clusters, lang: str) -> tuple[list[str], np.ndarray, list[str]]:
     """Compute the mean cosine of every two clusters, without the cosine of a text with itself."""
-    shown = clusters.clusters[:MAX_CELLS]
+    shown = clusters.clusters[:MAX_MATRIX_ROWS]
     names = [name_cluster(each, lang) for each in shown]
     sums_CP = np.stack([vectors_SP[list(each.members)].sum(0) for each in shown])
     sizes_C = np.array([len(each.members) for each in shown])

@@ -57,7 +57,8 @@ def lens_lines(lens: Lens) -> list[str]:
 
 
 def joint_lines(fills: JointFill) -> list[str]:
-    """The most probable fillings of all masks together, best first, then the best token for each mask by itself."""
+    """The most probable fillings of all masks together, best first, then the filling with independent predictions."""
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
-    rows.append((make_printable(fills.alone.text), f"{fills.alone.probability:.3g}", "each mask alone"))
+    independent = fills.independent
+    rows.append((make_printable(independent.text), f"{independent.probability:.3g}", "each mask independently"))
     return table(rows, "<><")

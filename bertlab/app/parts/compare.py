@@ -37,7 +37,7 @@ def compare_inputs(
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((second_texts[0], second_texts[1] or None) if second_texts else ())]
-    call = calls.call_function(compare, session, other, *arguments, implementation=sessions.compare_checkpoints)
+    call = calls.call_function(compare, session, other, *arguments, compute_with=sessions.compare_checkpoints)
     return calls.assign("comparison", call)
 
 

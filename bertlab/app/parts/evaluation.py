@@ -75,11 +75,11 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
     spec = calls.assign("spec", _find_task(checkpoint, loaded, task))
     if source.is_example:
         arguments = (name, spec, loaded.config.labels, sessions.open_session(checkpoint).language)
-        write = calls.call_function(write_example_rows, *arguments, implementation=lambda name, *_: name)
+        write = calls.call_function(write_example_rows, *arguments, compute_with=lambda name, *_: name)
         name = calls.assign("path", write)
     arguments, options = (name, spec, source.split), _invalid_option(source)
     with _suggest_skipping():
-        call = calls.call_function(error_analysis.read_labelled_rows, *arguments, implementation=read, **options)
+        call = calls.call_function(error_analysis.read_labelled_rows, *arguments, compute_with=read, **options)
     return calls.assign("rows", call)
 
 
@@ -112,7 +112,7 @@ def evaluate(
     loaded_expression, spec = _loaded_expression(checkpoint, loaded), _find_task(checkpoint, loaded, task, columns)
     arguments, options = (loaded_expression, rows, spec, max_rows), _invalid_option(source)
     with _suggest_skipping():
-        call = calls.call_function(error_analysis.analyse_errors, *arguments, implementation=analyse, **options)
+        call = calls.call_function(error_analysis.analyse_errors, *arguments, compute_with=analyse, **options)
     return calls.assign("analysis", call)
 
 

@@ -257,8 +257,8 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
         display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
     results = file_results.read_results(stored.directory, MAX_PREVIEW)
     st.caption(t("files-preview", count=len(results)))
-    predicted = file_results.list_predicted(results).items()
-    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in predicted if field in TRANSLATED_COLUMNS}
+    added = file_results.list_added_columns(results).items()
+    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in added if field in TRANSLATED_COLUMNS}
     st.dataframe(results, hide_index=True, column_config=names)
 
 

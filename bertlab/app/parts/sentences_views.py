@@ -1,4 +1,7 @@
-"""The views of the page Sentences: map and clusters, selected lines, neighbours, similar lines, matrix."""
+"""The views of the page Sentences: map and clusters, selected lines, neighbours, similar lines, matrix.
+
+Shape legend: S sentences (the lines), P dimensions of a sentence vector.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +13,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.explore.clusters import NO_CLUSTER, Clusters, cluster_sentences, list_map_methods, map_sentences
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
-from bertlab.views.sentence_map import MAX_CELLS, cluster_matrix, cosine_matrix, name_cluster, sentence_map
+from bertlab.views.sentence_map import MAX_MATRIX_ROWS, cluster_matrix, cosine_matrix, name_cluster, sentence_map
 
 NEIGHBOURS = 10  # neighbours of a line that are listed
 MAX_GROUPS = 200  # groups of similar lines that are listed
@@ -34,11 +37,11 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         server.import_slow_modules()
         clusters = calls.assign("clusters", calls.call_function(
             cluster_sentences, lines, vectors_SP, min_size,
-            implementation=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
+            compute_with=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
         ))  # fmt: skip
         points = calls.assign("points", calls.call_function(
             map_sentences, vectors_SP, method,
-            implementation=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
+            compute_with=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
         ))  # fmt: skip
     found = clusters.result
     words = [" ".join(found.clusters[label].words) if label != NO_CLUSTER else "" for label in found.labels]
@@ -50,7 +53,8 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         "sentence-map", sentence_map, lines, points, clusters, data=data, on_selection=_store_selection,
         lang=language(),
     )  # fmt: skip
-    url.store("chosen", url.recall("chosen", "[]"), "[]")  # every run stores all values of its page
+    # The address keeps only the values that are stored again each time the script of the page is executed.
+    url.store("chosen", url.recall("chosen", "[]"), "[]")
     outside = found.labels.count(NO_CLUSTER)
     st.caption(t("sentences-map-help", clusters=len(found.clusters), outside=outside, total=len(found.labels)))
     display.explain(f"map_{method}", "cluster", "cluster_words")
@@ -137,7 +141,7 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
     )  # fmt: skip
     found = calls.call_function(
         find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,  # rounding may make equal vectors 0.9999999
-        implementation=lambda *values: sentence_results.find_pairs_cached(checkpoint, tuple(lines), *values),
+        compute_with=lambda *values: sentence_results.find_pairs_cached(checkpoint, tuple(lines), *values),
     ).result  # fmt: skip
     st.caption(t("sentences-pairs", pairs=found.total, groups=len(found.groups)))
     rows = [
@@ -152,14 +156,14 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
 def draw_matrix(lines: calls.Expression, vectors: calls.Expression, clusters: Clusters) -> None:
     """Draw the cosine of every two lines or, for many lines, the mean cosine of every two clusters."""
     vectors_SP = vectors.field("vectors_SP")
-    if len(lines.result) <= MAX_CELLS:
+    if len(lines.result) <= MAX_MATRIX_ROWS:
         plots.draw("cosines", cosine_matrix, lines, vectors_SP, lang=language())
         st.caption(t("sentences-matrix-help"))
     elif clusters.clusters:
-        frame.note(t("sentences-matrix-overview", limit=MAX_CELLS))
+        frame.note(t("sentences-matrix-overview", limit=MAX_MATRIX_ROWS))
         plots.draw("cosines", cluster_matrix, vectors_SP, clusters, lang=language())
     else:
-        frame.note(t("sentences-matrix-none", limit=MAX_CELLS))
+        frame.note(t("sentences-matrix-none", limit=MAX_MATRIX_ROWS))
     display.explain("sentence_cosine")
 
 

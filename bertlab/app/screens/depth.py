@@ -60,7 +60,7 @@ with frame.show_errors():
         else:
             beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
             joint_fill = sessions.compute(checkpoint, "fill_jointly", text, beams)
-            fillings = (*joint_fill.fillings, joint_fill.alone)
+            fillings = (*joint_fill.fillings, joint_fill.independent)
             together, independently = t("depth-joint-together"), t("depth-joint-independently")
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in fillings],
@@ -69,7 +69,7 @@ with frame.show_errors():
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
-            is_same = joint_fill.alone.tokens == joint_fill.fillings[0].tokens
-            ratio = joint_fill.fillings[0].probability / max(joint_fill.alone.probability, 1e-300)
+            is_same = joint_fill.independent.tokens == joint_fill.fillings[0].tokens
+            ratio = joint_fill.fillings[0].probability / max(joint_fill.independent.probability, 1e-300)
             st.caption(t("depth-joint-same") if is_same else t("depth-joint-better", ratio=f"{ratio:.3g}"))
             display.explain("joint_probability")

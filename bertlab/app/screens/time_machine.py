@@ -40,11 +40,11 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - start > frame.PROGRESS_DELAY:
             place.progress(done / total, t("time-machine-progress", done=done, total=total))
 
-    implementation = partial(training_runs.compute_timeline, on_progress=show_progress)
+    compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)
     texts = (first, second or None)
     timeline_call = calls.assign(
         "snapshots",
-        calls.call_function(timeline, calls.make_path_expression(run), *texts, implementation=implementation),
+        calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with),
     )
     code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
     options = components.canvas_options() | {"code": code}

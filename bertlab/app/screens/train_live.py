@@ -67,7 +67,7 @@ def show_run() -> None:
             points = curves.curve_points(logs.result, metric, "step")
             plots.draw(f"live-{metric}", curves.run_curves, logs, metric, data=points, **options)
     display.explain("loss", "masked_accuracy")
-    if predictions := history.read_watched_predictions(rows):
+    if predictions := history.read_sample_predictions(rows):
         st.subheader(t("train-live-sentence"), anchor=False)
         st.html(f'<p dir="auto">{escape_html(predictions[0].text)}</p>')
         guesses = [
@@ -84,7 +84,7 @@ def show_run() -> None:
 def read_live_log(run) -> calls.Expression:
     """Read the log of a run, reduced to the rows that its curves need; the code calls `history.read_log`."""
     return calls.call_function(
-        history.read_log, calls.make_path_expression(run), implementation=training_runs.read_thinned_log
+        history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )
 
 

@@ -17,7 +17,7 @@ from bertlab.views.passage import escape_html
 RUNS = "runs"  # the default directory of runs
 REFRESH_SECONDS = 5  # between updates of a run in progress
 DEFAULT_RUNS = 4  # runs drawn by default
-MAX_WATCHED_ROWS = 200  # each run's table of watched sentences shows only this many rows, the latest ones
+MAX_SAMPLE_ROWS = 200  # each run's table of sample sentences shows only this many rows, the latest ones
 
 frame.heading("training")
 directory = fields.text_line(
@@ -102,8 +102,8 @@ def read_thinned_log(run: Path) -> calls.Expression:
     Raises:
         DataError: the log is damaged.
     """
-    log = calls.call_function(history.read_log, calls.make_path_expression(run), implementation=training_runs.read_log)
-    return calls.call_function(history.thin_log, log, implementation=lambda _: training_runs.read_thinned_log(run))
+    log = calls.call_function(history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_log)
+    return calls.call_function(history.thin_log, log, compute_with=lambda _: training_runs.read_thinned_log(run))
 
 
 @frame.show_errors()
@@ -140,12 +140,12 @@ def show_runs() -> None:
         other_metrics = [metric for metric in metrics if metric in NUMBERS and metric not in task_metrics]
         display.explain(*other_metrics, *evaluation_results.explanation_keys(task_metrics))
     latest_predictions = {
-        name: history.read_watched_predictions(logs[name])[::-1][:MAX_WATCHED_ROWS] for name in thinned_logs
+        name: history.read_sample_predictions(logs[name])[::-1][:MAX_SAMPLE_ROWS] for name in thinned_logs
     }
-    watched_predictions = {name: predictions for name, predictions in latest_predictions.items() if predictions}
-    if watched_predictions:
-        st.subheader(t("training-watched-sentences"), anchor=False)
-    for name, predictions in watched_predictions.items():
+    sample_predictions = {name: predictions for name, predictions in latest_predictions.items() if predictions}
+    if sample_predictions:
+        st.subheader(t("training-sample-sentences"), anchor=False)
+    for name, predictions in sample_predictions.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)

@@ -1,10 +1,12 @@
 """Suggestions for spelling and spacing: single changes of a suspicious word that make the whole text more probable.
 
 A candidate is a word that differs by one letter (`text.letter_edits`), a word split in two, or two words joined. The
-candidates of each suspicious word are first compared with all tokens of the word masked, which takes one input for each
-number of tokens; the best ones then from left to right, as the surprise of a word is computed. The best of these are
-put into the text, and the change of its pseudo-log-likelihood decides. A suggestion is made only if this gain exceeds a
-margin.
+candidates of a suspicious word are compared in three rounds, each slower and more exact than the one before:
+
+1. All tokens of the word are masked, so candidates with equally many tokens share one input.
+2. The best candidates are scored token by token from left to right, as the surprise of a word is computed.
+3. The best of these are put into the text. How far its pseudo-log-likelihood rises is the gain of the candidate, and a
+   candidate is suggested only if its gain exceeds a margin.
 
 No list of words is used: a rare right word may lose to a frequent similar one.
 """
@@ -22,10 +24,11 @@ MARGIN = 12.0  # nats; `bertlab bench writing` tunes it
 MAX_SUSPECTS = 4  # the most surprising words of a part that are examined
 MIN_SURPRISE = 4.0  # nats; less surprising words are never examined
 MAX_WORD = 20  # characters; longer words have too many edits
-# candidates of a word that are compared from left to right, by kind: a split is badly estimated with all tokens masked
+# Candidates of a word in the second round. Each kind has its own limit, because the estimates of the first round are
+# poor for splits, and cannot be compared with those of the other kinds.
 MAX_COMPARED = {"letter": 10, "split": 4, "join": 2}
-MAX_TRIED = 3  # candidates of a word that are put into the text
-MAX_TRIED_IN_PART = 8  # candidates of all words of a part
+MAX_TRIED = 3  # candidates of a word in the third round
+MAX_TRIED_IN_PART = 8  # candidates of all words of a part in the third round
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,9 @@ class Correction:
     end: int
     """The index after the last one."""
     original: str
-    """What stands there."""
+    """The text that is replaced."""
     replacement: str
-    """What is suggested instead."""
+    """The suggested text."""
     kind: str
     """"letter" (one letter differs), "split" (a space is inserted) or "join" (a space is removed)."""
     gain: float
@@ -88,19 +91,20 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     suspects = sorted(suspects, key=lambda word: -word.surprise)[:MAX_SUSPECTS]
     spans = [(word.start, word.end) for word in scored.words]
     groups = [_list_candidates(part.text, (word.start, word.end), spans) for word in suspects]
-    places = _find_places(tokenizer, part, [candidate for group in groups for candidate in group])
-    estimates = _estimate(model, tokenizer, part, places, _mask_all)
+    edits = _find_token_edits(tokenizer, part, [candidate for group in groups for candidate in group])
+    estimates = _estimate(model, tokenizer, part, edits, _mask_all)
     compared: list[list[_Candidate]] = []
     for group in groups:
         best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
         kinds = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
         compared.append([each for kept in kinds.values() for each in kept])
-    places = {each: places[each] for group in compared for each in group}
-    estimates = _estimate(model, tokenizer, part, places, _mask_later)
+    edits = {each: edits[each] for group in compared for each in group}
+    estimates = _estimate(model, tokenizer, part, edits, _mask_later)
     tried = [each for group in compared for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]]
     chosen = sorted(dict.fromkeys(tried), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
     texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
     edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
+    # `total` is the surprise of the text: minus its pseudo-log-likelihood.
     gains = [scored.total - each.total for each in score_parts(model, tokenizer, edited)]
     corrections: list[Correction] = []
     for each, gain in sorted(zip(chosen, gains, strict=True), key=lambda row: -row[1]):
@@ -108,13 +112,14 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
                       for other in corrections)  # fmt: skip
         if gain > margin and is_free:
             original = part.text[each.start : each.end]
-            place = part.start + each.start, part.start + each.end
-            corrections.append(Correction(*place, original, each.text, each.kind, gain))
+            span = part.start + each.start, part.start + each.end
+            corrections.append(Correction(*span, original, each.text, each.kind, gain))
     return corrections
 
 
 def _list_candidates(text: str, span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> list[_Candidate]:
-    """List the changes of a word: its letters, a space in it, and no space before or after it."""
+    """List the candidates for a word: with one letter changed, split in two, or joined with the word before or after
+    it."""
     start, end = span
     word, number = text[start:end], spans.index(span)
     candidates = [_Candidate(start, end, edited, "letter") for edited, _ in list_edits(word)]
@@ -126,41 +131,41 @@ def _list_candidates(text: str, span: tuple[int, int], spans: Sequence[tuple[int
     return candidates
 
 
-def _find_places(
+def _find_token_edits(
     tokenizer: Tokenizer, part: TextPart, candidates: Iterable[_Candidate]
 ) -> dict[_Candidate, tuple[int, int, tuple[int, ...]]]:
     """Find the tokens (first, end) that each candidate replaces, and the ids of its own tokens.
 
-    Candidates with [UNK] or with more tokens than what stands there and one are left out.
+    A candidate is left out if it contains [UNK], or has at least two tokens more than the text that it replaces.
     """
     candidates = list(dict.fromkeys(candidates))
-    places = {}
+    edits = {}
     for candidate, ids in zip(candidates, tokenizer.encode_ids([each.text for each in candidates]), strict=True):
         inside = [n for n, (first, last) in enumerate(part.encoding.offsets)
                   if candidate.start <= first and last <= candidate.end and not part.encoding.special[n]]  # fmt: skip
         if inside and ids and tokenizer.unk_id not in ids and len(ids) <= len(inside) + 1:
-            places[candidate] = inside[0], inside[-1] + 1, tuple(ids)
-    return places
+            edits[candidate] = inside[0], inside[-1] + 1, tuple(ids)
+    return edits
 
 
 def _estimate(
-    model: Bert, tokenizer: Tokenizer, part: TextPart, places: dict[_Candidate, tuple], mask: Callable
+    model: Bert, tokenizer: Tokenizer, part: TextPart, edits: dict[_Candidate, tuple], mask: Callable
 ) -> dict[_Candidate, float]:
-    """Estimate how much more probable the tokens of each candidate are than those that stand there.
+    """Estimate how much more probable the tokens of each candidate are than the tokens that it replaces.
 
     Args:
         model: the model.
         tokenizer: its tokenizer.
         part: the part of the text.
-        places: the result of `_find_places`.
+        edits: the result of `_find_token_edits`.
         mask: `_mask_all` or `_mask_later`.
     """
     ids, queries, slices = part.encoding.ids, [], {}
-    for candidate, (first, end, new) in places.items():
+    for candidate, (first, end, new) in edits.items():
         edges = [len(queries)]
-        for wanted in (new, ids[first:end]):
-            for number, id in enumerate(wanted):
-                shown = mask(tokenizer, wanted, number)
+        for compared in (new, ids[first:end]):
+            for number, id in enumerate(compared):
+                shown = mask(tokenizer, compared, number)
                 queries.append(Query((*ids[:first], *shown, *ids[end:]), first + number, id))
             edges.append(len(queries))
         slices[candidate] = slice(*edges[:2]), slice(*edges[1:])

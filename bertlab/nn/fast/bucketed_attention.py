@@ -4,7 +4,9 @@ For this type, PyTorch's fused kernel has a slow backward pass on CPU, and autog
 outputs separately, twice each. Here they are copied once, into an order in which the tokens of a head are adjacent.
 
 Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
-bucket, P places: the tokens of all heads in all buckets, padding included.
+bucket, P head slots, padding included. A slot is the index of a token in the [G, T] of all buckets, one after the
+other; a head slot is the index of one head of a token in their [G, N, T]. "3" before a letter is a dimension for
+queries, keys and values; only in qkv_X3H, the last dimension has the size 3 * H instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,17 +38,19 @@ class HeadBucketLayout(BucketLayout):
         make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
         num_heads: int,
     ):
-        packed_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
-        super().__init__(attention_mask_BT, make_bucket_mask, packed_BT=packed_BT, length_step=LENGTH_STEP)
-        self.place_XN = find_head_places([(b.num_rows, b.padded_length) for b in self.buckets], self.slot_X, num_heads)
-        places = sum(bucket.num_rows * bucket.padded_length for bucket in self.buckets) * num_heads
-        # The index in [X, N] that each place holds; padding repeats the first token.
-        source_P = torch.zeros(places, dtype=torch.int64)
-        source_P[self.place_XN.flatten()] = torch.arange(self.place_XN.numel())
-        # The index in [X, 3, N] of each place in [3, P], and the reverse, for queries, keys and values; both flattened.
-        qkv_31 = torch.arange(3)[:, None]
-        self.source_3P = ((source_P // num_heads * 3 + qkv_31) * num_heads + source_P % num_heads).flatten()
-        self.place_X3N = (self.place_XN[:, None] + places * qkv_31).flatten()
+        is_kept_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
+        super().__init__(attention_mask_BT, make_bucket_mask, is_kept_BT=is_kept_BT, length_step=LENGTH_STEP)
+        sizes = [(bucket.num_rows, bucket.padded_length) for bucket in self.buckets]
+        self.head_slot_XN = find_head_slots(sizes, self.slot_X, num_heads)
+        num_head_slots = sum(rows * padded_length for rows, padded_length in sizes) * num_heads
+        # For each head slot, the index in [X, N] of the head that it holds; padding repeats the first token.
+        source_P = torch.zeros(num_head_slots, dtype=torch.int64)
+        source_P[self.head_slot_XN.flatten()] = torch.arange(self.head_slot_XN.numel())
+        part_31 = torch.arange(3)[:, None]  # 0 query, 1 key, 2 value
+        # For each element of [3, P], its index in [X, 3, N].
+        self.source_flat = ((source_P // num_heads * 3 + part_31) * num_heads + source_P % num_heads).flatten()
+        # For each element of [X, 3, N], its index in [3, P].
+        self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
 
     def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         return _BucketedAttention.apply(qkv_X3H, self, num_heads, dropout)
@@ -64,7 +68,7 @@ class _BucketedAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, qkv_X3H, layout, num_heads, dropout):
         head_size = qkv_X3H.shape[1] // (3 * num_heads)
-        qkv_3PD = qkv_X3H.reshape(-1, head_size).index_select(0, layout.source_3P).view(3, -1, head_size)
+        qkv_3PD = qkv_X3H.reshape(-1, head_size).index_select(0, layout.source_flat).view(3, -1, head_size)
         out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
         parts = zip(
             layout.buckets, *(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True
@@ -81,14 +85,14 @@ class _BucketedAttention(torch.autograd.Function):
             saved += [probs, dropout_factor]
         ctx.save_for_backward(qkv_3PD, *saved)
         ctx.layout, ctx.num_heads, ctx.scale = layout, num_heads, scale
-        return out_PD.index_select(0, layout.place_XN.flatten()).view(-1, num_heads * head_size)
+        return out_PD.index_select(0, layout.head_slot_XN.flatten()).view(-1, num_heads * head_size)
 
     @staticmethod
     def backward(ctx, grad_XH):
         qkv_3PD, *saved = ctx.saved_tensors
         layout, num_heads = ctx.layout, ctx.num_heads
         grad_PD = torch.zeros_like(qkv_3PD[0])
-        grad_PD.index_copy_(0, layout.place_XN.flatten(), grad_XH.reshape(-1, grad_PD.shape[-1]))
+        grad_PD.index_copy_(0, layout.head_slot_XN.flatten(), grad_XH.reshape(-1, grad_PD.shape[-1]))
         grads_3PD = torch.empty_like(qkv_3PD)
         parts = zip(*(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, grad_PD, *grads_3PD)), strict=True)
         for index, (query, key, value, grad, grad_query, grad_key, grad_value) in enumerate(parts):
@@ -100,26 +104,26 @@ class _BucketedAttention(torch.autograd.Function):
             grad_scores = torch._softmax_backward_data(grad_probs, probs, -1, probs.dtype)
             torch.baddbmm(grad_query, grad_scores, key, beta=0, alpha=ctx.scale, out=grad_query)
             torch.baddbmm(grad_key, grad_scores.mT, query, beta=0, alpha=ctx.scale, out=grad_key)
-        grad_X3H = grads_3PD.flatten(0, 1).index_select(0, layout.place_X3N).view(len(grad_XH), -1)
+        grad_X3H = grads_3PD.flatten(0, 1).index_select(0, layout.head_slot_flat).view(len(grad_XH), -1)
         return grad_X3H, None, None, None
 
 
-def find_head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Find the place of each head of each token, for buckets stored one after another as [G, N, T] -> place_XN.
+def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Find the head slot of each head of each token -> int64 [X, N].
 
     Args:
         sizes: G and T of each bucket.
-        slot_X: the slot of each token, for buckets stored one after another as [G, T].
+        slot_X: the slot of each token.
         num_heads: number of attention heads.
 
-    >>> find_head_places([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
+    >>> find_head_slots([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
     """
     parts, begin = [], 0
     for rows, padded_length in sizes:
         count = rows * num_heads * padded_length
-        place_GNT = torch.arange(begin, begin + count).view(rows, num_heads, padded_length)
-        parts.append(place_GNT.transpose(1, 2).reshape(-1, num_heads))
+        head_slot_GNT = torch.arange(begin, begin + count).view(rows, num_heads, padded_length)
+        parts.append(head_slot_GNT.transpose(1, 2).reshape(-1, num_heads))
         begin += count
     return torch.cat(parts)[slot_X]
 
@@ -132,7 +136,7 @@ def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
     >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
     [[1, 1, 1], [1, 1, 1]]
     """
-    packed_X = mask_BT.flatten().bool().clone()
-    tokens, padding_X = int(packed_X.sum()), (~packed_X).nonzero()[:, 0]
-    packed_X[padding_X[: max(1, -(-tokens // step)) * step - tokens]] = True
-    return packed_X.view(mask_BT.shape)
+    is_token_flat = mask_BT.flatten().bool().clone()
+    num_tokens, padding_indices = int(is_token_flat.sum()), (~is_token_flat).nonzero()[:, 0]
+    is_token_flat[padding_indices[: max(1, -(-num_tokens // step)) * step - num_tokens]] = True
+    return is_token_flat.view(mask_BT.shape)

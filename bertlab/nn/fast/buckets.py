@@ -66,7 +66,7 @@ class BucketLayout(PackedLayout):
         attention_mask_BT: True for tokens.
         make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
             mask of the bucket, or None if nothing is masked.
-        packed_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
+        is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
         length_step: bucket lengths are multiples of this.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
@@ -86,11 +86,11 @@ class BucketLayout(PackedLayout):
         attention_mask_BT: torch.Tensor,
         make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
         *,
-        packed_BT: torch.Tensor | None = None,
+        is_kept_BT: torch.Tensor | None = None,
         length_step: int = 1,
     ):
-        packed_BT = attention_mask_BT if packed_BT is None else packed_BT
-        position_X, lengths_B = packed_BT.flatten().nonzero()[:, 0], packed_BT.sum(1)
+        is_kept_BT = attention_mask_BT if is_kept_BT is None else is_kept_BT
+        position_X, lengths_B = is_kept_BT.flatten().nonzero()[:, 0], is_kept_BT.sum(1)
         super().__init__(position_X, tuple(attention_mask_BT.shape))
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_lengths = lengths_B[order_B].tolist()
@@ -137,6 +137,6 @@ def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
     return [*bounds, len(lengths)]
 
 
-def scatter_rows(hidden_XH: torch.Tensor, place_X: torch.Tensor, num_places: int) -> torch.Tensor:
-    """Copy each row of [X, H] to its place in [num_places, H]; places without a row are zero."""
-    return hidden_XH.new_zeros(num_places, hidden_XH.shape[-1]).index_copy(0, place_X, hidden_XH)
+def scatter_rows(hidden_XH: torch.Tensor, index_X: torch.Tensor, num_rows: int) -> torch.Tensor:
+    """Copy row x of [X, H] to row index_X[x] of [num_rows, H]; rows to which nothing is copied are zero."""
+    return hidden_XH.new_zeros(num_rows, hidden_XH.shape[-1]).index_copy(0, index_X, hidden_XH)

@@ -6,7 +6,8 @@ Of the predicted tokens, 80 % become [MASK], 10 % a random token, and 10 % stay 
 Randomness is a pure function of one key per row, without a generator or state, so masks are the same on every device
 and for any number of workers.
 
-Shape legend: B batch, T tokens, K maximum number of predicted tokens in a row, P = B * K, V vocabulary.
+Shape legend: B batch, T tokens, K slots for predicted tokens in a row, P = B * K, V vocabulary. Every row has equally
+many slots, so that shapes do not depend on the data; a row with fewer predicted tokens leaves some slots unused.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from bertlab.text.batch import Batch
 # A row has a quota of tokens to predict. In whole-word masking, a word that is longer than the rest of the quota is
 # skipped. After this many skipped words, the row is left with fewer predicted tokens than its quota.
 MAX_SKIPPED_WORDS = 6
-# The label of an unused place among the K of a row; `torch.nn.functional.cross_entropy` ignores it.
+# The label of an unused slot for a predicted token; `torch.nn.functional.cross_entropy` ignores it.
 IGNORED = -100
 
 
@@ -70,7 +71,7 @@ class MaskRule:
         return self.regular_V.nonzero().flatten()
 
     def capacity(self, max_tokens: int) -> int:
-        """Return K, the maximum number of predicted tokens in a row of `max_tokens`."""
+        """Return K, the number of slots for predicted tokens in a row of `max_tokens`."""
         return max(1, round(self.probability * max_tokens))
 
 
@@ -101,7 +102,7 @@ def draw_replacement_kinds(key_B: torch.Tensor, size: int, rule: MaskRule) -> tu
 
     Args:
         key_B: as in `mask_tokens`.
-        size: K, the number of places for predicted tokens in a row.
+        size: K, the number of slots for predicted tokens in a row.
         rule: the shares.
 
     Returns:
@@ -126,8 +127,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
 
     Returns:
         the masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
-        int64 [P]. Every row has K = rule.capacity(T) places, so that shapes do not depend on the data; the label of an
-        unused place is `IGNORED`.
+        int64 [P]. Every row has K = rule.capacity(T) slots; the label of an unused slot is `IGNORED`.
     """
     size = batch.input_ids_BT.shape[1]
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT

@@ -49,7 +49,7 @@ class Rows:
         return len(self.rows)
 
     def first(self, count: int) -> "Rows":
-        """Return the first `count` rows, and in `skipped` only the rows before the last of them.
+        """Return the first `count` rows; `skipped` then has only the numbers before that of the last returned row.
 
         If there are no more rows than `count`, everything is returned unchanged.
 
@@ -182,10 +182,12 @@ def is_blank(value: object) -> bool:
 
 
 def row_id(row: dict, column: str | None, number: int) -> str:
-    """Return the id of a row: its value in a column, or its number from 0 if there is no such column.
+    """Return the id of a row: its value in a column or, if there is no such column, its number in the file minus 1.
 
     Args:
-        number: the number of the row, from 1.
+        row: the row.
+        column: the column of the ids; None if there is none.
+        number: the number of the row in the file, from 1. Ids that are made from it begin with 0.
 
     Raises:
         DataError: the cell is blank, or is not valid Unicode.
@@ -201,7 +203,7 @@ def row_id(row: dict, column: str | None, number: int) -> str:
 
 
 def format_text(value: object) -> str:
-    """Return a cell as text for a model: as `format_cell`, and composed (NFC), as most vocabularies are.
+    """Return a cell as text for a model: the result of `format_cell`, in NFC, the Unicode form of most vocabularies.
 
     >>> len("\u1112\u1161\u11ab"), len(format_text("\u1112\u1161\u11ab"))
     (3, 1)

@@ -116,9 +116,9 @@ def _mask_shares(mask: float, random: float) -> dict:
 
 
 TABLES = {
-    # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than two cores
-    # can do. NER also depends on context on both sides, and shows such differences sooner. The paper has no such
-    # column, so it is optional.
+    # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than is
+    # practical on two CPU cores, for which these tables are designed. NER also depends on context on both sides, and
+    # shows such differences sooner. The paper has no such column, so it is optional.
     "table5": Table(
         "Effect of the pre-training tasks",
         "table 5, section 5.1",
@@ -140,9 +140,9 @@ TABLES = {
             "left-to-right": {"pair_objective": "none", "left_to_right": True},
         },
     ),
-    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To fit two cores, these have a third of the
-    # layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and attention
-    # heads; the values of the paper's model are in brackets.
+    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To suit two CPU cores, these have a third
+    # of the layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and
+    # attention heads; the values of the paper's model are in brackets.
     "table6": Table(
         "Effect of the model size",
         "table 6, section 5.2",
@@ -183,7 +183,7 @@ TABLES = {
         reference="last",
     ),
     # Row names and titles give the percentages of [MASK], the same token and a random token. SST-2 replaces MNLI, which
-    # has too many rows for two cores.
+    # has too many rows for two CPU cores.
     "table8": Table(
         "What replaces a masked word: [MASK], the same word or a random one",
         "table 8, appendix C.2",

@@ -100,7 +100,7 @@ class RunArtifacts:
                 return Diverged("run-diverged-with-checkpoint", error=error, checkpoint=last_good)
         return error
 
-    def _evaluate(self, rows: int, is_final: bool = False) -> dict:
+    def _evaluate(self, pairs: int, is_final: bool = False) -> dict:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
@@ -111,7 +111,7 @@ class RunArtifacts:
             model,
             self.inputs.tokenizer,
             validation,
-            rows=rows,
+            max_pairs=pairs,
             pair_objective=self.config.pair_objective,
             token_objective=self.config.token_objective,
             replaced_weight=self.config.replaced_weight,
@@ -128,9 +128,9 @@ class RunArtifacts:
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
         model = get_masked_lm(optimizer.final_model if is_final else optimizer.evaluation_model)
-        rows = cloze.predict_masks(model, self.inputs.tokenizer, self.inputs.sentences)
-        self.write_row({"step": step, "watched": rows})
-        self.notify(cloze.format_predictions(rows, step))
+        predictions = cloze.predict_masks(model, self.inputs.tokenizer, self.inputs.sentences)
+        self.write_row({"step": step, "samples": predictions})
+        self.notify(cloze.format_predictions(predictions, step))
 
     def _save(
         self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS

@@ -25,13 +25,13 @@ VALIDATION_SEED = 20181011
 DEFAULT_PAIRS = 4096
 
 
-def format_evaluation_command(rows: int) -> str:
+def format_evaluation_command(pairs: int) -> str:
     """Format the command that evaluates a checkpoint on this many pairs.
 
     >>> format_evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
     """
-    limit = "" if rows == DEFAULT_PAIRS else f" --limit {rows}"
+    limit = "" if pairs == DEFAULT_PAIRS else f" --limit {pairs}"
     return f"bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION{limit}"
 
 
@@ -40,7 +40,7 @@ def evaluate_pretraining(
     tokenizer,
     corpus: Corpus,
     *,
-    rows: int,
+    max_pairs: int,
     max_tokens: int | None = None,
     batch_size: int = 64,
     pair_objective: PairObjectiveName = "next",
@@ -56,7 +56,7 @@ def evaluate_pretraining(
         model: a model with the output layers of its pre-training objectives.
         tokenizer: the tokenizer of the model and the corpus.
         corpus: prepared held-out text.
-        rows: maximum number of pairs, rounded up to whole batches.
+        max_pairs: maximum number of pairs, rounded up to whole batches.
         max_tokens: maximum length of a pair in tokens; by default 128, or the number of the model's positions if that
             is smaller.
         batch_size: number of pairs in a batch.
@@ -85,7 +85,7 @@ def evaluate_pretraining(
     counts: dict[str, int] = {}
     sums: dict[str, float] = {}
     with torch.inference_mode():
-        for _ in progress(range(0, rows, batch_size)):
+        for _ in progress(range(0, max_pairs, batch_size)):
             if sampler.position.epoch:  # the corpus has no more pairs; go on, so that a progress bar reaches its end
                 continue
             batch = next(sampler).to(parameter.device)

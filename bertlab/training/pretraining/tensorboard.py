@@ -25,11 +25,11 @@ class TensorBoardLog:
         self._writer = SummaryWriter(str(path), purge_step=0 if step is None else step + 1)
 
     def write(self, row: dict) -> None:
-        """Write a row of `log.jsonl`: a step, an evaluation ("validation"), or sample predictions ("watched")."""
+        """Write a row of `log.jsonl`: a step, an evaluation ("validation"), or sample predictions ("samples")."""
         step = row["step"]
         for name, value in row.items():
-            if name == "watched":
-                self._writer.add_text("watched", f"```\n{format_predictions(value, step)}\n```", step)
+            if name == "samples":
+                self._writer.add_text("samples", f"```\n{format_predictions(value, step)}\n```", step)
             elif name == "validation":
                 for metric, number in value.items():
                     self._writer.add_scalar(f"validation/{metric}", number, step)

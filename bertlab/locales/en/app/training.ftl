@@ -44,6 +44,6 @@ training-stopped = { $run } stopped at step { FORMAT($step, spec: ",") }: its lo
 training-diverged = { $run } diverged by step { FORMAT($step, spec: ",") }: its loss is not a number, or is far above its minimum. Try a lower --optim.lr.
 training-differing-settings = Settings that differ
 training-setting = setting
-training-watched-sentences = Predictions of each run for the same sentences
+training-sample-sentences = Predictions of each run for the same sentences
 training-sentence = sentence
 training-predictions = most probable tokens

@@ -44,6 +44,6 @@ training-stopped = { $run }: { FORMAT($step, spec: ",") }스텝에서 멈췄어�
 training-diverged = { $run }: { FORMAT($step, spec: ",") }스텝까지 학습하면서 발산했어요. 손실이 숫자가 아니거나 최솟값보다 훨씬 커요. --optim.lr을 낮춰 보세요.
 training-differing-settings = 서로 다른 설정
 training-setting = 설정
-training-watched-sentences = 같은 문장에 대한 학습 기록별 예측
+training-sample-sentences = 같은 문장에 대한 학습 기록별 예측
 training-sentence = 문장
 training-predictions = 확률이 높은 토큰
