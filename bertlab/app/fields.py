@@ -19,39 +19,39 @@ MAX_PASSAGE_CHARACTERS = 100_000  # limits a visitor who pastes a book to about 
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 
-def text_line(place, label: str, default: str, *, key: str, **settings) -> str:
+def text_line(container, label: str, default: str, *, key: str, **settings) -> str:
     """Draw a one-line text field. The page is updated while the user types.
 
     Args:
-        place: where to draw it: `st` or a column.
+        container: where to draw it: `st` or a column.
         label: the label of the field.
         default: the initial text.
         key: the key of the field and its name in the address.
         settings: further arguments of `st.text_input`.
     """
-    value = url.text(place.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
-    note_too_long_for_link(place, value)
+    value = url.text(container.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
+    note_too_long_for_link(container, value)
     return value
 
 
-def note_too_long_for_link(place, text: str) -> None:
+def note_too_long_for_link(container, text: str) -> None:
     """Show a caption if a text is too long to be part of the address."""
     if len(text) > url.MAX_TEXT_LENGTH:
-        place.caption(t("text-too-long-for-link"))
+        container.caption(t("text-too-long-for-link"))
 
 
-def passage(place, default: str, height: int) -> str:
+def passage(container, default: str, height: int) -> str:
     """Draw the text field of a passage, and return its text, at most `MAX_PASSAGE_CHARACTERS` of it.
 
     Args:
-        place: where to draw it: `st` or a column.
+        container: where to draw it: `st` or a column.
         default: the initial passage.
         height: the height of the field in pixels.
     """
-    text = url.text(place.text_area, t("question-passage"), default, key="passage", height=height)
-    note_too_long_for_link(place, text)
+    text = url.text(container.text_area, t("question-passage"), default, key="passage", height=height)
+    note_too_long_for_link(container, text)
     if len(text) > MAX_PASSAGE_CHARACTERS:
-        place.caption(t("question-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
+        container.caption(t("question-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
     return text[:MAX_PASSAGE_CHARACTERS]
 
 
@@ -88,11 +88,11 @@ def choice(widget: Callable, label: str, names: dict[str, str], key: str, **sett
     return url.choice(widget, label, options, key=key, format_func=names.get, **settings)
 
 
-def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str:
+def column(container, label: str, guess: str, names: Sequence[str], key: str) -> str:
     """Draw a choice of a column of a table.
 
     Args:
-        place: where to draw it: `st` or a column of the page.
+        container: where to draw it: `st` or a column of the page.
         label: the label of the field.
         guess: the name of the column that is initially selected; "" stands for no column.
         names: the names of all columns.
@@ -101,14 +101,14 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
     Returns:
         The name of the selected column; "" for no column.
     """
-    return choice(place.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
+    return choice(container.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
 
 
-def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
+def position(container, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
     """Draw a choice of a token of a text. Each option shows the position of a token, counted from 0, and the token.
 
     Args:
-        place: where to draw it: `st` or a column.
+        container: where to draw it: `st` or a column.
         label: the label of the field.
         tokens: the tokens of the text.
         default: the position that is initially selected.
@@ -119,7 +119,7 @@ def position(place, label: str, tokens: Sequence[str], default: int, *, key: str
     """
     numbers = range(len(tokens))
     return url.integer_choice(
-        place.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
+        container.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
     )
 
 
@@ -194,13 +194,13 @@ def _layer_or_head_key(part: str, prefix: str = "") -> str:
     return f"neuron.{prefix}{part}"
 
 
-def threshold(place, checkpoint: sessions.CheckpointKey) -> float:
+def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
     """Draw the slider of the threshold τ of "no answer".
 
     Its default is the threshold that the checkpoint stores, or 0 if it stores none.
 
     Args:
-        place: where to draw it: `st` or a column.
+        container: where to draw it: `st` or a column.
         checkpoint: the checkpoint.
 
     Raises:
@@ -209,11 +209,11 @@ def threshold(place, checkpoint: sessions.CheckpointKey) -> float:
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
     return url.number(
-        place.slider, t("tau"), -MAX_TAU, MAX_TAU, default, key="tau", step=0.1, format="%.1f", help=t("tau-help")
+        container.slider, t("tau"), -MAX_TAU, MAX_TAU, default, key="tau", step=0.1, format="%.1f", help=t("tau-help")
     )
 
 
-def zoom_switch(place) -> bool:
+def zoom_switch(container) -> bool:
     """Draw a choice of the scale of probability bars.
 
     Returns:
@@ -221,7 +221,7 @@ def zoom_switch(place) -> bool:
     """
     names = {"full": t("bars-full"), "zoom": t("bars-zoom")}
     scale = url.choice(
-        place.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,
+        container.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     return scale == "zoom"

@@ -112,11 +112,11 @@ def _log_unexpected(error: BaseException) -> BertlabError:
     return BertlabError("unexpected-error-on-page", id=logged.params.get("id", "–"))
 
 
-def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:
+def progress_bar(container, message: str) -> Callable[[Sequence], Iterator]:
     """Return a function that iterates over a sequence and shows a progress bar while it does.
 
     Args:
-        place: the Streamlit element to draw in, such as `st.empty()`. It is emptied at the end.
+        container: the Streamlit element to draw in, such as `st.empty()`. It is emptied at the end.
         message: the id of the message beside the bar. Its parameters are `done`, the number of finished parts, and
             `of`, the number of all parts.
     """
@@ -125,8 +125,8 @@ def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:
         start = time.monotonic()
         for number, part in enumerate(parts):
             if time.monotonic() - start > PROGRESS_DELAY:
-                place.progress(number / len(parts), t(message, done=number, of=len(parts)))
+                container.progress(number / len(parts), t(message, done=number, of=len(parts)))
             yield part
-        place.empty()
+        container.empty()
 
     return iterate

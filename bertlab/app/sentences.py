@@ -147,9 +147,9 @@ def head_effects(effects: HeadEffects, label: str) -> Sentence:
         label: the name of the prediction in the language of the interface.
     """
     effects_LN = effects.effects_LN
-    places = [np.unravel_index(int(at), effects_LN.shape) for at in (effects_LN.argmin(), effects_LN.argmax())]
-    lowest, highest = (float(effects_LN[place]) for place in places)
-    first, second = (f"{effects.layers[layer]}.{head}" for layer, head in places)
+    indices = [np.unravel_index(int(at), effects_LN.shape) for at in (effects_LN.argmin(), effects_LN.argmax())]
+    lowest, highest = (float(effects_LN[index]) for index in indices)
+    first, second = (f"{effects.layers[layer]}.{head}" for layer, head in indices)
     helping, hurting = {"helping": first, "falls": -lowest}, {"hurting": second, "rises": highest}
     if lowest >= 0:
         return make_sentence("head-effects-none-helps", label=Quote(label), **hurting)

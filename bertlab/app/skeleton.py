@@ -10,14 +10,14 @@ BAR = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transp
 HEIGHTS = ("1.5rem", "1.5rem", "14rem")
 
 
-def draw(place, text: str = "") -> None:
+def draw(container, text: str = "") -> None:
     """Draw the skeleton.
 
     Args:
-        place: the result of `st.empty`. To remove the skeleton, empty it.
+        container: the result of `st.empty`. To remove the skeleton, empty it.
         text: what the page is doing, as one line.
     """
     line = f'<span class="small">{html.escape(text)}</span>' if text else ""
     bars = "".join(f'<div style="{BAR};height:{height}"></div>' for height in HEIGHTS)
     style = "display:grid;gap:0.9rem"
-    place.html(f'<div class="skeleton" role="status" aria-busy="true" style="{style}">{line}{bars}</div>')
+    container.html(f'<div class="skeleton" role="status" aria-busy="true" style="{style}">{line}{bars}</div>')

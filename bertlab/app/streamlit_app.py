@@ -15,9 +15,9 @@ if str(ROOT) not in sys.path:
 
 from bertlab.app import skeleton  # noqa: E402
 
-page_place, skeleton_place = st.container(key="page"), st.empty()  # the skeleton is below the previous page
+page_container, skeleton_container = st.container(key="page"), st.empty()  # the skeleton is below the previous page
 if "torch" not in sys.modules:  # at the first visit after a start of the server, the imports below take seconds
-    skeleton.draw(skeleton_place)
+    skeleton.draw(skeleton_container)
 
 # Plotly and Streamlit look for pandas among the loaded modules, and fail if it is there but not complete. So it is not
 # imported while another visitor's page is drawn: every first run of this script waits here until it is complete.
@@ -57,15 +57,15 @@ view_state.enter_page()
 sidebar.draw_language_and_undo()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 try:
-    with page_place:
+    with page_container:
         panel.draw()
         if url.is_new_page():  # otherwise the previous state of the page stays in sight
-            skeleton.draw(skeleton_place, t("page-loading"))
+            skeleton.draw(skeleton_container, t("page-loading"))
         if not panel.hide_page():
             with panel.take_turn(), frame.show_errors():
                 page.run()
 finally:
-    skeleton_place.empty()
+    skeleton_container.empty()
 link.draw_link()
 url.write_address(is_last=True)
 server.import_in_background()

@@ -138,7 +138,7 @@ class PretrainingPeer:
         batch = next(self.batches).to(self.device)
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.mask_rule)
         B, T = inputs.input_ids_BT.shape
-        # `mask_tokens` returns the same number of places for each row, some of them unused. The unused ones are written
+        # `mask_tokens` returns the same number of slots for each row, some of them unused. The unused ones are written
         # to an extra last element, which is cut off. To filter them out, the CPU would have to wait for the GPU.
         target_P = index_P.where(labels_P != IGNORED, B * T)
         labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, target_P, labels_P)[:-1].view(B, T)

@@ -221,15 +221,15 @@ class ClassStore:
             ).fetchall()
         # numbered in each class by digest, so that the numbers do not reveal in which order participants came
         by_class: dict[int, list[str]] = {}
-        for number, participant in sorted({(row[0], row[3]) for row in rows}):
-            by_class.setdefault(number, []).append(participant)
+        for class_number, participant in sorted({(row[0], row[3]) for row in rows}):
+            by_class.setdefault(class_number, []).append(participant)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("class", "lesson", "step", "participant", "guess", "time"))
-        for number, lesson, step, participant, value, moment in rows:
+        for class_number, lesson, step, participant, value, moment in rows:
             stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-            place = by_class[number].index(participant) + 1
-            writer.writerow((number, lesson, step + 1, place, _escape_formula(value), stamp))
+            participant_number = by_class[class_number].index(participant) + 1
+            writer.writerow((class_number, lesson, step + 1, participant_number, _escape_formula(value), stamp))
         return text.getvalue()
 
     @contextmanager

@@ -55,23 +55,23 @@ class Changes:
     def parts(self) -> tuple[str, ...]:
         """The parts of a line with this effect and without redundant parts: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
-        rows = [format_row_part(place, weights) for place, weights in sorted(self.rows.items())]
+        rows = [format_row_part(row, weights) for row, weights in sorted(self.rows.items())]
         patches = [format_patch_part(to, source) for to, source in self.patches.items()]
         return (*heads, *rows, *patches)
 
 
-def format_row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
+def format_row_part(row: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
     """Write the part that replaces a row of attention by weights of positions.
 
     Args:
-        place: (layer, head, position) of the row.
+        row: (layer, head, position) of the row.
         weights: (position, weight) pairs; none for uniform attention.
 
     >>> format_row_part((1, 2, 5), [(0, 0.6), (7, 1)]), format_row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
     """
     entries = "-".join(f"{position}:{weight:.4f}".rstrip("0").rstrip(".") for position, weight in weights)
-    return f"r{'.'.join(map(str, place))}-{entries or UNIFORM}"
+    return f"r{'.'.join(map(str, row))}-{entries or UNIFORM}"
 
 
 def format_patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
@@ -155,10 +155,10 @@ def resolve(text: str, num_heads: int) -> Changes:
             else:
                 heads = heads ^ {(layer, head)}
         elif match := _ROW.fullmatch(part):
-            place = (int(match[1]), int(match[2]), int(match[3]))
-            rows.pop(place, None)
+            row = (int(match[1]), int(match[2]), int(match[3]))
+            rows.pop(row, None)
             if match[4]:
-                rows[place] = () if match[4] == UNIFORM else _parse_weights(part, match[4])
+                rows[row] = () if match[4] == UNIFORM else _parse_weights(part, match[4])
         elif match := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
             parse_index = int if part.startswith("p") else _parse_layer
             to = (parse_index(match[1]), _parse_position(match[2]))

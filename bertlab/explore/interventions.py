@@ -48,7 +48,7 @@ def resolve_interventions(
         InterventionError: a layer, head or position does not exist, or there is no text to patch from.
     """
     config = model.config
-    rows = {place: _make_row(weights, num_tokens) for place, weights in changes.rows.items()}
+    rows = {row: _make_row(weights, num_tokens) for row, weights in changes.rows.items()}
     patches = {}
     if changes.patches:
         if other is None:
@@ -61,7 +61,7 @@ def resolve_interventions(
             if position is None and len(hidden_TH) != num_tokens:
                 raise InterventionError("patch-lengths-differ", tokens=num_tokens, other=len(hidden_TH))
             if position is None:
-                patches |= {(index, place): hidden_TH[place] for place in range(num_tokens)}
+                patches |= {(index, each): hidden_TH[each] for each in range(num_tokens)}
             else:
                 if from_position >= len(hidden_TH):
                     raise InterventionError("patch-position-missing", position=from_position, last=len(hidden_TH) - 1)

@@ -285,7 +285,7 @@ class Predictor(CheckpointInfo):
         return compute_surprise(self.model, self.tokenizer, text, masking, progress)
 
     def propose_words(self, text: str, indices: Sequence[int], top_k: int = MAX_PROPOSALS) -> tuple[WordProposals, ...]:
-        """Find the most probable whole words of the vocabulary at the places of some words of a text.
+        """Find the most probable whole words of the vocabulary in place of some words of a text.
 
         Args:
             text: the text.
@@ -302,7 +302,7 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the text. Its end is where the next word comes.
-            top_k: the maximum number of words for each place.
+            top_k: the maximum number of words for each gap, for the ending and for the next word.
         """
         return compute_type_ahead(self.model, self.tokenizer, text, top_k)
 

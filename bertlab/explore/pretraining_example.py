@@ -4,7 +4,7 @@ The pair, the masks and the losses are computed by the functions that `bertlab p
 of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
 settings.
 
-Shape legend: P places for predicted tokens (K in `draw_replacement_kinds`), R the [CLS] followed by the P places,
+Shape legend: P slots for predicted tokens (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
 H hidden, T tokens, V vocabulary, D documents.
 """
 
@@ -171,13 +171,13 @@ class ExampleDrawer:
         targets = inputs, index_P, labels_P = self.loss.make_targets(drawn.batch)
         hidden_RH = self.loss.encode(self.model, targets)
         losses = _read_losses(number, self.loss.compute(self.model, drawn.batch, targets, hidden_RH))
-        places = (labels_P != IGNORED).nonzero().flatten()
-        places = places[index_P[places].argsort()]  # in the order of the input
-        positions = index_P[places].tolist()
-        fates = dict(zip(positions, self._read_fates(drawn.batch, len(index_P), places), strict=True))
+        slots = (labels_P != IGNORED).nonzero().flatten()
+        slots = slots[index_P[slots].argsort()]  # in the order of the input
+        positions = index_P[slots].tolist()
+        fates = dict(zip(positions, self._read_fates(drawn.batch, len(index_P), slots), strict=True))
         tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
-        hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][places]
-        predictions = self._predict(hidden_PH, labels_P[places].tolist(), [tokens[at] for at in positions], top_k)
+        hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][slots]
+        predictions = self._predict(hidden_PH, labels_P[slots].tolist(), [tokens[at] for at in positions], top_k)
         objective = self.settings.pair_objective
         label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
@@ -190,13 +190,13 @@ class ExampleDrawer:
         """Tokenise the sentences of a text; those without tokens are left out."""
         return [np.array(ids) for ids in self.tokenizer.encode_plain(split_sentences(text)) if ids]
 
-    def _read_fates(self, batch: PairBatch, size: int, places: torch.Tensor) -> list[Fate]:
-        """Find what replaces the tokens at some `places`; `size` is K, the number of all places."""
+    def _read_fates(self, batch: PairBatch, size: int, slots: torch.Tensor) -> list[Fate]:
+        """Find what replaces the tokens at some `slots`; `size` is K, the number of all slots."""
         is_masked_1K, is_random_1K = draw_replacement_kinds(batch.key_B, size, self.loss.rule)
         return [
             "mask" if is_masked else "random" if is_random else "unchanged"
             for is_masked, is_random in zip(
-                is_masked_1K[0, places].tolist(), is_random_1K[0, places].tolist(), strict=True
+                is_masked_1K[0, slots].tolist(), is_random_1K[0, slots].tolist(), strict=True
             )
         ]
 

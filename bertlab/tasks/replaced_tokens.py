@@ -5,7 +5,7 @@ discriminator predicts for every token of the result whether it was replaced.
 
 Source: Clark et al. 2020, arXiv 2003.10555, section 2, and google-research/electra.
 
-Shape legend: B batch, T tokens, H hidden, K places for predicted tokens in a row, P = B * K, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, K slots for predicted tokens in a row, P = B * K, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
@@ -103,7 +103,7 @@ def replace_tokens(
         inputs: the batch before it was masked.
         sampled_P: the sampled tokens.
         index_P: their positions in the flattened batch.
-        labels_P: the original tokens; `IGNORED` at unused places, where nothing is replaced.
+        labels_P: the original tokens; `IGNORED` in unused slots, where nothing is replaced.
 
     Returns:
         the changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals

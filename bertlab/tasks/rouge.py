@@ -56,12 +56,12 @@ def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     >>> compute_lcs_length("abcbdab", "bdcaba")
     4
     """
-    places: dict[str, int] = {}
+    occurrences: dict[str, int] = {}  # word -> integer whose bit i says whether the word is at index i of `first`
     for index, word in enumerate(first):
-        places[word] = places.get(word, 0) | 1 << index
+        occurrences[word] = occurrences.get(word, 0) | 1 << index
     full = (1 << len(first)) - 1
     row = full
     for word in second:
-        matches = row & places.get(word, 0)
+        matches = row & occurrences.get(word, 0)
         row = ((row + matches) | (row - matches)) & full
     return len(first) - row.bit_count()

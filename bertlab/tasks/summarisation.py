@@ -199,8 +199,8 @@ class SummarisationTask(LabelledTaskType):
         for i, score_T in enumerate(scores_I):
             units_T, example = features.unit_I[i], int(features.example_I[i])
             positions = np.flatnonzero(units_T >= 0)
-            units, place = units_T[positions], np.arange(len(positions))
-            context = np.minimum(place, place[::-1])
+            units, order = units_T[positions], np.arange(len(positions))
+            context = np.minimum(order, order[::-1])
             is_better = context > contexts[example][units]
             scores[example][units[is_better]] = score_T[positions][is_better]
             contexts[example][units[is_better]] = context[is_better]

@@ -60,17 +60,17 @@ def list_edits(word: str) -> list[tuple[str, str]]:
 
 
 def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
-    places = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
-    for number in places:
+    indices = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
+    for number in indices:
         for letter in LATIN:
             new = letter.upper() if word[number].isupper() else letter
             yield word[:number] + new + word[number + 1 :], "replace"
-    for number in places:
+    for number in indices:
         yield word[:number] + word[number + 1 :], "drop"
     for number in range(len(word) + 1):
         for letter in LATIN:
             yield word[:number] + letter + word[number:], "insert"
-    for first, second in pairwise(places):
+    for first, second in pairwise(indices):
         if second == first + 1:
             yield word[:first] + word[second] + word[first] + word[second + 1 :], "swap"
 
@@ -125,12 +125,12 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
         The sentence with the error; None if it has no place for one of this kind.
     """
     if kind == "space removed":
-        places = [n for n in range(1, len(sentence) - 1)
+        indices = [n for n in range(1, len(sentence) - 1)
                   if sentence[n] == " " and sentence[n - 1].isalpha() and sentence[n + 1].isalpha()]  # fmt: skip
-        return _choose(rng, [sentence[:n] + sentence[n + 1 :] for n in places])
+        return _choose(rng, [sentence[:n] + sentence[n + 1 :] for n in indices])
     if kind == "space inserted":
-        places = [n for n in range(1, len(sentence)) if sentence[n - 1].isalpha() and sentence[n].isalpha()]
-        return _choose(rng, [f"{sentence[:n]} {sentence[n:]}" for n in places])
+        indices = [n for n in range(1, len(sentence)) if sentence[n - 1].isalpha() and sentence[n].isalpha()]
+        return _choose(rng, [f"{sentence[:n]} {sentence[n:]}" for n in indices])
     words = sentence.split(" ")
     for number in rng.sample(range(len(words)), len(words)):
         core = words[number].rstrip(".,!?\"'”’)")

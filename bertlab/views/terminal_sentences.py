@@ -23,8 +23,8 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
     """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
     lines = [f"{similar.total:,} pairs in {len(similar.groups):,} groups"]
     for pair in similar.pairs:
-        places = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
-        lines += ["", *table([(c, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, c in places], ">><")]
+        members = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
+        lines += ["", *table([(c, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, c in members], ">><")]
     return lines
 
 

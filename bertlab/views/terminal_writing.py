@@ -36,10 +36,10 @@ def writing_lines(
         changes = [(make_printable(row.original), "->", make_printable(row.replacement), f"+{row.gain:.1f} nats")
                    for row in corrections]  # fmt: skip
         lines += ["", "suggested changes:" if changes else "no change is suggested", *table(changes, "<<<>")]
-    places = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
-    places += [("ending of the last word", ahead.endings)] if ahead.endings else []
-    places += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
-    return [*lines, "", *table([(name, _list_words(words)) for name, words in places], "<<")]
+    predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
+    predictions += [("ending of the last word", ahead.endings)] if ahead.endings else []
+    predictions += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
+    return [*lines, "", *table([(name, _list_words(words)) for name, words in predictions], "<<")]
 
 
 def _list_words(words: Sequence[ProposedWord]) -> str:

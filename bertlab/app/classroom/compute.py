@@ -74,8 +74,8 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
         queries = _read(values, "tokens") or [_read(values, "token", 1)]
         summary = summarise_attention(attention, _read(values, "layer", 0), heads, queries)
     query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
-    places = {"layer": summary.layer, "head": summary.head}
-    return {"query": query, "key": key, "share": percent(summary.share)} | places
+    head_index = {"layer": summary.layer, "head": summary.head}
+    return {"query": query, "key": key, "share": percent(summary.share)} | head_index
 
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:

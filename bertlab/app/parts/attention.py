@@ -132,11 +132,11 @@ def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> 
     """Write a summary as one sentence, followed by the role of the head and the entropy of the row."""
     names = token_labels(tokens)
     query, key = (f"<b>{escape_html(names[position])}</b>" for position in (summary.query, summary.key))
-    places = {"layer": summary.layer, "head": summary.head}
-    sentence = t("attention-sentence", query=query, key=key, share=percent(summary.share), **places)
+    head_index = {"layer": summary.layer, "head": summary.head}
+    sentence = t("attention-sentence", query=query, key=key, share=percent(summary.share), **head_index)
     role = t(f"heads-role-{summary.role}") if summary.role in PATTERNS else summary.role
     details = [
-        t("attention-sentence-role", role=role, share=percent(summary.role_share), **places),
+        t("attention-sentence-role", role=role, share=percent(summary.role_share), **head_index),
         t("attention-sentence-entropy", query=query, bits=summary.entropy, most=summary.max_entropy),
     ]
     st.html(f'<p class="say" dir="auto">{sentence}</p><p class="small" dir="auto">{" ".join(details)}</p>')

@@ -84,7 +84,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     st.subheader(t("evaluation-confusion"), anchor=False)
     counts_labels = finetune_type(analysis.result.spec.kind).confusion_counts_examples
     st.caption(t("evaluation-confusion-lead" if counts_labels else "evaluation-confusion-entities-lead"))
-    place = st.container()  # the chart stands above the field, but it is drawn later because it marks the chosen cell
+    container = st.container()  # of the chart: it is above the field, but drawn later, because it marks the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
     options = {"": t("evaluation-show-all")}
@@ -107,7 +107,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         "prediction": [confusion.names[prediction] for _, prediction in cells],
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
-    with place:
+    with container:
         file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
@@ -130,7 +130,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     by = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
     groups = analysis.result.groups[by]
-    place = st.container()
+    container = st.container()
     options = {"": t("evaluation-show-all")}
     options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
@@ -142,7 +142,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
-    with place:
+    with container:
         file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[by]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
@@ -156,7 +156,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
-    place = st.container()
+    container = st.container()
     rows = {number: result.rows[number] for number in result.hardest()}
     options = {"": t("evaluation-show-all")}
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
@@ -169,7 +169,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
     }  # fmt: skip
-    with place:
+    with container:
         file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, result)}
         plots.draw(
             "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **file_options, lang=language()

@@ -151,20 +151,20 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
         return (), ""
     names = list(rows.columns)
     reads_pairs = "pair_column" in task_type.column_flags
-    places = st.columns(3 if reads_pairs else 2)
+    field_columns = st.columns(3 if reads_pairs else 2)
     task_column = spec.text[0] if spec.text and spec.text[0] in names else None
     text = task_column or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
-    text = fields.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
+    text = fields.column(field_columns[0], t("evaluation-column-text"), text, names, "textcolumn")
     texts = (text,)
     if reads_pairs:
         pair = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair = guess_column(names, PAIR_NAMES) or ""
-        pair = fields.column(places[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
+        pair = fields.column(field_columns[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
         texts = (text, pair) if pair else texts
     task_label = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = task_label.partition(".")[0] if task_label else guess_column(names, LABEL_NAMES) or names[-1]
-    label = fields.column(places[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
+    label = fields.column(field_columns[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
     return texts, "" if task_label and label == guess else label
 
 

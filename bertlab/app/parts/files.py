@@ -139,15 +139,15 @@ def _scan(upload) -> FileScan:
     return stored[1]
 
 
-def _draw_question_column(place, scan: FileScan, question: str) -> str:
+def _draw_question_column(container, scan: FileScan, question: str) -> str:
     """Let the user choose the column of the questions. Return its name; "" for the question on the page."""
     options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
     guess = guess_column(scan.columns, QUESTION_NAMES) or ""
     options = {guess: options[guess]} | options
-    return fields.choice(place.selectbox, t("files-question-column"), options, "files-question-column")
+    return fields.choice(container.selectbox, t("files-question-column"), options, "files-question-column")
 
 
-def _draw_pair_column(place, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
+def _draw_pair_column(container, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
     """Let the user choose the column of the second texts. Return its name; "" for none."""
     task_types = types_of_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
@@ -155,7 +155,7 @@ def _draw_pair_column(place, scan: FileScan, checkpoint: sessions.CheckpointKey,
     guess = guess_column(scan.columns, PAIR_NAMES) or ""
     if not selection.needs_pair(checkpoint, command) and sessions.open_session(checkpoint).num_texts == 1:
         guess = ""
-    return fields.column(place, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
+    return fields.column(container, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
 
 
 def _start(job: FileJob, upload) -> None:

@@ -64,22 +64,22 @@ class MaskedText:
         return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
 
 
-def draw_masked_text(examples: Examples, *, place=st, help: str | None = None) -> MaskedText:
+def draw_masked_text(examples: Examples, *, container=st, help: str | None = None) -> MaskedText:
     """Draw a text field and, below it, its words as buttons that mask them.
 
     Args:
         examples: the texts of the language; the field starts with their `sentence`, one word of which is masked.
-        place: where to draw the text field; its words are always drawn in the page.
+        container: where to draw the text field; its words are always drawn in the page.
         help: the help text of the field.
     """
-    text = fields.text_line(place, t("fill-mask-text"), examples.sentence, key="text", help=help)
+    text = fields.text_line(container, t("fill-mask-text"), examples.sentence, key="text", help=help)
     text = text.replace(MASK_NAMES[1], MASK)  # the name of the mask token in RoBERTa's vocabulary
     default = examples.masked_word if text == examples.sentence else ""
     # compared as strings, because `int` fails on a very long number, which a link may contain
     stored_numbers = set(url.recall("mask", default).split("."))
     words = [text[start:end] for start, end in find_words(text)]
     previous_words = url.swap_previous("mask", words)
-    if previous_words != words:  # the text was edited: a masked word stays masked at its new place
+    if previous_words != words:  # the text was edited: a masked word stays masked at its new position
         masked_before = {index for index in range(len(previous_words)) if str(index) in stored_numbers}
         masked_now = update_word_numbers(masked_before, previous_words, words)
         # if the user typed the example sentence again, its default word is masked again

@@ -31,8 +31,8 @@ def choose_draw() -> int:
             help=t("pretraining-draw-help"),
         )  # fmt: skip
         labels = (("pretraining-draw-again", 1, "primary"), ("pretraining-draw-more", 10, "secondary"))
-        for place, (label, count, kind) in zip(buttons, labels, strict=True):
-            place.button(
+        for container, (label, count, kind) in zip(buttons, labels, strict=True):
+            container.button(
                 t(label), key=f"draw-{count}", type=kind, icon=":material/casino:", on_click=_advance, args=(count,),
                 disabled=number == MAX_DRAWS,
             )  # fmt: skip
@@ -53,10 +53,10 @@ def choose_settings(objective: str) -> dict[str, object]:
     Returns:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
-    mask, *share_places = st.container(key="shares").columns(4)
+    mask, *share_containers = st.container(key="shares").columns(4)
     settings = {"mask": _slider(mask, "mask", 1, MAX_MASK, 15)}
-    for place, (name, default) in zip(share_places, SHARES.items(), strict=True):
-        share = _slider(place, name, 0, 100, default, on_change=_balance_shares, args=(name,))
+    for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
+        share = _slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
     del settings["same_share"]  # not a field of `DrawSettings`, because it is 100 % minus the other two
     with st.container(horizontal=True):
@@ -76,10 +76,10 @@ def choose_settings(objective: str) -> dict[str, object]:
     }
 
 
-def _slider(place, name: str, low: int, high: int, default: int, **settings) -> int:
+def _slider(container, name: str, low: int, high: int, default: int, **settings) -> int:
     """Draw a slider of a share in percent."""
     label, percents = t(f"pretraining-{name}"), t("pretraining-percent")
-    return url.number(place.slider, label, low, high, default, key=name, format=percents, **settings)
+    return url.number(container.slider, label, low, high, default, key=name, format=percents, **settings)
 
 
 def _balance_shares(changed: str) -> None:

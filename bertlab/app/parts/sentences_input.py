@@ -53,9 +53,9 @@ def _read_upload(upload) -> Rows:
         return read_file(path, UPLOAD_LIMITS, by_line=True)
 
 
-def _choose_column(place, table: Rows) -> list[str]:
+def _choose_column(container, table: Rows) -> list[str]:
     """Let the user choose the column of a table that has several, and return its cells as text."""
     column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
     if len(table.columns) > 1:
-        column = fields.column(place, t("batch-text-column"), column, table.columns, "lines-column")
+        column = fields.column(container, t("batch-text-column"), column, table.columns, "lines-column")
     return [format_text(row.get(column)) for row in table.rows]

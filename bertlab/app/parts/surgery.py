@@ -141,13 +141,13 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
             (t("heads-change-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}")
         )
     for hidden_index, position in parsed_changes.patches:
-        place = changes.EVERY if position is None else str(position)
+        position_code = changes.EVERY if position is None else str(position)
         name = (
             t("heads-change-all-patches", state=fields.name_hidden_state(hidden_index))
             if position is None
-            else t("heads-change-patch", state=fields.name_hidden_state(hidden_index), place=place)
+            else t("heads-change-patch", state=fields.name_hidden_state(hidden_index), position=position)
         )
-        buttons.append((name, f"p{hidden_index}.{place}"))
+        buttons.append((name, f"p{hidden_index}.{position_code}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
         st.button(
             t("heads-undo"),
@@ -192,7 +192,7 @@ def _call_head_effects(
     return calls.call_session(checkpoint, "head_effects", *probe_input.values, **options)
 
 
-def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, place) -> None:
+def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, container) -> None:
     """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
 
     A user action interrupts the computation. Finished layers are cached, so the next run continues with the next layer.
@@ -200,12 +200,12 @@ def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput,
     Args:
         checkpoint: the checkpoint.
         probe_input: the prediction whose change is measured.
-        place: the Streamlit element to draw the progress bar in.
+        container: the Streamlit element to draw the progress bar in.
 
     Raises:
         BertlabError: any error that `Session.head_effects` raises.
     """
-    bar = place.progress(0.0, t("heads-measuring"))
+    bar = container.progress(0.0, t("heads-measuring"))
     _call_head_effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, probe_input)
     url.write_address()

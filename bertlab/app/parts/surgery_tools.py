@@ -21,10 +21,10 @@ from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
 
-def _choose_position(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
+def _choose_position(container, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
     """Let the user choose a position by its token."""
     names = token_labels(tokens)
-    return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
+    return fields.position(container, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
 
 def edit_attention(
@@ -130,8 +130,8 @@ def _find_example_row(probe_input: ProbeInput) -> tuple[tuple[int, int, int], in
     """Find the initial row of "Edit attention": its (layer, head, position), and the position to attend to."""
     if (parts := _find_example(probe_input)) is None:
         return (0, 0, 0), 0
-    ((place, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
-    return place, target
+    ((row, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
+    return row, target
 
 
 def _find_example_patch(probe_input: ProbeInput) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -173,12 +173,12 @@ def _draw_words(
 
 
 def _show_word(checkpoint: sessions.CheckpointKey, text: str, word: ScoredWord, index: int) -> None:
-    """Show the tokens of a word with their surprise, and words for its place."""
+    """Show the tokens of a word with their surprise, and words that could replace it."""
     (proposals,) = calls.call_session(checkpoint, "propose_words", text, (index,)).result
     with st.container(border=True, key="chosen-word"):
         heading = t("writing-chosen", word=word.text, surprise=word.surprise)
-        place = (word.start, word.end)
-        _draw_proposals("proposals", heading, proposals.proposals, DRAFT, text, place, word=word.text)
+        span = (word.start, word.end)
+        _draw_proposals("proposals", heading, proposals.proposals, DRAFT, text, span, word=word.text)
         st.caption(t("writing-proposals-note"))
         if len(word.tokens) > 1:
             display.table(
@@ -191,7 +191,7 @@ def _show_word(checkpoint: sessions.CheckpointKey, text: str, word: ScoredWord, 
 
 
 def _draw_proposals(
-    name: str, heading: str, words: Sequence[ProposedWord], field: str, text: str, place: tuple[int, int],
+    name: str, heading: str, words: Sequence[ProposedWord], field: str, text: str, span: tuple[int, int],
     *, separator: str = "", word: str = "",
 ) -> None:  # fmt: skip
     """Draw a heading and a button for each proposed word, which writes the word into a text field.
@@ -202,7 +202,7 @@ def _draw_proposals(
         words: the words.
         field: the key of the text field.
         text: the text of the field, or its beginning.
-        place: the characters (start, end) of the text that the word replaces.
+        span: the characters (start, end) of the text that the word replaces.
         separator: what is written before the word.
         word: the word that is replaced; a proposal has a capital letter if it has one.
     """
@@ -215,7 +215,7 @@ def _draw_proposals(
             label = t("writing-proposal", word=proposal.text, probability=percent(proposal.probability))
             st.button(
                 _escape_markdown(label), key=f"proposed-{name}-{number}", on_click=_replace,
-                args=(field, *place, separator + match_case(proposal.text, word)),
+                args=(field, *span, separator + match_case(proposal.text, word)),
             )  # fmt: skip
 
 

@@ -12,11 +12,11 @@ from bertlab.app.parts import compare
 DEFAULTS = ("strongest", "squad")  # the same model before and after fine-tuning
 
 
-def choose_checkpoint(place, label: str, key: str, default: str) -> sessions.CheckpointKey:
+def choose_checkpoint(container, label: str, key: str, default: str) -> sessions.CheckpointKey:
     """Let the user choose a checkpoint to compare.
 
     Args:
-        place: the column of the field.
+        container: the column of the field.
         label: the label of the field.
         key: its name in the address.
         default: the name of the checkpoint that is initially selected.
@@ -25,7 +25,7 @@ def choose_checkpoint(place, label: str, key: str, default: str) -> sessions.Che
         CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
     """
     checkpoint_name = url.text(
-        place.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.shipped()],
+        container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.shipped()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     if checkpoint_name == sessions.AUTO:

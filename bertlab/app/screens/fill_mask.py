@@ -13,7 +13,7 @@ frame.heading("fill-mask")
 left, right = st.columns([3, 2])
 second = fields.text_line(right, t("fill-mask-second"), "", key="text2", placeholder=t("sentence-b-optional"))
 masked_input = masked_text.draw_masked_text(
-    selection.examples_for("fill-mask"), place=left, help=t("fill-mask-text-help")
+    selection.examples_for("fill-mask"), container=left, help=t("fill-mask-text-help")
 )
 left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(

@@ -17,9 +17,9 @@ text = url.text(
     help=t("pretraining-document-help"),
 )  # fmt: skip
 fields.note_too_long_for_link(st, text)
-place = st.empty()  # reserves a place, so that the page below is not redrawn when the button appears
+container = st.empty()  # reserves space, so that the page below is not redrawn when the button appears
 if text != example_text:
-    place.button(
+    container.button(
         t("pretraining-example-text"), key="example-text", type="tertiary",
         on_click=st.session_state.__setitem__, args=("document", example_text),
     )  # fmt: skip

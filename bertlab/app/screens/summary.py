@@ -42,9 +42,9 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
         frame.note(t("summary-fewer", chosen=len(summary.chosen)))
 
 
-def draw_sentences(place, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
+def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
     """List the sentences with these indices, each with its number and its score."""
-    with place:
+    with container:
         st.subheader(t(heading), anchor=False)
         st.html(sentence_list_html(summary, indices))
 

@@ -34,11 +34,11 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         first: sentence A.
         second: sentence B; "" for none.
     """
-    place, start = st.empty(), time.monotonic()
+    container, start = st.empty(), time.monotonic()
 
     def show_progress(done: int, total: int) -> None:
         if time.monotonic() - start > frame.PROGRESS_DELAY:
-            place.progress(done / total, t("time-machine-progress", done=done, total=total))
+            container.progress(done / total, t("time-machine-progress", done=done, total=total))
 
     compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)
     texts = (first, second or None)
@@ -49,7 +49,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
     options = components.canvas_options() | {"code": code}
     payload = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
-    place.empty()
+    container.empty()
     components.draw_canvas("timeline", payload)
     display.sentence(result_sentences.timeline(timeline_call.result))
     display.explain("attention", "mask_probability", "nsp_probability", "loss")

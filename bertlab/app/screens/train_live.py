@@ -61,8 +61,8 @@ def show_run() -> None:
         st.html(f'<p class="say" role="status">{escape_html(line)}</p>')
     logs = calls.assign("runs", {run.name: read_live_log(run)})
     columns = st.columns(2)
-    for place, metric in zip(columns, ("loss", "masked_accuracy"), strict=True):
-        with place:
+    for container, metric in zip(columns, ("loss", "masked_accuracy"), strict=True):
+        with container:
             options = {"x": "step", "lang": language(), "axes": (t("figure-x-step"), t(f"training-{metric}"))}
             points = curves.curve_points(logs.result, metric, "step")
             plots.draw(f"live-{metric}", curves.run_curves, logs, metric, data=points, **options)

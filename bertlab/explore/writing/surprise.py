@@ -109,24 +109,24 @@ class TextSurprise:
 
 @dataclass(frozen=True)
 class ProposedWord:
-    """A word that the model proposes for a place in a text."""
+    """A word that the model proposes for a gap, or instead of a word, of a text."""
 
     text: str
     """The word."""
     probability: float
-    """Its probability at this place, 0..1."""
+    """Its probability there, 0..1."""
 
 
 @dataclass(frozen=True)
 class WordProposals:
-    """A word of a text and the words that the model proposes for its place."""
+    """A word of a text, and the words that the model proposes instead of it."""
 
     index: int
     """Its index in `TextSurprise.words`."""
     text: str
     """The word."""
     proposals: tuple[ProposedWord, ...]
-    """The most probable whole words of the vocabulary at its place, most probable first; single tokens only."""
+    """The most probable whole words of the vocabulary while it is masked, most probable first; single tokens only."""
 
 
 @dataclass(frozen=True)
@@ -220,17 +220,17 @@ def mask_gaps(text: str) -> tuple[str, list[int]]:
     """Replace every gap ___ of a text with [MASK].
 
     Returns:
-        The text with [MASK], and for each place between its characters the place in the text.
+        The text with [MASK], and for each index in it the corresponding index in the original text.
 
     >>> mask_gaps("a ___!")
     ('a [MASK]!', [0, 1, 2, 2, 2, 2, 2, 2, 5, 6])
     """
-    parts, places, cursor = [], [], 0
+    parts, text_indices, cursor = [], [], 0
     for gap in GAP.finditer(text):
         parts += [text[cursor : gap.start()], MASK]
-        places += [*range(cursor, gap.start()), *[gap.start()] * len(MASK)]
+        text_indices += [*range(cursor, gap.start()), *[gap.start()] * len(MASK)]
         cursor = gap.end()
-    return "".join([*parts, text[cursor:]]), [*places, *range(cursor, len(text) + 1)]
+    return "".join([*parts, text[cursor:]]), [*text_indices, *range(cursor, len(text) + 1)]
 
 
 def _count_tokens(tokenizer: Tokenizer, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
@@ -249,11 +249,12 @@ def make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextP
     Raises:
         TextError: the part has more tokens than the model has positions.
     """
-    masked, places = mask_gaps(text)
+    masked, text_indices = mask_gaps(text)
     encoding = tokenizer.encode(masked, max_tokens=model.config.max_tokens)
-    offsets = tuple((places[first], places[last]) for first, last in encoding.offsets)
+    offsets = tuple((text_indices[first], text_indices[last]) for first, last in encoding.offsets)
     encoding = replace(encoding, offsets=offsets)
-    spans, words, number = [(places[first], places[last]) for first, last in find_words(masked)], [], 0
+    spans = [(text_indices[first], text_indices[last]) for first, last in find_words(masked)]
+    words, number = [], 0
     positions: dict[tuple[int, int], list[int]] = {}
     for position, (first, last) in enumerate(encoding.offsets):
         if encoding.special[position]:
@@ -298,7 +299,7 @@ def _collect(tokenizer: Tokenizer, parts: Sequence[TextPart], masking: MaskingNa
 def propose_words(
     model: Bert, tokenizer: Tokenizer, text: str, indices: Sequence[int], top_k: int = MAX_PROPOSALS
 ) -> tuple[WordProposals, ...]:
-    """Find the most probable whole words at the places of some words of a text.
+    """Find the most probable whole words in place of some words of a text.
 
     Args:
         model: a model with an MLM output layer.
@@ -314,7 +315,7 @@ def propose_words(
     """
     model.require_head("mlm")
     require_positive(top_k=top_k)
-    places = [
+    words = [
         (part, part.text[start:end], positions)
         for part in split_text(model, tokenizer, text)
         for start, end, positions in part.words
@@ -322,13 +323,13 @@ def propose_words(
     ]
     inputs = []
     for index in indices:
-        if not 0 <= index < len(places):
-            raise BertlabError("writing-word-missing", index=index, last=len(places) - 1)
-        ids, positions = places[index][0].encoding.ids, places[index][2]
+        if not 0 <= index < len(words):
+            raise BertlabError("writing-word-missing", index=index, last=len(words) - 1)
+        ids, positions = words[index][0].encoding.ids, words[index][2]
         inputs.append(((*ids[: positions[0]], tokenizer.mask_id, *ids[positions[-1] + 1 :]), positions[:1]))
     found = {each[:2]: each[2][0] for each in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))}
     return tuple(
-        WordProposals(index, places[index][1], rank_words(tokenizer, found[each], top_k, without=places[index][1]))
+        WordProposals(index, words[index][1], rank_words(tokenizer, found[each], top_k, without=words[index][1]))
         for index, each in zip(indices, inputs, strict=True)
     )
 

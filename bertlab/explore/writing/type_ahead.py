@@ -56,7 +56,7 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
         text: the text; ___ or [MASK] is a gap.
-        top_k: the maximum number of words for each place.
+        top_k: the maximum number of words for each gap, for the ending and for the next word.
 
     Raises:
         MissingHead: the model has no MLM output layer.
