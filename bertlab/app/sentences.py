@@ -320,7 +320,7 @@ def corrections(suggested: Sequence[Correction], margin: float) -> Sentence:
 
     Args:
         suggested: the suggestions.
-        margin: the gain in nats that they exceed.
+        margin: the gain in nats that every suggestion exceeds.
     """
     if not suggested:
         return make_sentence("corrections-none", margin=margin)

@@ -18,7 +18,7 @@ SECONDS_BEFORE_VISITS = 5  # between the warm-up visit and the timed visits
 
 
 class VisitorOptions(Protocol):
-    """The number of visitors, and what each of them does."""
+    """The number of simulated visitors, and the text changes of each visitor."""
 
     visitors: int
     """Number of simultaneous visitors."""

@@ -1,6 +1,8 @@
 """The implementation that `bertlab bench pretrain` compares bertlab with (its peer).
 
 It is a training loop over transformers' `BertForPreTraining`, with two sources of batches.
+
+Shape legend: B batch, T tokens, P predicted tokens (K slots for each row).
 """
 
 import itertools

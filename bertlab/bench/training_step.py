@@ -3,6 +3,8 @@
 The parts are: fused attention, compared with separate operations; a step without padding, compared with a padded one;
 bertlab's dropout and Muon, compared with those of torch. Times are CPU times, which depend little on other programs.
 With several threads they are summed over the threads.
+
+Shape legend: B batch, T tokens, H hidden.
 """
 
 from collections.abc import Callable

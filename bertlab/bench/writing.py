@@ -58,12 +58,12 @@ class WritingBenchConfig(BenchOptions):
 
 @dataclass(frozen=True)
 class Row:
-    """A sentence of the benchmark and what was suggested for it."""
+    """A sentence of the benchmark and the suggestions for it."""
 
     original: str
     """The sentence without an error."""
     text: str
-    """The sentence as it was read, with or without an error."""
+    """The sentence that BERT reads, with or without an error."""
     kind: str
     """The kind of the error, one of `KINDS`; "" if there is none."""
     corrections: tuple[Correction, ...] = ()

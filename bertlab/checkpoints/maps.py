@@ -1,6 +1,6 @@
 """Convert tensor names between bertlab and the Hugging Face layout, with one table per family for both directions.
 
-Shape legend: H hidden, V vocabulary.
+Shape legend: H hidden, V vocabulary, N heads, D head size.
 """
 
 import re

@@ -25,7 +25,7 @@ class PretrainingExampleOptions(TextQuery):
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK]."""
     random_share: float = 0.1
-    """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
+    """Of the tokens to predict, the share that is replaced by a random token; the rest of them stay unchanged."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     max_tokens: int = 128

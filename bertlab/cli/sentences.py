@@ -1,4 +1,7 @@
-"""Commands about sentence vectors: compute them for a file, find similar texts, find clusters."""
+"""Commands about sentence vectors: compute them for a file, find similar texts, find clusters.
+
+Shape legend: S texts, P dimensions of a sentence vector.
+"""
 
 import sys
 from collections.abc import Callable, Iterable

@@ -37,8 +37,8 @@ class Writing(QueryOptions):
     top_k: int = 5
     """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
-    """Hide the later tokens of a word while one of its tokens is predicted. By default they are hidden, because they
-    would reveal it."""
+    """While a token is predicted, also hide the later tokens of the same word, which would reveal it. This is the
+    default."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0

@@ -114,7 +114,7 @@ class Family:
     pairs_need_token_types: bool = True
     """Whether a pair of texts can only be read with two token types."""
     always_projects: bool = False
-    """Whether embeddings are projected to the hidden size even if they have it."""
+    """Whether embeddings are projected to the hidden size even if their width equals it."""
     has_biases: bool = True
     """Whether linear layers and LayerNorms have biases (the classifiers always have)."""
     pooler_activation: str = "tanh"

@@ -122,7 +122,7 @@ def languages() -> Mapping[str, Language]:
 
 
 def detect_language(texts: Iterable[str]) -> str:
-    """Return the code of the first language whose script at least a third of the texts use; English if there is none.
+    """Return the code of the first language whose script at least a third of the texts use; otherwise that of English.
 
     >>> detect_language(["the", "고양이", "##s"]), detect_language(["the", "cat"])
     ('ko', 'en')

@@ -1,6 +1,6 @@
 """Sentence vectors: one vector of length 1 for each text.
 
-Shape legend: B batch, T tokens, P dimensions of a vector (the hidden size times the number of pooling modes).
+Shape legend: B batch, T tokens, H hidden, P dimensions of a vector (the hidden size times the number of pooling modes).
 """
 
 from collections.abc import Callable, Sequence

@@ -2,6 +2,8 @@
 
 A job is a directory: the file, `job.json` with its settings, `state.json` with its progress, and the parts of the
 results (`file_results`).
+
+Shape legend: S texts, P dimensions of a sentence vector.
 """
 
 import json

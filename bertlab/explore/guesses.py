@@ -1,6 +1,6 @@
 """Compare people's guesses for a masked word with the predictions of every snapshot of a training run.
 
-Shape legend: S snapshots, W guessed words.
+Shape legend: S snapshots, W guessed words, M masks, V vocabulary.
 """
 
 from collections.abc import Callable, Mapping

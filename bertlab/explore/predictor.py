@@ -276,8 +276,8 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the text, of any length; it is read in parts of whole sentences.
-            masking: "word" masks the later tokens of a word together with each of its tokens, since they would give it
-                away; "token" masks one token only.
+            masking: "word" masks each token together with the later tokens of its word, which would reveal it; "token"
+                masks one token only.
             progress: wraps the sequence of batches, as `tqdm` does.
 
         Source: Salazar et al. 2020 (arXiv 1910.14659), section 2.2; Kauf and Ivanova 2023 (arXiv 2305.10588).

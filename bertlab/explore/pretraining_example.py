@@ -5,7 +5,7 @@ of a training step on a batch of this one pair, without dropout. A draw depends 
 settings.
 
 Shape legend: P slots for predicted tokens (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
-H hidden, T tokens, V vocabulary, D documents.
+H hidden, T tokens, V vocabulary, D documents, B batch (one row), E sentence pairs (one).
 """
 
 from collections.abc import Iterable, Sequence
@@ -256,7 +256,7 @@ def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tu
 
     Args:
         drawer: draws the examples.
-        draws: the numbers of the draws, or how many of them, counted from 1.
+        draws: the numbers of the draws; an integer n means the draws 1 to n.
     """
     numbers = range(1, draws + 1) if isinstance(draws, int) else list(draws)
     return tuple(drawer.compute_losses(number) for number in numbers)

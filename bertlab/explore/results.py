@@ -199,9 +199,9 @@ class Outcome:
     before: float
     """The probability before the interventions, 0..1."""
     after: float
-    """The probability after them, 0..1."""
+    """The probability after the interventions, 0..1."""
     log_odds_before: float
-    """log(p / (1 - p)) before."""
+    """The log-odds log(p / (1 - p)) before the interventions."""
     log_odds_after: float
     """log(p / (1 - p)) after."""
 

@@ -1,6 +1,6 @@
 """Attention rollout: the attention of all layers up to one, multiplied (Abnar and Zuidema 2020, arXiv 2005.00928).
 
-Shape legend: T tokens, L layers.
+Shape legend: T tokens, L layers, N heads.
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 `Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
 callers at once.
 
-Shape legend: B batch, T tokens, H hidden, N heads, L layers, X batch or no dimension. Layers, heads and positions count
-from zero.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers, X batch or no dimension. Layers, heads and
+positions count from zero.
 """
 
 from collections.abc import Iterable, Mapping

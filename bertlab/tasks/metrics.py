@@ -1,4 +1,7 @@
-"""Metrics for predicted labels, values and tags: those of GLUE and KLUE, and entity F1."""
+"""Metrics for predicted labels, values and tags: those of GLUE and KLUE, and entity F1.
+
+Shape legend: K labels.
+"""
 
 import math
 from collections import Counter

@@ -99,7 +99,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ is none."""
+    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ does not count as one."""
     initial, rest = second[0], second[1:]
     if len(first) == 3:
         if first[2] in _INITIAL_OF and initial == SILENT:

@@ -51,7 +51,7 @@ class _Column:
         self.count = 0
 
     def add_axes(self, panel: _Panel, left: float = 0.0, right: float = 1.0) -> tuple[str, dict]:
-        """Add a pair of axes at the place of a panel; return their suffix and the arguments that select them."""
+        """Add a pair of axes where a panel is drawn; return their suffix and the arguments that select them."""
         self.count += 1
         suffix = str(self.count) if self.count > 1 else ""
         top, bottom = 1 - panel.top / self.height, 1 - (panel.top + panel.height) / self.height

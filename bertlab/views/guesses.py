@@ -1,4 +1,7 @@
-"""Compare people's guesses for a masked word with a snapshot's predictions in a Plotly figure."""
+"""Compare people's guesses for a masked word with a snapshot's predictions in a Plotly figure.
+
+Shape legend: S snapshots, W guessed words.
+"""
 
 import plotly.graph_objects as go
 

@@ -83,7 +83,7 @@ def cosine_matrix(texts: Sequence[str], vectors_SP: np.ndarray, *, lang: str = D
     """The cosine of every two texts.
 
     Args:
-        texts: the texts, at most about `MAX_MATRIX_ROWS`.
+        texts: the texts, not many more than `MAX_MATRIX_ROWS`.
         vectors_SP: their vectors, of length 1.
         lang: the language of the labels.
     """

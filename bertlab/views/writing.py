@@ -74,7 +74,7 @@ def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *,
 
 
 def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
-    """The text with every suggested change: what stands there struck through, and the suggestion after it in blue."""
+    """The text with every suggested change: the replaced text struck through, and the suggestion after it in blue."""
     parts, cursor = [], 0
     deleted = f"color: inherit; text-decoration: line-through 2px {ORANGE};"
     inserted = (

@@ -1,4 +1,7 @@
-"""Components of the Before and after page: differences by head, by layer and by token."""
+"""Components of the Before and after page: differences by head, by layer and by token.
+
+Shape legend: L layers, N attention heads, U compared units (tokens or words).
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,7 @@
-"""Results of the Evaluation page: metrics, invalid rows, a chart, and the hardest examples."""
+"""Results of the Evaluation page: metrics, invalid rows, a chart, and the hardest examples.
+
+Shape legend: G labels of the data (gold), P predictions.
+"""
 
 from collections.abc import Collection, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Choose: the probability of each ending of a context, and how the vector W scores the endings."""
+"""Choose: the probability of each ending of a context, and how the vector W scores the endings.
+
+Shape legend: C choices (the endings), H hidden.
+"""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
 """Probabilities of tokens at masked positions of many inputs, computed in batches of similar lengths.
 
-Shape legend: P positions, V vocabulary.
+Shape legend: P positions of one input, R positions of all inputs of a batch, B batch, T tokens, H hidden, V vocabulary.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,6 +3,8 @@
 BERT reads a whole text and was not trained to write from left to right. The next word is predicted at a [MASK] after
 the text: once with nothing after the [MASK], and once with a full stop after it. Without the full stop, BERT often
 predicts a full stop, because the texts that it was trained on end with one.
+
+Shape legend: P positions, V vocabulary.
 """
 
 from dataclasses import dataclass

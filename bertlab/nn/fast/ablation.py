@@ -1,6 +1,6 @@
 """Ablate each attention head of a layer separately, in one pass over the layers above it.
 
-Shape legend: B batch, T tokens, H hidden, N heads, P positions whose hidden states are returned, R the
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R the
 same positions in all rows of the batch (indices of the flattened B * T).
 """
 

@@ -1,6 +1,6 @@
 """`FamilyBert`: a `Bert` that builds the embeddings, layers and pooler of its model family (BERT, ALBERT, ...).
 
-Shape legend: B batch, T tokens, H hidden.
+Shape legend: B batch, T tokens, H hidden, L layers; X any leading shape.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,8 @@
 
 Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, I feed-forward neurons.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, I feed-forward neurons, X any
+leading shape.
 """
 
 import torch

@@ -3,7 +3,8 @@
 This module needs no model: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py`
 of google-research/bert.
 
-Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends.
+Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends, Q
+questions.
 """
 
 from collections.abc import Sequence

@@ -258,7 +258,7 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
 def _draw_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
     """Draw consecutive whole sentences with about `length` tokens from a document.
 
-    With `at_least`, they have `length` tokens or more, unless the document is too short.
+    With `at_least`, the sentences have at least `length` tokens, unless the document is too short.
     """
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))

@@ -19,7 +19,7 @@ SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
 
 @dataclass(frozen=True)
 class FileScan:
-    """What a file contains."""
+    """The columns, the number of rows and the first rows of a file."""
 
     columns: tuple[str, ...]
     """The names of its columns; `TEXT_COLUMN` alone for plain text."""

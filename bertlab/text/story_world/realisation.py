@@ -33,7 +33,7 @@ class Mention:
     role: str
     """Its role in the event; "a.job" for the job of the role a."""
     referent: Role
-    """What it refers to."""
+    """The person or thing that it mentions."""
     kind: str
     """"name", "pronoun" or "omitted" for a person, otherwise "phrase" (also for a person without a name)."""
     case: str
@@ -49,7 +49,7 @@ class Sentence:
     event: Event
     """The event that it tells."""
     mentions: tuple[Mention, ...]
-    """What it refers to, in order."""
+    """The mentions of people and things, in order."""
 
 
 class UnspeakableEvent(Exception):

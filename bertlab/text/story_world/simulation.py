@@ -30,9 +30,9 @@ class Thing:
     """An object with a property by which it can be recognised."""
 
     noun: Word
-    """What it is."""
+    """The noun that names it."""
     adjective: Word
-    """What it looks like."""
+    """The adjective by which it can be recognised."""
 
 
 Role = Person | Thing | Word | int

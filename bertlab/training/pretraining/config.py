@@ -107,7 +107,7 @@ class PretrainConfig(RunConfig):
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
     random_share: float = 0.1
-    """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
+    """Of the tokens to predict, the share that is replaced by a random token; the rest of them stay unchanged."""
     left_to_right: bool = False
     """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1 of the paper). Needs
     --pair-objective none."""

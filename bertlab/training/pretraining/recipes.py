@@ -52,10 +52,10 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings for a few minutes on generated stories; used if no corpus is given (docs/lab-notebook.md).
 
-    They are like those of `fast`, with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in
-    the last 30 % of the run. A long second sentence often shows by itself whether it is random, because a story has
-    only about 170 tokens; with short pairs, the model has to compare it with the first. If the changes contain another
-    `preset`, its number of attention heads is used.
+    The settings of `fast`, but with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in
+    the last 30 % of the run. The pairs are short because a story has only about 170 tokens: a long sentence B often
+    shows without sentence A whether it is random, while the model has to compare a short one with A. If the changes
+    contain another `preset`, its number of attention heads is used.
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
