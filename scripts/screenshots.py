@@ -1,7 +1,7 @@
 """Save a screenshot of every page of the app and print the layout faults that a program can find.
 
-`python scripts/screenshots.py --out DIR [--themes dark --languages ko --widths 1280 390 --only depth heads]` starts
-`bertlab app` on a free port, opens each page with its example, and prints one line for each screenshot:
+`python scripts/screenshots.py --out DIR [--themes dark --languages ko --widths 1280 390 --only logit-lens heads]`
+starts `bertlab app` on a free port, opens each page with its example, and prints one line for each screenshot:
 
 - overflow: how many pixels the page is wider than the screen, and which elements are cut off at their right edge;
 - moved: how far, in pixels, one element moved at most when the page's text was changed (from the browser's own
@@ -71,8 +71,8 @@ SHOTS = {
     "heads-patch": Shot("heads", {"tool": "patch"}, ".heads .scale", ("masked", *MASKED)),
     "heads-map": Shot("heads", {"tool": "map"}, ".heads .scale", ("masked", *MASKED)),
     "heads-span": Shot("heads", {"ask": "span"}, ".heads .scale", ("question", *QUESTIONS)),
-    "depth": Shot("depth", wait_for=CHART, change=("masked", *MASKED)),
-    "depth-two": Shot("depth", {"masked": "The old [MASK] carried the [MASK] to the governor."}, CHART),
+    "logit-lens": Shot("logit-lens", wait_for=CHART, change=("masked", *MASKED)),
+    "logit-lens-two": Shot("logit-lens", {"masked": "The old [MASK] carried the [MASK] to the governor."}, CHART),
     "xray": Shot("xray", wait_for=CHART, change=("question", *QUESTIONS)),
     "compare": Shot("compare", wait_for=CHART, change=("a", *TEXTS)),
     "compare-inputs": Shot("compare", {"between": "inputs"}, CHART, ("a2", *TEXTS)),

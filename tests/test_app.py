@@ -59,7 +59,7 @@ def test_too_long_text_is_reported_in_one_line(shipped, screen):
 @pytest.mark.parametrize(
     ("screen", "used"),
     [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("question", "squad"), ("classify", "sst2"),
-     ("choose", "comve"), ("tag", "wikiann_en"), ("depth", "strongest"), ("heads", "strongest"), ("xray", "squad"),
+     ("choose", "comve"), ("tag", "wikiann_en"), ("logit-lens", "strongest"), ("heads", "strongest"), ("xray", "squad"),
      ("evaluation", "sst2")],
 )  # fmt: skip
 def test_page_replaces_unsuitable_checkpoint_and_keeps_the_choice(shipped, screen, used):

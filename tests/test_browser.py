@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
-PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "depth"]
+PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "logit-lens"]
 HOSTILE = (
     """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
 )
@@ -465,7 +465,7 @@ def test_every_page_fits_a_phone_in_the_light_and_the_dark_theme(visit):
 
 
 def test_the_logit_lens_opens_scrolled_to_the_followed_word(visit):
-    tab = visit("depth", width=390, lang="en")
+    tab = visit("logit-lens", width=390, lang="en")
     tab.wait_for_selector(".st-key-lens .js-plotly-plot")
     tab.wait_for_function("document.querySelector('.st-key-lens').scrollLeft > 0")
 

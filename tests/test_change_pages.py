@@ -101,8 +101,8 @@ def test_invalid_change_is_reported_once_and_can_be_undone(shipped, changes):
     [
         ("heads", {"masked": "No mask."}),
         ("heads", {"masked": "[MASK] tea " * 60}),
-        ("depth", {"masked": ""}),
-        ("depth", {"masked": "[MASK] tea " * 60}),
+        ("logit-lens", {"masked": ""}),
+        ("logit-lens", {"masked": "[MASK] tea " * 60}),
     ],
 )
 def test_invalid_input_is_reported_in_one_line(shipped, screen, link):
@@ -132,7 +132,7 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
 
 
 def test_logit_lens_draws_part_of_long_text_and_fills_masks_jointly(shipped):
-    app = open_page("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
+    app = open_page("logit-lens", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("Positions " in caption.value for caption in app.caption)
@@ -255,7 +255,7 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
     lens = sessions.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
     rows = change_figures.lens_grid(lens).layout.yaxis.ticktext
     assert list(rows) == ["embeddings", "layer 0", "layer 1"]
-    assert list(change_figures.lens_depth(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
+    assert list(change_figures.lens_rank(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
 
 
 def test_click_on_a_head_difference_opens_that_head(shipped):

@@ -27,7 +27,7 @@ LINK_PARAMETERS = {
     "tag": [{"named": "Clara Schumann played in Vienna."}],
     "heads": [{"changes": "0.1,1.1"}, {"ask": "span"}, {"ask": "nsp"}, {"ask": "classify"}, {"tool": "patch"},
               {"tool": "row", "row.how": "hand"}, {"tool": "keep", "changes": "0.1"}],
-    "depth": [{"masked": "The old [MASK] carried the [MASK]."}],
+    "logit_lens": [{"masked": "The old [MASK] carried the [MASK]."}],
     "xray": [{"question": "Who?", "passage": "The keeper carried the lantern."}],
     "compare": [{"between": "inputs"}],
     "training": [{"x": "tokens"}],
@@ -95,3 +95,12 @@ def test_an_old_link_opens(shipped, screen, parameters):
     for name, value in parameters.items():
         shown = "".join(app.query_params.get(name, value))
         assert shown in (value, RENAMED_VALUES.get(value)), f"{name} became {shown!r}"
+
+
+def test_an_old_page_name_opens_the_renamed_page(shipped):
+    from support.pages import open_example_page
+
+    app = open_example_page("depth", masked="The old [MASK] carried the [MASK].")
+    assert not app.exception, app.exception[0].message
+    assert app.session_state["url.page"] == "logit-lens"
+    assert "".join(app.query_params["masked"]) == "The old [MASK] carried the [MASK]."

@@ -40,7 +40,7 @@ def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch,
 
 FIGURES = {
     "xray": {"heads": {"layer", "head", "share"}, "windows": {"window", "score", "no_answer_score"}},
-    "depth": {"lens": {"layer", "position", "token", "prediction", "probability"}, "depth": {"final_rank"}},
+    "logit_lens": {"lens": {"layer", "position", "token", "prediction", "probability"}, "rank": {"final_rank"}},
     "compare": {
         "heads": {"layer", "head", "js_distance"}, "head": {"query", "key", "difference"},
         "drift": {"layer", "linear_cka"}, "moved-most": {"first", "second", "cosine_distance"},

@@ -375,7 +375,7 @@ def test_examples_of_both_languages_have_the_same_parts():
         ("fill_mask", "text", "기차는 아침에 떠난다.", "Green tea."),
         ("input", "a", "기차는 아침에 떠난다.", "Green tea."),
         ("heads", "masked", "기차는 [MASK] 떠난다", "Green [MASK]."),
-        ("depth", "masked", "기차는 [MASK] 떠난다", "Green [MASK]."),
+        ("logit-lens", "masked", "기차는 [MASK] 떠난다", "Green [MASK]."),
     ],
 )  # fmt: skip
 def test_auto_follows_the_script_of_the_text(with_korean, monkeypatch, screen, field, korean_text, english_text):

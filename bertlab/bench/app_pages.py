@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 PAGES = (
     "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "writing",
-    "next-sentence", "question", "classify", "choose", "tag", "sentences", "summary", "heads", "depth", "xray",
+    "next-sentence", "question", "classify", "choose", "tag", "sentences", "summary", "heads", "logit-lens", "xray",
     "compare", "training", "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
@@ -93,7 +93,7 @@ TIMED_CHANGES = VISITOR_CHANGES | {
         "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}
     ),
     "heads": TextChange("heads", "masked", MASKED, ".st-key-before-after .main-svg"),
-    "depth": TextChange("depth", "masked", MASKED, ".st-key-depth .main-svg"),
+    "logit-lens": TextChange("logit-lens", "masked", MASKED, ".st-key-rank .main-svg"),
     "xray": TextChange("xray", "question", "When did the {word} burn?", ".st-key-heads .main-svg"),
     "compare": TextChange(
         "compare", "b2", "The {word} is not level.", ".st-key-moved-most .main-svg", {"between": "inputs"}
@@ -109,7 +109,7 @@ LAYOUT_SHIFT_CHANGES = [
     TextChange("next-sentence", "second", "Nobody had seen the bridge before that winter."),
     TextChange("question", "question", "When did the keeper of the bridge leave?"),
     TextChange("heads", "masked", "The girl put the small [MASK] into the river before dawn."),
-    TextChange("depth", "masked", "The girl put the small [MASK] into the river before dawn."),
+    TextChange("logit-lens", "masked", "The girl put the small [MASK] into the river before dawn."),
     TextChange("xray", "question", "When did the keeper of the bridge leave?"),
     TextChange("compare", "b2", "The girl put the small stone into the lake.", parameters={"between": "inputs"}),
     TextChange("classify", "judged", "A film that is far too long, and still I would see it again."),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 NAMES = {
     "input": ("tokens", "word", "pieces"),
     "attention": ("layer", "head", "query", "key", "share"),
-    "depth": ("early", "early_rank", "layer", "last", "word", "share"),
+    "logit-lens": ("early", "early_rank", "layer", "last", "word", "share"),
     "fill-mask": ("first", "share", "second", "second_share"),
 }
 UNKNOWN = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint

@@ -38,6 +38,7 @@ from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.languages import DEFAULT, Message, languages
+from bertlab.config.renamed_keys import PAGE_NAMES
 
 KINDS = ("choices", "number", "word")
 MAX_WORD_LENGTH = 40  # characters of a guessed word
@@ -238,6 +239,7 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
     """Split the address of a step into the name of the page and its values. It may be copied from a browser."""
     parts = urlsplit(step.text("page"))
     page = parts.path.strip("/") or "start"
+    page = PAGE_NAMES.get(page, page)
     if pages is not None and page not in pages:
         raise step.error("page", Message("lesson-expected-page", pages=sorted(pages)))
     values = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
+from bertlab.config.renamed_keys import PAGE_NAMES
 
 MAX_CHOICES = 8
 MAX_MINUTES = 600
@@ -79,9 +80,10 @@ class Table:
         """Read a list of page names; () if the field is missing. If `pages` is None, the names are not checked."""
         values = self.content.get(name, [])
         is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
-        if not is_list or (pages is not None and not set(values) <= set(pages)):
+        names = tuple(PAGE_NAMES.get(value, value) for value in values) if is_list else ()
+        if not is_list or (pages is not None and not set(names) <= set(pages)):
             raise self.error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
-        return tuple(values)
+        return names
 
     def tables(self, name: str) -> list:
         """Read a list of tables that is not empty. Its elements are not checked; make a `Table` of each to do so."""

@@ -44,6 +44,9 @@ PARITY_KEYS = {"measure": "metric", "figures": "metrics"}
 PARITY_RECIPE_KEYS = {"measure": "metric", "held_out": "validation_rows"}
 """Fields of `recipe` in a row of `results.json`."""
 
+PAGE_NAMES = {"depth": "logit-lens"}
+"""Names of pages of the app, in links and in files of class lessons."""
+
 
 def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:
     """Return a copy of a mapping with its old keys renamed. If both names of a key are present, the new one wins.

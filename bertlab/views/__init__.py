@@ -8,7 +8,7 @@ widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget
 figures         Plotly: mask_bars, span_curves, embedding_strips, nsp_gauge
 curves          Plotly: run_curves of several training runs
 differences     Plotly: head_differences, head_difference, layer_differences, layer_similarity, most_changed_tokens
-change_figures  Plotly: before_after, head_map, lens_grid, lens_depth
+change_figures  Plotly: before_after, head_map, lens_grid, lens_rank
 evaluation      Plotly and HTML for an error analysis: confusion_map, value_scatter, group_bars, row_html
 labels          Plotly and HTML for fine-tuned models: label_bars, value_scale, word_bars, tagged_html, tag_heat
 xray            Plotly and HTML for the answer x-ray: columns_html, spans_html, windows_figure, heads_map

@@ -192,7 +192,7 @@ def lens_grid(
     return figure
 
 
-def lens_depth(
+def lens_rank(
     lens: Lens,
     position: int,
     *,
@@ -214,7 +214,7 @@ def lens_depth(
     """
     labels = labels or render_all(lang, "figure-probability", "figure-rank")
     rows = rows or ("{}", render("figure-embeddings", lang))
-    depths = list(range(len(lens.probs_LT)))
+    indices = list(range(len(lens.probs_LT)))
     figure = empty_figure(height=300)
     # Legend entries with arrows name the two axes, because Plotly would rotate axis titles.
     for label, values_LT, colour, symbol, dash, yaxis in (
@@ -222,15 +222,15 @@ def lens_depth(
         (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
     ):
         figure.add_scatter(
-            x=depths, y=values_LT[:, position].astype(float).tolist(), name=escape_markup(label), yaxis=yaxis,
+            x=indices, y=values_LT[:, position].astype(float).tolist(), name=escape_markup(label), yaxis=yaxis,
             mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
             marker={"size": 8, "symbol": symbol}, hovertemplate="%{y:.1%}" if yaxis == "y" else "%{y}",
         )  # fmt: skip
     figure.update_xaxes(
-        tickvals=depths,
-        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in depths[:-1])],
+        tickvals=indices,
+        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in indices[:-1])],
         title=escape_markup(axis or render("figure-layer-axis", lang)),
-        range=[-0.5, len(depths) - 0.5],
+        range=[-0.5, len(indices) - 0.5],
     )
     largest_log_rank = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(

@@ -27,7 +27,7 @@ _TABS = {
     "guess": ("fill", ("guess-text",)),
     "next-sentence": ("next", ("first", "second")),
     "heads": ("heads", ("masked",)),
-    "depth": ("lens", ("masked",)),
+    "logit-lens": ("lens", ("masked",)),
 }
 _SIMILAR_PAGES = ("start", "input", "guess")  # the file has a part of what these pages show
 _LOOK = ("layer", "head")  # the values of the page Attention that the file's view has as well, besides `heads`

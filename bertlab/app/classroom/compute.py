@@ -114,6 +114,6 @@ def _read(values: Values, name: str, default: int | None = None):
 COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Values], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),
-    "depth": ("fill-mask", _compute_lens),
+    "logit-lens": ("fill-mask", _compute_lens),
     "fill-mask": ("fill-mask", _compute_fills),
 }

@@ -18,11 +18,11 @@ GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ p
 scroll-initial-target: nearest; }}</style>"""
 MAX_COLUMNS = 48  # for a longer text, the grid shows only positions around the selected one
 
-frame.heading("depth")
+frame.heading("logit-lens")
 text = fields.text_line(
     st, t("heads-text"), selection.examples_for("fill-mask").masked_sentence, key="masked", help=t("heads-text-help")
 )
-frame.note(t("depth-caution"))
+frame.note(t("logit-lens-caution"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
     lens_call = calls.call_session(checkpoint, "lens", text)
@@ -30,11 +30,13 @@ with frame.show_errors():
     tokens = token_labels(lens.tokens)
     masks = [index for index, token in enumerate(tokens) if token in MASK_NAMES]
     default = masks[0] if masks else min(1, len(tokens) - 1)
-    position = fields.position(st, t("depth-position"), tokens, default, key="at")
+    position = fields.position(st, t("logit-lens-position"), tokens, default, key="at")
     first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
     shown_positions = range(first, min(first + MAX_COLUMNS, len(tokens)))
     if len(shown_positions) < len(tokens):
-        st.caption(t("depth-positions-shown", first=shown_positions[0], last=shown_positions[-1], count=len(tokens)))
+        st.caption(
+            t("logit-lens-positions-shown", first=shown_positions[0], last=shown_positions[-1], count=len(tokens))
+        )
     grid_options = {"chosen": position, "first": shown_positions[0], "count": len(shown_positions), "lang": language()}
     width, right_edge = (
         NAMES_WIDTH + CELL_WIDTH * count for count in (len(shown_positions), position - shown_positions[0] + 1)
@@ -47,29 +49,29 @@ with frame.show_errors():
 
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(t("depth-by-layer"), anchor=False)
-        sentence = t("depth-final-prediction", word=escape_html(lens.final_T[position]), position=position)
+        st.subheader(t("logit-lens-by-layer"), anchor=False)
+        sentence = t("logit-lens-final-prediction", word=escape_html(lens.final_T[position]), position=position)
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
         data = columns.lens_at(lens, position)
-        plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, lang=language())
+        plots.draw("rank", change_figures.lens_rank, lens_call, position, data=data, lang=language())
         display.sentence(sentences.lens_at(lens, position))
     with right:
-        st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
+        st.subheader(t("logit-lens-joint"), anchor=False, help=t("logit-lens-joint-help"))
         if len(masks) < 2:
-            frame.note(t("depth-joint-too-few-masks"))
+            frame.note(t("logit-lens-joint-too-few-masks"))
         else:
-            beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
+            beams = url.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
             joint_fill = sessions.compute(checkpoint, "fill_jointly", text, beams)
             fillings = (*joint_fill.fillings, joint_fill.independent)
-            together, independently = t("depth-joint-together"), t("depth-joint-independently")
+            together, independently = t("logit-lens-joint-together"), t("logit-lens-joint-independently")
             rows = {
-                t("depth-probability"): [100 * filling.probability for filling in fillings],
-                t("depth-joint-words"): [" · ".join(filling.tokens) for filling in fillings],
-                t("depth-joint-method"): [*[together] * len(joint_fill.fillings), independently],
+                t("logit-lens-probability"): [100 * filling.probability for filling in fillings],
+                t("logit-lens-joint-words"): [" · ".join(filling.tokens) for filling in fillings],
+                t("logit-lens-joint-method"): [*[together] * len(joint_fill.fillings), independently],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
-            st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
+            st.dataframe(rows, hide_index=True, column_config={t("logit-lens-probability"): number})
             is_same = joint_fill.independent.tokens == joint_fill.fillings[0].tokens
             ratio = joint_fill.fillings[0].probability / max(joint_fill.independent.probability, 1e-300)
-            st.caption(t("depth-joint-same") if is_same else t("depth-joint-better", ratio=f"{ratio:.3g}"))
+            st.caption(t("logit-lens-joint-same") if is_same else t("logit-lens-joint-better", ratio=f"{ratio:.3g}"))
             display.explain("joint_probability")
