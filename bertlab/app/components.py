@@ -110,8 +110,8 @@ def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_cl
     parts, end_of_previous = [], 0
     for word in words:
         start, end = word["start"], word["end"]
-        shown = {name: word[name] for name in ("strength", "misfit", "title")}
-        parts.append({"before": text[end_of_previous:start], "word": text[start:end]} | shown)
+        shown_fields = {name: word[name] for name in ("strength", "misfit", "title")}
+        parts.append({"before": text[end_of_previous:start], "word": text[start:end]} | shown_fields)
         end_of_previous = end
 
     def report_click() -> None:

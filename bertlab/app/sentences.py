@@ -53,8 +53,8 @@ def make_sentence(id: str, **values: object) -> Sentence:
 
 def candidates(candidates: Sequence[Candidate]) -> Sentence:
     """Compare the two most probable tokens for a mask, and give the total probability of all tokens in the figure."""
-    shown = percent(sum(row.probability for row in candidates))
-    values = {"first": Quote(candidates[0].token), "count": len(candidates), "shown": shown}
+    total_share = percent(sum(row.probability for row in candidates))
+    values = {"first": Quote(candidates[0].token), "count": len(candidates), "shown": total_share}
     if len(candidates) < 2 or not candidates[1].probability:
         return make_sentence("candidate", **values)
     ratio = candidates[0].probability / candidates[1].probability

@@ -99,11 +99,12 @@ def score(rows: list[Row], margin: float) -> dict[str, float]:
     0.5
     """
     counts = [row.count(margin) for row in rows]
-    suggested, right, errors = sum(n for n, _ in counts), sum(n for _, n in counts), sum(bool(row.kind) for row in rows)
-    precision, recall = right / max(suggested, 1), right / max(errors, 1)
+    num_suggestions, right = sum(n for n, _ in counts), sum(n for _, n in counts)
+    errors = sum(bool(row.kind) for row in rows)
+    precision, recall = right / max(num_suggestions, 1), right / max(errors, 1)
     weight = BETA**2
     f = (1 + weight) * precision * recall / (weight * precision + recall) if right else 0.0
-    return {"precision": precision, "recall": recall, "f": f, "suggestions": suggested, "errors": errors}
+    return {"precision": precision, "recall": recall, "f": f, "suggestions": num_suggestions, "errors": errors}
 
 
 def tune_margin(rows: list[Row]) -> float:
@@ -150,23 +151,23 @@ def run(config: WritingBenchConfig) -> None:
     seconds = time.perf_counter() - start
     tuning, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     margin = tune_margin(tuning)
-    found = score(test, margin)
+    scores = score(test, margin)
     source = config.data.name if config.data else "story world"
     measurements = {
         "checkpoint": config.checkpoint, "text": source, "test_sentences": len(test), "margin_nats": margin,
-        "errors": found["errors"], "suggestions": found["suggestions"],
-        "precision_percent": round(100 * found["precision"], 1), "recall_percent": round(100 * found["recall"], 1),
+        "errors": scores["errors"], "suggestions": scores["suggestions"],
+        "precision_percent": round(100 * scores["precision"], 1), "recall_percent": round(100 * scores["recall"], 1),
         "clean_sentences_with_a_suggestion_percent": _share_of_false_alarms(test, margin),
         "milliseconds_per_sentence": round(1000 * seconds / len(rows)),
     }  # fmt: skip
     for kind in KINDS:
-        of_kind = [row for row in test if row.kind == kind]
-        measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(of_kind, margin)["recall"], 1)
+        rows_of_kind = [row for row in test if row.kind == kind]
+        measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(rows_of_kind, margin)["recall"], 1)
     claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of artificial errors, {source}, precision"
-    recall = f"recall: {measurements['recall_percent']} % of {found['errors']} errors"
+    recall = f"recall: {measurements['recall_percent']} % of {scores['errors']} errors"
     hardware = describe_hardware(torch.device("cpu"))
     result = Result(
-        claim, measurements["precision_percent"], unit="%", n=int(found["suggestions"]), peer=recall, hardware=hardware
+        claim, measurements["precision_percent"], unit="%", n=int(scores["suggestions"]), peer=recall, hardware=hardware
     )
     report(measurements, [result], config)
 

@@ -34,8 +34,8 @@ def read_config(directory: Path) -> ModelConfig:
     for name, value in vars(config).items():
         if not _is_valid_field(config, name, value):
             # Long integers are not shown: Python refuses to convert those with thousands of digits to strings.
-            shown = "10^19 or more" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
-            raise CheckpointError("config-value-invalid", path=path, name=name, value=shown)
+            value_text = "10^19 or more" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
+            raise CheckpointError("config-value-invalid", path=path, name=name, value=value_text)
     return config
 
 

@@ -229,8 +229,8 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str] 
         question = _read_question(Table(path, place, step.content["question"], _QUESTION_FIELDS))
     say, names = step.text("say"), NAMES.get(page, ())
     if not set(find_names(say)) <= set(names):
-        known = [f"{{ ${name} }}" for name in names] or "none"
-        raise step.error("say", Message("lesson-expected-names", page=page, names=known))
+        known_names = [f"{{ ${name} }}" for name in names] or "none"
+        raise step.error("say", Message("lesson-expected-names", page=page, names=known_names))
     notes = step.text("notes", required=False)
     return Step(step.text("title"), step.minutes(), page, values, say, notes, question, step.flag("hide_page"))
 

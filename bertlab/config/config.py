@@ -203,8 +203,10 @@ class ModelConfig:
             )
         for name, value in family.fixed_fields.items():
             if fields.get(name, value) != value:
-                shown = json.dumps(fields[name])[:40]
-                raise CheckpointError("config-field-unsupported", name=name, value=shown, expected=json.dumps(value))
+                found_value = json.dumps(fields[name])[:40]
+                raise CheckpointError(
+                    "config-field-unsupported", name=name, value=found_value, expected=json.dumps(value)
+                )
         hf_fields = select_hf_fields(family)
         missing = [hf_fields[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(hf_fields[name]))]
         if missing:

@@ -145,10 +145,10 @@ def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, .
     >>> shipped_checkpoints("span", "ko"), shipped_checkpoints("masked_lm")
     (('korquad', 'squad'), ('strongest', 'scratch'))
     """
-    known = languages()
-    english = known[DEFAULT].checkpoints
+    languages_by_code = languages()
+    english = languages_by_code[DEFAULT].checkpoints
     key = task_type if task_type in english else "pretrained"
-    own = known[language].checkpoints.get(key, ()) if language in known else ()
+    own = languages_by_code[language].checkpoints.get(key, ()) if language in languages_by_code else ()
     return tuple(dict.fromkeys((*own, *english[key])))
 
 
@@ -158,9 +158,10 @@ def example_task(task_type: str, language: str = DEFAULT) -> str | None:
     >>> example_task("tagging", "ko"), example_task("multiple_choice", "ko"), example_task("masked_lm")
     ('klue_ner', 'swag', None)
     """
-    known = languages()
-    english = known[DEFAULT].example_tasks.get(task_type)
-    return known[language].example_tasks.get(task_type, english) if language in known else english
+    languages_by_code = languages()
+    english = languages_by_code[DEFAULT].example_tasks.get(task_type)
+    row = languages_by_code.get(language)
+    return row.example_tasks.get(task_type, english) if row else english
 
 
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
@@ -204,10 +205,10 @@ def read_data(name: str, language: str) -> dict:
     >>> list(read_data("question_words", "en"))[:2]
     ['how many', 'why']
     """
-    known = languages()
-    path = known[language if language in known else DEFAULT].directory / f"{name}.toml"
+    languages_by_code = languages()
+    path = languages_by_code[language if language in languages_by_code else DEFAULT].directory / f"{name}.toml"
     if not path.is_file():
-        path = known[DEFAULT].directory / f"{name}.toml"
+        path = languages_by_code[DEFAULT].directory / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -85,8 +85,8 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     if model_type == BERT.model_type:
         return config
     family = FAMILIES[model_type]
-    kept = (*REQUIRED_FIELDS, "initializer_range", "hidden_dropout", "attention_dropout", "pad_token_id")
-    fields = {hf: getattr(config, name) for name, hf in select_hf_fields(family).items() if name in kept}
+    unchanged_fields = (*REQUIRED_FIELDS, "initializer_range", "hidden_dropout", "attention_dropout", "pad_token_id")
+    fields = {hf: getattr(config, name) for name, hf in select_hf_fields(family).items() if name in unchanged_fields}
     changed = ModelConfig.from_hf({"model_type": model_type} | fields)
     width = min(family.embedding_size, config.hidden_size // 2) if family.embedding_size else None
     return changed.replace(

@@ -80,8 +80,8 @@ def summarise_attention(
         queries = [row.position for row in attention.tokens if not row.special]
     if keys is None:
         keys = range(len(attention.tokens))
-    shown = attention.probs_LNTT[layer][np.ix_(heads, queries, keys)]
-    head, query, key = np.unravel_index(int(shown.argmax()), shown.shape)
+    selected_weights = attention.probs_LNTT[layer][np.ix_(heads, queries, keys)]
+    head, query, key = np.unravel_index(int(selected_weights.argmax()), selected_weights.shape)
     return _summarise(attention, layer, heads[head], queries[query], keys[key])
 
 

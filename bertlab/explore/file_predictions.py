@@ -124,8 +124,8 @@ def run_job(session: Session, directory: Path) -> JobState:
         BertlabError: the file cannot be read, or the checkpoint lacks the task head.
     """
     job, state = read_job(directory), read_state(directory)
-    done, unusable = count_results(directory), count_unusable(directory)
-    state = replace(state, status="running", done=done, unusable=unusable, reason="")
+    num_done, unusable = count_results(directory), count_unusable(directory)
+    state = replace(state, status="running", done=num_done, unusable=unusable, reason="")
     write_state(directory, state)
     predict = _RowPredictor(session, job)
     remaining = islice(read_records(directory / job.file), state.done, None)
@@ -211,12 +211,12 @@ class _RowPredictor:
 
     def _answer(self, passage: str, question: str) -> dict:
         try:
-            found = self.session.answer(question, passage, n_best=1)
+            answers = self.session.answer(question, passage, n_best=1)
         except MissingHead:
             raise
         except BertlabError as error:
             return {"error": error}
-        return {"answer": found.text, "probability": found.answers[0].probability if found.text else None}
+        return {"answer": answers.text, "probability": answers.answers[0].probability if answers.text else None}
 
     def _embed(self, texts: list[str]) -> list[dict]:
         try:

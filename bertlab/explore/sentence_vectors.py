@@ -101,13 +101,15 @@ def compute_sentence_vectors(
     if empty := next((text for text, each in zip(distinct, inputs, strict=True) if len(each) < 3), None):
         raise TextError("text-without-tokens", row=texts.index(empty) + 1)
     cache = VectorCache(compute_fingerprint(loaded, settings), size) if use_cache else None
-    found = cache.read(distinct) if cache else {}
+    stored_vectors = cache.read(distinct) if cache else {}
     row_of_text = {text: row for row, text in enumerate(distinct)}
     vectors_UP = np.zeros((len(distinct), size), np.float32)
-    for text, vector in found.items():
+    for text, vector in stored_vectors.items():
         vectors_UP[row_of_text[text]] = vector
     # longest first, so that the texts of a batch have similar lengths
-    missing = sorted((row_of_text[text] for text in distinct if text not in found), key=lambda row: -len(inputs[row]))
+    missing = sorted(
+        (row_of_text[text] for text in distinct if text not in stored_vectors), key=lambda row: -len(inputs[row])
+    )
     for rows in progress([missing[first : first + TEXTS_AT_ONCE] for first in range(0, len(missing), TEXTS_AT_ONCE)]):
         part = [inputs[row] for row in rows]
         vectors_UP[rows] = embed_texts(loaded.model, part, loaded.tokenizer.pad_id, batch_size, settings.pooling)
@@ -118,7 +120,7 @@ def compute_sentence_vectors(
         texts,
         vectors_UP[[row_of_text[text] for text in texts]],
         tuple(index for index, text in enumerate(texts) if text in cut),
-        len(found),
+        len(stored_vectors),
         settings.is_recorded,
     )
 

@@ -184,13 +184,14 @@ def _summarise_with_head(
     for index, scores_S in enumerate(scores):
         chosen, repeated = choose_by_scores(sentences[index], scores_S, num_sentences)
         truncated = tuple(sentence for document, sentence in features.truncated if document == index)
-        scored = tuple(
+        scored_sentences = tuple(
             ScoredSentence(text, *span, float(value))
             for text, span, value in zip(sentences[index], spans[index], scores_S, strict=True)
         )  # fmt: skip
-        first = tuple(range(min(num_sentences, len(scored))))
+        first = tuple(range(min(num_sentences, len(scored_sentences))))
         summaries.append(Summary(
-            scored, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_trained=True, is_learned=True
+            scored_sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_trained=True,
+            is_learned=True,
         ))  # fmt: skip
     return summaries
 

@@ -135,7 +135,7 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
     for number in rng.sample(range(len(words)), len(words)):
         core = words[number].rstrip(".,!?\"'”’)")
         if len(core) > 1 and core.isalpha():
-            edited = _choose(rng, [each for each, found in list_edits(core) if found == kind])
+            edited = _choose(rng, [each for each, edit_kind in list_edits(core) if edit_kind == kind])
             if edited is not None:
                 words[number] = edited + words[number][len(core) :]
                 return " ".join(words)

@@ -256,13 +256,13 @@ def _lay_out(block: BlockMap, heights: list[int], lang: str) -> list[_Panel]:
 def _most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return labels, value vectors and weighted values of the most attended tokens; the last row sums up the others."""
     labels = token_labels(block.tokens)
-    shown = sorted(np.argsort(-block.probs_T, kind="stable")[:MAX_TOKENS].tolist())
+    shown_positions = sorted(np.argsort(-block.probs_T, kind="stable")[:MAX_TOKENS].tolist())
     names = [
         f"{escape_markup(shorten_to_width(labels[position], 9))} {_round_percent(float(block.probs_T[position]))}"
-        for position in shown
+        for position in shown_positions
     ]
-    values, weighted = block.value_TD[shown], block.weighted_TD[shown]
-    others = np.setdiff1d(np.arange(len(labels)), shown)
+    values, weighted = block.value_TD[shown_positions], block.weighted_TD[shown_positions]
+    others = np.setdiff1d(np.arange(len(labels)), shown_positions)
     if len(others):
         rest = render("figure-block-others", lang, count=len(others))
         names.append(f"{escape_markup(rest)} {_round_percent(float(block.probs_T[others].sum()))}")

@@ -63,9 +63,9 @@ def choice_products(
     """
     difference_H = scores.products_CH[first] - scores.products_CH[second]
     order = np.argsort(-np.abs(difference_H), kind="stable")
-    shown, others = order[:limit], order[limit:]
-    values = difference_H[shown].tolist()
-    names = [str(dimension) for dimension in shown.tolist()]
+    shown_dimensions, others = order[:limit], order[limit:]
+    values = difference_H[shown_dimensions].tolist()
+    names = [str(dimension) for dimension in shown_dimensions.tolist()]
     colors = [BLUE if value >= 0 else ORANGE for value in values]
     if len(others):
         values.append(float(difference_H[others].sum()))

@@ -28,9 +28,9 @@ def search_html(searches: Sequence[WordSearch], lang: str = DEFAULT) -> str:
         if search.is_too_long:
             steps = f"<p>{escape_html(render('wordpiece-too-long', lang, count=len(search.word)))}</p>"
         result = "".join(_token_html(token) for token in search.tokens)
-        shown = search.word if len(search.word) <= 60 else f"{search.word[:60]}…"
+        word = search.word if len(search.word) <= 60 else f"{search.word[:60]}…"
         words.append(
-            f'<section style="margin: 0 0 1rem"><p dir="auto" style="margin: 0"><b>{escape_html(shown)}</b> → {result}'
+            f'<section style="margin: 0 0 1rem"><p dir="auto" style="margin: 0"><b>{escape_html(word)}</b> → {result}'
             f'</p><ol style="margin: 0.2rem 0 0">{steps}</ol></section>'
         )
     return f'<div class="bl-wordpiece" style="overflow-wrap: anywhere">{"".join(words)}</div>'
@@ -122,11 +122,11 @@ def _step_html(step: SearchStep, lang: str) -> str:
     if len(rejected) > MAX_REJECTED:  # the first and the last ones are enough to show what the search does
         half = MAX_REJECTED // 2
         more = escape_html(render("wordpiece-more", lang, count=len(rejected) - MAX_REJECTED))
-        shown = [*map(_crossed_out, rejected[:half]), f"<small>{more}</small>", *map(_crossed_out, rejected[-half:])]
+        items = [*map(_crossed_out, rejected[:half]), f"<small>{more}</small>", *map(_crossed_out, rejected[-half:])]
     else:
-        shown = [*map(_crossed_out, rejected)]
+        items = [*map(_crossed_out, rejected)]
     end = f"{_token_html(step.token)}<small>id {step.id}</small>" if step.token else _token_html("[UNK]")
-    return f'<li dir="auto">{" ".join([*shown, end])}</li>'
+    return f'<li dir="auto">{" ".join([*items, end])}</li>'
 
 
 def _crossed_out(candidate: str) -> str:

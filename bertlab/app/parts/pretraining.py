@@ -98,8 +98,8 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
         example: the example.
         limit: the maximum number of tokens in a pair.
     """
-    drawn = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.draw)
-    st.html(f'<p class="say">{drawn}</p>')
+    draw_text = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.draw)
+    st.html(f'<p class="say">{draw_text}</p>')
     count = len(example.predictions)
     chosen = t(
         "pretraining-chosen", count=count, tokens=len(example.tokens), share=percent(count / len(example.tokens))

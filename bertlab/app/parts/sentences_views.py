@@ -43,10 +43,12 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
             map_sentences, vectors_SP, method,
             compute_with=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
         ))  # fmt: skip
-    found = clusters.result
-    words = [" ".join(found.clusters[label].words) if label != NO_CLUSTER else "" for label in found.labels]
+    found_clusters = clusters.result
+    words = [
+        " ".join(found_clusters.clusters[label].words) if label != NO_CLUSTER else "" for label in found_clusters.labels
+    ]
     data = {
-        "line": list(lines.result), "cluster": [label + 1 for label in found.labels], "words": words,
+        "line": list(lines.result), "cluster": [label + 1 for label in found_clusters.labels], "words": words,
         "x": points.result[:, 0].tolist(), "y": points.result[:, 1].tolist(),
     }  # fmt: skip
     plots.draw(
@@ -55,10 +57,11 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
     )  # fmt: skip
     # The address keeps only the values that are stored again each time the script of the page is executed.
     url.store("chosen", url.recall("chosen", "[]"), "[]")
-    outside = found.labels.count(NO_CLUSTER)
-    st.caption(t("sentences-map-help", clusters=len(found.clusters), outside=outside, total=len(found.labels)))
+    outside = found_clusters.labels.count(NO_CLUSTER)
+    count, total = len(found_clusters.clusters), len(found_clusters.labels)
+    st.caption(t("sentences-map-help", clusters=count, outside=outside, total=total))
     display.explain(f"map_{method}", "cluster", "cluster_words")
-    return found
+    return found_clusters
 
 
 def _store_selection(indices: Sequence[int]) -> None:
@@ -122,12 +125,12 @@ def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
         st.selectbox, t("sentences-line"), numbers, 0, key="line",
         format_func=lambda number: f"{number + 1} · {lines[number][:LABEL_LENGTH]}",
     )  # fmt: skip
-    found = calls.call_function(
+    neighbours = calls.call_function(
         find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NEIGHBOURS, line
     )
     rows = [
         {"cosine": neighbour.cosine, "number": neighbour.index + 1, "line": lines[neighbour.index]}
-        for neighbour in found.result
+        for neighbour in neighbours.result
     ]
     _draw_rows(rows, "neighbours")
     display.explain("sentence_cosine")
@@ -139,14 +142,14 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
         st.slider, t("sentences-threshold"), 0.5, 1.0, 0.9, key="threshold", step=0.01, format="%.2f",
         help=t("sentences-threshold-help"),
     )  # fmt: skip
-    found = calls.call_function(
+    similar_pairs = calls.call_function(
         find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,  # rounding may make equal vectors 0.9999999
         compute_with=lambda *values: sentence_results.find_pairs_cached(checkpoint, tuple(lines), *values),
     ).result  # fmt: skip
-    st.caption(t("sentences-pairs", pairs=found.total, groups=len(found.groups)))
+    st.caption(t("sentences-pairs", pairs=similar_pairs.total, groups=len(similar_pairs.groups)))
     rows = [
         {"group": number, "number": index + 1, "line": lines[index]}
-        for number, group in enumerate(found.groups[:MAX_GROUPS], 1)
+        for number, group in enumerate(similar_pairs.groups[:MAX_GROUPS], 1)
         for index in group
     ]
     if rows:

@@ -127,18 +127,18 @@ def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
         BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
     """
     call = calls.call_session(checkpoint, "type_ahead", text)
-    found = call.result
+    type_ahead = call.result
     end = len(text.rstrip())
-    for number, gap in enumerate(found.gaps, 1):
+    for number, gap in enumerate(type_ahead.gaps, 1):
         heading = t("writing-gap", number=number)
         _draw_proposals(f"gap-{number}", heading, gap.words, START, text, (gap.start, gap.end))
-    if found.endings:
-        _draw_proposals("endings", t("writing-endings"), found.endings, START, text, (end, end))
-    for name, words in (("next-words", found.words), ("last-words", found.last_words)):
+    if type_ahead.endings:
+        _draw_proposals("endings", t("writing-endings"), type_ahead.endings, START, text, (end, end))
+    for name, words in (("next-words", type_ahead.words), ("last-words", type_ahead.last_words)):
         _draw_proposals(name, t(f"writing-{name}"), words, START, text, (end, end), separator=" ")
-    display.sentence(sentences.type_ahead(found))
-    if found.words:
-        data = {name: [getattr(row, name) for row in found.words] for name in ("text", "probability")}
+    display.sentence(sentences.type_ahead(type_ahead))
+    if type_ahead.words:
+        data = {name: [getattr(row, name) for row in type_ahead.words] for name in ("text", "probability")}
         plots.draw("next", proposal_bars, call.field("words"), data=data)
     st.caption(t("writing-left-to-right"))
     display.explain("mask_probability")

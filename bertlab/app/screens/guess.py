@@ -55,14 +55,14 @@ with frame.show_errors():
         elif not counts:
             frame.note(t("guess-none"))
         else:
-            compared = calls.assign(
+            guess_timeline = calls.assign(
                 "guesses",
                 calls.call_function(
                     compare_guesses, calls.make_path_expression(run), text, counts,
                     compute_with=partial(compare_guesses, read=training_runs.read_snapshot),
                 ),
             )  # fmt: skip
-            timeline = compared.result
+            timeline = guess_timeline.result
             index = url.integer_choice(
                 st.select_slider, t("guess-step"), range(len(timeline.snapshots)), timeline.closest, key="snapshot",
                 format_func=lambda index: f"{timeline.snapshots[index].step:,}",
@@ -73,5 +73,7 @@ with frame.show_errors():
                 "guess-overlap", step=f"{timeline.snapshots[index].step:,}", overlap=percent(timeline.overlap_S[index])
             )
             st.html(f'<p class="say">{escape_html(here)}</p><p class="small">{escape_html(line)}</p>')
-            plots.draw("guess-bars", guess_bars, compared, index, data=guess_columns(timeline, index), lang=language())
+            plots.draw(
+                "guess-bars", guess_bars, guess_timeline, index, data=guess_columns(timeline, index), lang=language()
+            )
             display.explain("mask_probability", "guess_overlap")

@@ -17,13 +17,13 @@ MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
 def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Draw the search for the tokens of the first `MAX_WORDS` words."""
     search = calls.call_session(checkpoint, "search_tokens", text)
-    shown = search.result[:MAX_WORDS]
-    if len(shown) < len(search.result):
-        frame.note(t("wordpiece-words-shown", shown=len(shown), total=len(search.result)))
+    shown_words = search.result[:MAX_WORDS]
+    if len(shown_words) < len(search.result):
+        frame.note(t("wordpiece-words-shown", shown=len(shown_words), total=len(search.result)))
     page = calls.call_function(wordpiece.search_html, search)
     data = export.tidy(wordpiece.search_columns(search.result))
     with components.save_menu("search", data=data, code=page.script(page.code)):
-        st.html(wordpiece.search_html(shown, language()))
+        st.html(wordpiece.search_html(shown_words, language()))
 
 
 def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:

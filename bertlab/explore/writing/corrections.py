@@ -75,10 +75,10 @@ def suggest_corrections(
     """
     model.require_head("mlm")
     parts = split_text(model, tokenizer, text)
-    found: list[Correction] = []
+    corrections: list[Correction] = []
     for part in progress(parts):
-        found += _correct_part(model, tokenizer, part, margin)
-    return tuple(sorted(found, key=lambda correction: correction.start))
+        corrections += _correct_part(model, tokenizer, part, margin)
+    return tuple(sorted(corrections, key=lambda correction: correction.start))
 
 
 def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: float) -> list[Correction]:
@@ -93,15 +93,17 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     groups = [_list_candidates(part.text, (word.start, word.end), spans) for word in suspects]
     edits = _find_token_edits(tokenizer, part, [candidate for group in groups for candidate in group])
     estimates = _estimate(model, tokenizer, part, edits, _mask_all)
-    compared: list[list[_Candidate]] = []
+    compared_groups: list[list[_Candidate]] = []
     for group in groups:
         best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
         kinds = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
-        compared.append([each for kept in kinds.values() for each in kept])
-    edits = {each: edits[each] for group in compared for each in group}
+        compared_groups.append([each for candidates in kinds.values() for each in candidates])
+    edits = {each: edits[each] for group in compared_groups for each in group}
     estimates = _estimate(model, tokenizer, part, edits, _mask_later)
-    tried = [each for group in compared for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]]
-    chosen = sorted(dict.fromkeys(tried), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
+    best_of_word = [
+        each for group in compared_groups for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]
+    ]
+    chosen = sorted(dict.fromkeys(best_of_word), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
     texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
     edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
     # `total` is the surprise of the text: minus its pseudo-log-likelihood.
@@ -111,9 +113,9 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
         is_free = all(each.end <= other.start - part.start or other.end - part.start <= each.start
                       for other in corrections)  # fmt: skip
         if gain > margin and is_free:
-            original = part.text[each.start : each.end]
+            replaced = part.text[each.start : each.end]
             span = part.start + each.start, part.start + each.end
-            corrections.append(Correction(*span, original, each.text, each.kind, gain))
+            corrections.append(Correction(*span, replaced, each.text, each.kind, gain))
     return corrections
 
 
@@ -163,10 +165,10 @@ def _estimate(
     ids, queries, slices = part.encoding.ids, [], {}
     for candidate, (first, end, new) in edits.items():
         edges = [len(queries)]
-        for compared in (new, ids[first:end]):
-            for number, id in enumerate(compared):
-                shown = mask(tokenizer, compared, number)
-                queries.append(Query((*ids[:first], *shown, *ids[end:]), first + number, id))
+        for token_ids in (new, ids[first:end]):
+            for number, id in enumerate(token_ids):
+                masked_ids = mask(tokenizer, token_ids, number)
+                queries.append(Query((*ids[:first], *masked_ids, *ids[end:]), first + number, id))
             edges.append(len(queries))
         slices[candidate] = slice(*edges[:2]), slice(*edges[1:])
     log_probs = compute_log_probs(model, tokenizer, queries)

@@ -263,7 +263,7 @@ def make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextP
             number += 1
         inside = number < len(spans) and spans[number][0] < max(last, first + 1)
         positions.setdefault(spans[number] if inside else (first, last), []).append(position)
-    words = [(*span, tuple(found)) for span, found in positions.items()]
+    words = [(*span, tuple(word_positions)) for span, word_positions in positions.items()]
     return TextPart(start, text, encoding, tuple(words))
 
 
@@ -327,10 +327,12 @@ def propose_words(
             raise BertlabError("writing-word-missing", index=index, last=len(words) - 1)
         ids, positions = words[index][0].encoding.ids, words[index][2]
         inputs.append(((*ids[: positions[0]], tokenizer.mask_id, *ids[positions[-1] + 1 :]), positions[:1]))
-    found = {each[:2]: each[2][0] for each in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))}
+    log_probs_by_input = {
+        each[:2]: each[2][0] for each in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))
+    }
     return tuple(
-        WordProposals(index, words[index][1], rank_words(tokenizer, found[each], top_k, without=words[index][1]))
-        for index, each in zip(indices, inputs, strict=True)
+        WordProposals(index, word, rank_words(tokenizer, log_probs_by_input[each], top_k, without=word))
+        for index, word, each in zip(indices, (words[index][1] for index in indices), inputs, strict=True)
     )
 
 

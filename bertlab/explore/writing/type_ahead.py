@@ -74,9 +74,9 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
     opened = (tokenizer.cls_id, *context, tokenizer.mask_id)
     position = len(opened) - 1
     inputs = [(*opened, tokenizer.sep_id), (*opened, *tokenizer.encode_word(FULL_STOP), tokenizer.sep_id)]
-    found = {each: log_probs_1V[0] for each, _, log_probs_1V in
+    log_probs_by_input = {each: log_probs_1V[0] for each, _, log_probs_1V in
              predict_positions(model, tokenizer, [(each, (position,)) for each in inputs])}  # fmt: skip
-    next_V, last_V = (found[each] for each in inputs)
+    next_V, last_V = (log_probs_by_input[each] for each in inputs)
     is_inside_word = text[-1].isalnum() and not GAP.search(text[-len(MASK) :])
     return TypeAhead(
         rank_words(tokenizer, next_V, top_k), rank_words(tokenizer, last_V, top_k),

@@ -170,5 +170,5 @@ def shorten_names(names: Sequence[str]) -> list[str]:
     ['id', 'a long name a long name a long name a lo…']
     """
     lines = [" ".join(make_printable(name).split()) for name in names]
-    shown = [line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}…" for line in lines[:MAX_SHOWN]]
-    return [*shown, *([f"… ({len(names)})"] if len(names) > MAX_SHOWN else [])] or ["-"]
+    shortened = [line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}…" for line in lines[:MAX_SHOWN]]
+    return [*shortened, *([f"… ({len(names)})"] if len(names) > MAX_SHOWN else [])] or ["-"]

@@ -157,12 +157,12 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
         BertlabError: a row or column does not exist, or a setting is out of its range.
     """
     table = ALL_TABLES[config.table]
-    for error_id, names, known in (
+    for error_id, names, known_names in (
         ("reproduce-row-unknown", config.rows, table.rows),
         ("reproduce-column-unknown", config.columns, table.columns),
     ):
-        if unknown := [name for name in names if name not in known]:
-            raise BertlabError(error_id, table=config.table, name=unknown[0], names=list(known))
+        if unknown := [name for name in names if name not in known_names]:
+            raise BertlabError(error_id, table=config.table, name=unknown[0], names=list(known_names))
     check_limits(config)
     is_benchmark = config.table in BENCHMARK_TABLES
     for flag, is_set in (("--grid", config.grid), ("--quick", config.quick)):
