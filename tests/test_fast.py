@@ -187,17 +187,17 @@ def test_bucketed_attention_has_the_right_gradient(share):
     )
     assert len(layout.position_X) == real_BT.numel()  # fewer tokens than TOKENS_STEP, so padding is included
     assert {bucket.padded_length for bucket in layout.buckets} == {32}
-    qkv_X3H = torch.randn(len(layout.position_X), 3 * 4, dtype=torch.float64, requires_grad=True)
+    qkv_XC = torch.randn(len(layout.position_X), 3 * 4, dtype=torch.float64, requires_grad=True)
 
-    def real_outputs(qkv_X3H):
+    def real_outputs(qkv_XC):
         torch.manual_seed(0)
-        return layout.attend(qkv_X3H, 2, share)[real_BT.flatten()]
+        return layout.attend(qkv_XC, 2, share)[real_BT.flatten()]
 
-    assert torch.autograd.gradcheck(real_outputs, (qkv_X3H,), fast_mode=True)
+    assert torch.autograd.gradcheck(real_outputs, (qkv_XC,), fast_mode=True)
     if not share:
-        qkv_BT3H = qkv_X3H.detach().view(*real_BT.shape, -1)
-        expected_BTH = padded_attention(qkv_BT3H, 2, make_additive_mask(real_BT, qkv_BT3H), 0.0)
-        assert_close(real_outputs(qkv_X3H), expected_BTH[real_BT], tolerance=1e-12)
+        qkv_BTC = qkv_XC.detach().view(*real_BT.shape, -1)
+        expected_BTH = padded_attention(qkv_BTC, 2, make_additive_mask(real_BT, qkv_BTC), 0.0)
+        assert_close(real_outputs(qkv_XC), expected_BTH[real_BT], tolerance=1e-12)
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ A `Trace` records intermediate tensors and `Interventions` change them; both are
 output layers on top are in `nn/heads.py`. `nn/fast` computes the same hidden states in less time.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size (H = N * D), L layers, R selected positions, X any
-leading shape.
+leading shape, C the queries, keys and values of all heads side by side (C = 3 * H).
 """
 
 from collections.abc import Iterable
@@ -107,9 +107,9 @@ class SelfAttention(nn.Module):
             trace.record(kind, tensor)
         return self.out(heads_BNTD.transpose(1, 2).flatten(2))
 
-    def split_heads(self, qkv_BT3H: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Split the projections of all heads, [B, T, 3H], into query, key and value, each [B, N, T, D]."""
-        qkv_BT3ND = qkv_BT3H.unflatten(-1, (3, self.num_heads, -1))
+    def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Split the projections of all heads, [B, T, C], into query, key and value, each [B, N, T, D]."""
+        qkv_BT3ND = qkv_BTC.unflatten(-1, (3, self.num_heads, -1))
         return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
 

@@ -1,6 +1,7 @@
 """Attention, softmax(query key^T / sqrt(D) + mask) value, with the fastest kernel for a device and a precision.
 
-Shape legend: B batch, T tokens, X tokens of all rows, H hidden, N heads, D head size (H = N * D).
+Shape legend: B batch, T tokens, X tokens of all rows, H hidden, N heads, D head size (H = N * D), C
+the queries, keys and values of all heads side by side (C = 3 * H).
 """
 
 import torch
@@ -34,10 +35,10 @@ def attention(
 
 
 def padded_attention(
-    qkv_BT3H: torch.Tensor, num_heads: int, mask: torch.Tensor | None, dropout_rate: float
+    qkv_BTC: torch.Tensor, num_heads: int, mask: torch.Tensor | None, dropout_rate: float
 ) -> torch.Tensor:
-    """Compute `attention` from queries, keys and values side by side, [B, T, 3H] -> [B, T, H]."""
-    qkv_3BNTD = qkv_BT3H.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
+    """Compute `attention` from queries, keys and values side by side, [B, T, C] -> [B, T, H]."""
+    qkv_3BNTD = qkv_BTC.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
     return attention(*qkv_3BNTD.unbind(0), mask, dropout_rate).transpose(1, 2).flatten(2)
 
 

@@ -5,8 +5,8 @@ outputs separately, twice each. Here they are copied once, into an order in whic
 
 Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
 bucket, P head slots, padding included. A slot is the index of a token in the [G, T] of all buckets, one after the
-other; a head slot is the index of one head of a token in their [G, N, T]. "3" before a letter is a dimension for
-queries, keys and values; only in qkv_X3H, the last dimension has the size 3 * H instead.
+other; a head slot is the index of one head of a token in their [G, N, T]. C are the queries, keys and values of all
+heads side by side (C = 3 * H); a 3 in a name is a dimension of its own for queries, keys and values.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,8 +52,8 @@ class HeadBucketLayout(BucketLayout):
         # For each element of [X, 3, N], its index in [3, P].
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
 
-    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        return _BucketedAttention.apply(qkv_X3H, self, num_heads, dropout)
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
         """Split [P, D] into one tensor [G * N, T, D] for each bucket."""
@@ -66,9 +66,9 @@ class HeadBucketLayout(BucketLayout):
 
 class _BucketedAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, qkv_X3H, layout, num_heads, dropout):
-        head_size = qkv_X3H.shape[1] // (3 * num_heads)
-        qkv_3PD = qkv_X3H.reshape(-1, head_size).index_select(0, layout.source_flat).view(3, -1, head_size)
+    def forward(ctx, qkv_XC, layout, num_heads, dropout):
+        head_size = qkv_XC.shape[1] // (3 * num_heads)
+        qkv_3PD = qkv_XC.reshape(-1, head_size).index_select(0, layout.source_flat).view(3, -1, head_size)
         out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
         parts = zip(
             layout.buckets, *(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True
@@ -104,8 +104,8 @@ class _BucketedAttention(torch.autograd.Function):
             grad_scores = torch._softmax_backward_data(grad_probs, probs, -1, probs.dtype)
             torch.baddbmm(grad_query, grad_scores, key, beta=0, alpha=ctx.scale, out=grad_query)
             torch.baddbmm(grad_key, grad_scores.mT, query, beta=0, alpha=ctx.scale, out=grad_key)
-        grad_X3H = grads_3PD.flatten(0, 1).index_select(0, layout.head_slot_flat).view(len(grad_XH), -1)
-        return grad_X3H, None, None, None
+        grad_XC = grads_3PD.flatten(0, 1).index_select(0, layout.head_slot_flat).view(len(grad_XH), -1)
+        return grad_XC, None, None, None
 
 
 def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:

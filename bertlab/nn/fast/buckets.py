@@ -3,8 +3,8 @@
 The number of attention scores grows with the square of a row's length, so each bucket is padded only to its own longest
 row.
 
-Shape legend: B batch, T tokens per padded row, X tokens, H hidden, G rows of a bucket, S slots: the positions of all
-buckets, padding included, R selected positions.
+Shape legend: B batch, T tokens per padded row, X tokens, H hidden, C the queries, keys and values of all heads side by
+side (C = 3 * H), G rows of a bucket, S slots: the positions of all buckets, padding included, R selected positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -112,9 +112,9 @@ class BucketLayout(PackedLayout):
             Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
         )
 
-    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
-        parts = scatter_rows(qkv_X3H, self.slot_X, sum(sizes)).split(sizes)
+        parts = scatter_rows(qkv_XC, self.slot_X, sum(sizes)).split(sizes)
         heads = [
             padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout)
             for part, bucket in zip(parts, self.buckets, strict=True)

@@ -5,7 +5,7 @@ of the batch: on a GPU, a kernel accepts rows that follow each other without gap
 similar length are padded to the longest of their bucket (`BucketLayout`, `HeadBucketLayout`).
 
 Shape legend: B batch, T tokens per padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
-hidden, R selected positions.
+hidden, C the queries, keys and values of all heads side by side (C = 3 * H), R selected positions.
 """
 
 from collections.abc import Callable
@@ -34,8 +34,8 @@ class Layout(Protocol):
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
         """Convert positions, indices of the flattened B * T, to indices of X."""
 
-    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        """Compute attention: queries, keys and values side by side, [X, 3H] -> the outputs of the heads, [X, H]."""
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        """Compute attention: queries, keys and values side by side, [X, C] -> the outputs of the heads, [X, H]."""
 
 
 class PaddedLayout:
@@ -53,8 +53,8 @@ class PaddedLayout:
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
         return positions_R
 
-    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        return padded_attention(self.unpack(qkv_X3H), num_heads, self.mask, dropout).flatten(0, 1)
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        return padded_attention(self.unpack(qkv_XC), num_heads, self.mask, dropout).flatten(0, 1)
 
 
 class VarlenLayout(PackedLayout):
@@ -69,8 +69,8 @@ class VarlenLayout(PackedLayout):
         self.row_offsets = row_offsets.to(position_X.device, non_blocking=True)
         self.max_length, self.causal = max(lengths), causal
 
-    def attend(self, qkv_X3H: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        query_XND, key_XND, value_XND = qkv_X3H.unflatten(-1, (3, num_heads, -1)).unbind(1)
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        query_XND, key_XND, value_XND = qkv_XC.unflatten(-1, (3, num_heads, -1)).unbind(1)
         heads_XND = varlen_attention(
             query_XND, key_XND, value_XND, self.row_offsets, self.max_length, self.causal, dropout
         )

@@ -2,8 +2,8 @@
 
 Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, I feed-forward neurons, X any
-leading shape.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, C = 3 * H as in `bert.py`, I feed-forward
+neurons, X any leading shape.
 """
 
 import torch
@@ -28,9 +28,9 @@ class RotarySelfAttention(SelfAttention):
         self.out = nn.Linear(H, H, bias=has_biases)
         self.theta = rotary.local_theta if rotary.is_local(layer) else rotary.global_theta
 
-    def split_heads(self, qkv_BT3H: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split the projections into query, key and value, each [B, N, T, D], and rotate query and key."""
-        query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BT3H)
+        query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BTC)
         angle_TD = make_angles(query_BNTD, self.theta)
         return rotate(query_BNTD, angle_TD), rotate(key_BNTD, angle_TD), value_BNTD
 
