@@ -99,7 +99,7 @@ def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
 
 
 def make_span_batches(
-    features: SpanFeatures, pad_id: int, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)
+    features: SpanFeatures, pad_id: int, batch_size: int, seed: int, shard: tuple[int, int] = (0, 1)
 ) -> ShuffledSampler:
     """Make endless shuffled batches of windows with the positions of their answers.
 
@@ -108,7 +108,7 @@ def make_span_batches(
         pad_id: the token id of padding.
         batch_size: the number of windows in a batch over all processes.
         seed: the seed of the shuffling.
-        share: (rank, number of processes); they select the part of every batch that this process reads.
+        shard: (rank, number of processes); they select the part of every batch that this process reads.
     """
     windows = features.windows
 
@@ -116,7 +116,7 @@ def make_span_batches(
         inputs = collate([windows[int(w)] for w in rows], pad_id)
         return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
 
-    return ShuffledSampler(len(windows), batch_size, seed, make_batch, share)
+    return ShuffledSampler(len(windows), batch_size, seed, make_batch, shard)
 
 
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
@@ -228,8 +228,8 @@ class SpanTask(FinetuneTaskType):
                 progress=progress,
             )  # fmt: skip
 
-        def make_batches(batch_size: int, seed: int, share: tuple[int, int]) -> ShuffledSampler:
-            return make_span_batches(features, loaded.tokenizer.pad_id, batch_size, seed, share)
+        def make_batches(batch_size: int, seed: int, shard: tuple[int, int]) -> ShuffledSampler:
+            return make_span_batches(features, loaded.tokenizer.pad_id, batch_size, seed, shard)
 
         facts = {"examples": len(rows), "skipped": len(invalid_rows)}
         if held_out:

@@ -121,30 +121,30 @@ class HubShard(Shard):
 
 @dataclass(frozen=True)
 class StreamShard(Shard):
-    """One share of a hub data set that is streamed."""
+    """A shard of a hub data set that is streamed."""
 
-    share: int
-    """The number of the share, from 0."""
-    shares: int
-    """The number of shares."""
+    index: int
+    """The number of this shard, from 0."""
+    num_shards: int
+    """The number of shards of the data set."""
     kind: Literal["files", "rows"]
-    """What one share consists of: "files", one file of the data set; "rows", every n-th row, with n = `shares`."""
+    """What one shard consists of: "files", one file of the data set; "rows", every n-th row, with n = `num_shards`."""
 
     @property
     def name(self) -> str:
-        if self.kind == "rows" or self.shares == 1:
+        if self.kind == "rows" or self.num_shards == 1:
             return self.path
-        # rows are numbered within the share, because the number of rows before a file is unknown
-        return f"{self.path} shard {self.share + 1} of {self.shares}"
+        # rows are numbered within the shard, because the number of rows before a file is unknown
+        return f"{self.path} shard {self.index + 1} of {self.num_shards}"
 
     def rows(self, column: str) -> Iterator[Record]:
         from datasets.distributed import split_dataset_by_node  # imported here as in `hub.list_read_errors`
 
-        stream = split_dataset_by_node(_hub_rows(self.path, stream=True), self.share, self.shares)
+        stream = split_dataset_by_node(_hub_rows(self.path, stream=True), self.index, self.num_shards)
         return (Record(number, row) for number, row in enumerate(stream, 1))
 
     def row_number(self, number: int) -> int:
-        return number if self.kind == "files" else self.share + (number - 1) * self.shares + 1
+        return number if self.kind == "files" else self.index + (number - 1) * self.num_shards + 1
 
 
 def find_shards(
@@ -156,7 +156,7 @@ def find_shards(
         sources: files of any registered format, plain or compressed, directories of such files, or hub ids
             ("owner/name", optionally followed by ":configuration" and "@revision").
         column: the column that holds the text.
-        stream: stream hub data sets in at least `workers` shares instead of downloading them first.
+        stream: stream hub data sets in at least `workers` shards instead of downloading them first.
 
     Returns:
         the shards, and an error for each file that cannot be used.
@@ -258,9 +258,9 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))
     label = name.split("/")[1].partition("@")[0].partition(":")[0]
     if stream:
-        # One file of the data set per share if there are enough files. Otherwise each process must go through all rows.
-        kind, shares = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
-        return [StreamShard(name, label, source, 0, share, shares, kind) for share in range(shares)]
+        # One file of the data set per shard if there are enough files. Otherwise each process must go through all rows.
+        kind, num_shards = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
+        return [StreamShard(name, label, source, 0, index, num_shards, kind) for index in range(num_shards)]
     row_bytes = rows.data.nbytes / max(1, len(rows))
     spans = [(a, min(a + HUB_ROWS, len(rows))) for a in range(0, len(rows), HUB_ROWS)]
     return [HubShard(name, label, source, int(row_bytes * (b - a)), a, b) for a, b in spans]
