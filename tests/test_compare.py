@@ -50,10 +50,10 @@ def foreign(tmp_path_factory, tiny_model):
 
 def test_a_checkpoint_does_not_differ_from_itself(one):
     found = compare(one, one, TEXT, PAIR)
-    assert found.by == "tokens"
-    assert found.left_out == (0, 0)
+    assert found.unit_kind == "tokens"
+    assert found.num_left_out == (0, 0)
     assert [unit.label for unit in found.units] == [row.token for row in one.encode(TEXT, PAIR)]
-    assert np.allclose(found.signed_LN, 0)
+    assert np.allclose(found.signed_js_LN, 0)
     assert np.allclose(np.diagonal(found.cka_LM), 1)
     np.testing.assert_allclose(found.cosine_distance_LU, 0, atol=1e-6)
 
@@ -64,10 +64,10 @@ def test_differences_of_two_checkpoints_are_those_of_their_attention(one, two):
     np.testing.assert_allclose(found.first_LNUU, ours, atol=1e-5)
     np.testing.assert_allclose(found.difference_UU(1, 0), theirs[1, 0] - ours[1, 0], atol=1e-5)
     assert np.all(found.js_LN > 0)
-    assert np.array_equal(np.sign(found.signed_LN), np.sign(found.farther_LN))
-    np.testing.assert_allclose(np.abs(found.signed_LN), found.js_LN)
+    assert np.array_equal(np.sign(found.signed_js_LN), np.sign(found.distance_difference_LN))
+    np.testing.assert_allclose(np.abs(found.signed_js_LN), found.js_LN)
     back = compare(two, one, TEXT, PAIR)
-    np.testing.assert_allclose(back.signed_LN, -found.signed_LN, atol=1e-6)
+    np.testing.assert_allclose(back.signed_js_LN, -found.signed_js_LN, atol=1e-6)
     np.testing.assert_allclose(back.cka_LM, found.cka_LM.T, atol=1e-6)
 
 
@@ -107,14 +107,14 @@ def test_attention_between_words_adds_keys_and_averages_queries():
 
 def test_checkpoints_with_different_vocabularies_are_compared_by_words(one, foreign):
     found = compare(one, foreign, TEXT, PAIR)
-    assert found.by == "words"
+    assert found.unit_kind == "words"
     labels = [unit.label for unit in found.units]
     assert labels == ["[CLS]", *TEXT[:-1].split(), ".", "[SEP]", "Rain", "fell", ".", "[SEP]"]
     for unit in found.units:
         for session, positions in ((one, unit.first_positions), (foreign, unit.second_positions)):
             spelt = "".join(session.encode(TEXT, PAIR)[at].token.removeprefix("##") for at in positions)
             assert spelt in (unit.label, unit.label.lower(), "[UNK]")
-    assert not found.same_heads
+    assert not found.has_same_heads
     assert found.cosine_distance_LU is None
     assert found.cka_LM.shape == (3, 4)
     with raises_error(BertlabError, "compare-layers-differ"):
@@ -134,8 +134,8 @@ def test_inputs_of_equal_length_are_compared_position_by_position(one):
 
 def test_inputs_of_different_length_are_compared_at_their_common_tokens(one):
     found = compare(one, one, TEXT, None, "The old keeper of the mill carried the green lantern.")
-    assert found.left_out[0] > 0
-    assert found.left_out[1] > 0
+    assert found.num_left_out[0] > 0
+    assert found.num_left_out[1] > 0
     assert all(unit.first == unit.second for unit in found.units)
     np.testing.assert_allclose(found.first_LNUU.sum(-1), 1, atol=1e-6)
     assert found.first_LNUU.shape[-1] == found.cosine_distance_LU.shape[1] == len(found.units)
@@ -163,7 +163,7 @@ def test_words_are_drawn_as_text(one, foreign):
 def test_the_figures_show_the_numbers(one, two):
     found = compare(one, two, "green tea and bread", None)
     heads = differences.head_differences(found, chosen=(1, 0))
-    np.testing.assert_allclose(np.array(heads.data[0].z), found.signed_LN, atol=1e-4)
+    np.testing.assert_allclose(np.array(heads.data[0].z), found.signed_js_LN, atol=1e-4)
     assert (heads.layout.yaxis.ticktext[0], heads.layout.yaxis.title.text) == ("layer 0", None)
     assert len(heads.data) == 1, "other marks would extend the axis beyond the existing heads"
     matrix = differences.head_difference(found, 1, 1)

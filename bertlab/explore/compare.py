@@ -53,9 +53,9 @@ class Comparison:
 
     units: tuple[Unit, ...]
     """The units that are compared."""
-    by: str
+    unit_kind: str
     """The kind of unit: "tokens" or "words"."""
-    left_out: tuple[int, int]
+    num_left_out: tuple[int, int]
     """How many units only the first side has, and how many only the second side has."""
     first_LNUU: np.ndarray
     """Attention between the units on the first side."""
@@ -69,7 +69,7 @@ class Comparison:
     layer l. None if the numbers of layers or the hidden sizes differ."""
 
     @property
-    def same_heads(self) -> bool:
+    def has_same_heads(self) -> bool:
         """Whether both sides have the same number of layers and heads, so that heads can be compared one to one."""
         return self.first_LNUU.shape == self.second_MNUU.shape
 
@@ -81,14 +81,14 @@ class Comparison:
         return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in layers])
 
     @property
-    def farther_LN(self) -> np.ndarray:
+    def distance_difference_LN(self) -> np.ndarray:
         """The difference of each head's mean attention distance, second minus first side, in units."""
         return mean_distance(self.second_MNUU) - mean_distance(self.first_LNUU)
 
     @property
-    def signed_LN(self) -> np.ndarray:
-        """`js_LN` with the sign of `farther_LN`: positive where the second side attends farther."""
-        return np.sign(self.farther_LN) * self.js_LN
+    def signed_js_LN(self) -> np.ndarray:
+        """`js_LN` with the sign of `distance_difference_LN`: positive where the second side attends farther."""
+        return np.sign(self.distance_difference_LN) * self.js_LN
 
     def difference_UU(self, layer: int, head: int) -> np.ndarray:
         """One head's attention on the second side minus that on the first; rows are queries."""
@@ -133,8 +133,8 @@ def compare(
     same_shape = first_LUH.shape == second_MUH.shape
     return Comparison(
         units=tuple(units),
-        by="tokens" if same_tokens else "words",
-        left_out=(len(units_of_sides[0]) - len(units), len(units_of_sides[1]) - len(units)),
+        unit_kind="tokens" if same_tokens else "words",
+        num_left_out=(len(units_of_sides[0]) - len(units), len(units_of_sides[1]) - len(units)),
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
         cka_LM=linear_cka(first_LUH, second_MUH),

@@ -68,7 +68,7 @@ class TrainingData:
     labels: tuple[str, ...]
     """The labels of the new task head; () for a task head without labels."""
     make_batches: Callable[[int, int, tuple[int, int]], ShuffledSampler]
-    """Function: (batch size, seed, `Share` of this process) -> endless batches."""
+    """Function: (batch size, seed, shard) -> endless batches. The shard of a process is (rank, number of processes)."""
     measure: Callable[[Bert, int | None, Callable], dict] | None
     """Function: (model, maximum number of rows or None, progress) -> metrics on the held-out rows. None if there are no
     such rows."""

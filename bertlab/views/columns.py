@@ -130,7 +130,7 @@ def rollout(result: Rollout, position: int) -> Columns:
 
 def head_differences(comparison: Comparison) -> Columns:
     """For every head: the Jensen-Shannon distance of the two sides, and how much farther the second side attends."""
-    return heads({"js_distance": comparison.js_LN, "farther": comparison.farther_LN})
+    return heads({"js_distance": comparison.js_LN, "distance_difference": comparison.distance_difference_LN})
 
 
 def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:

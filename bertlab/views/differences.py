@@ -49,16 +49,16 @@ def head_differences(
     """
     layer_name, head_name = name_layer_and_head(labels and (labels[1], labels[0]), lang)
     labels = labels or render_all(lang, "figure-layer", "figure-head", "figure-farther")
-    signed_LN = comparison.signed_LN
-    layers = len(signed_LN)
-    places_LN = [[(layer, head) for head in range(signed_LN.shape[1])] for layer in range(layers)]
-    limit = float(np.abs(signed_LN).max()) or 1.0
+    signed_js_LN = comparison.signed_js_LN
+    layers = len(signed_js_LN)
+    heads_LN = [[(layer, head) for head in range(signed_js_LN.shape[1])] for layer in range(layers)]
+    limit = float(np.abs(signed_js_LN).max()) or 1.0
     hover_title = f"%{{y}} · {insert_number(head_name, '%{x}')}"
     figure = empty_figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
-        z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
-        customdata=np.dstack([places_LN, comparison.farther_LN.round(2)]), colorbar=_colour_bar(labels[2]),
-        text=signs(signed_LN, limit), texttemplate="%{text}",
+        z=signed_js_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
+        customdata=np.dstack([heads_LN, comparison.distance_difference_LN.round(2)]), colorbar=_colour_bar(labels[2]),
+        text=signs(signed_js_LN, limit), texttemplate="%{text}",
         hovertemplate=f"{hover_title}: %{{z:+.3f}} (%{{customdata[2]:+.2f}})<extra></extra>",
     )  # fmt: skip
     if chosen:

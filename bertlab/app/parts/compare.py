@@ -51,9 +51,9 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
         comparison: the result of `compare_inputs`.
         two_texts: whether two texts are compared, not two checkpoints.
     """
-    if comparison.by == "words":
+    if comparison.unit_kind == "words":
         frame.note(t("compare-by-word"))
-    first, second = comparison.left_out
+    first, second = comparison.num_left_out
     if first or second:
         frame.note(t("compare-tokens-left-out", first=first, second=second))
     elif two_texts:
@@ -71,7 +71,7 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
         config: the configuration of the first model.
     """
     result = comparison.result
-    if not result.same_heads:
+    if not result.has_same_heads:
         frame.note(t("compare-different-head-counts"))
         return
     most_different = np.unravel_index(int(result.js_LN.argmax()), result.js_LN.shape)
