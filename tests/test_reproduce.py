@@ -236,7 +236,7 @@ def test_every_row_has_a_result_of_the_paper_and_a_pretraining_run(table):
     assert definition.reference_row in definition.rows
     for row in definition.rows.values():
         assert set(row.paper_results) == {
-            name for name in row.columns or definition.columns if not definition.columns[name].optional
+            name for name in row.columns or definition.columns if not definition.columns[name].is_optional
         }
         assert not definition.pretrainings or row.pretrained in definition.pretrainings
         assert row.feature_layers in FEATURE_LAYERS

@@ -366,7 +366,7 @@ def test_fine_tuning_learns_the_task(tmp_path, tiny_checkpoint):
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), epochs=6, optim=OptimConfig(lr=3e-3))
     reports = list(run_with_evaluations(settings))
     measured = [report for report in reports if isinstance(report, Evaluation)]
-    assert [report.final for report in measured] == [False] * 5 + [True]
+    assert [report.is_final for report in measured] == [False] * 5 + [True]
     assert measured[-1].metrics["accuracy"] > 80
     assert measured[-1].metrics["examples"] == 24, "a tenth was held out"
 

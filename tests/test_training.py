@@ -1023,7 +1023,7 @@ def test_finetuning_squad_learns_stops_and_resumes(corpus, tmp_path):
     assert loaded.record["validation"]["f1"] > 60
     before, notices = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
     (again,) = run_with_evaluations(config, notify=notices.append)
-    assert (again.final, again.metrics) == (True, loaded.record["validation"])
+    assert (again.is_final, again.metrics) == (True, loaded.record["validation"])
     assert "`bertlab evaluate squad --record`" in notices[0]
     assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before
 

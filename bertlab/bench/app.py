@@ -161,7 +161,7 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
     words = iter(WORDS[1:] * 2)
     times = {
         trigger: [time_change(page, change, next(words), enter=trigger == "enter") for _ in range(options.changes)]
-        for trigger in ("enter", "keystroke")[: 1 + change.live]
+        for trigger in ("enter", "keystroke")[: 1 + change.sends_after_pause]
     }
     page.context.close()
     return {f"{trigger}_ms": round(statistics.median(values), 1) for trigger, values in times.items()} | {

@@ -42,7 +42,7 @@ class TextChange:
     complete when the canvas has drawn the word. Needed for timed changes only."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
-    live: bool = True
+    sends_after_pause: bool = True
     """Whether the field sends its text when the user stops typing; otherwise only a key sends it."""
     is_multiline: bool = False
     """Whether the field has several lines; then Ctrl+Enter sends its text, otherwise Enter."""
@@ -66,9 +66,11 @@ VISITOR_CHANGES = {
 SENTENCE, MASKED = "The old {word} stood beside the road.", "The girl put the {word} into the [MASK] before dawn."
 TIMED_CHANGES = VISITOR_CHANGES | {
     "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),
-    "pretraining": TextChange("pretraining", "draw", "{number}", ".st-key-candidates .main-svg", live=False),
+    "pretraining": TextChange(
+        "pretraining", "draw", "{number}", ".st-key-candidates .main-svg", sends_after_pause=False
+    ),
     "wordpiece": TextChange("wordpiece", "words", "an unbelievable {word}", ".st-key-figure-search .stHtml"),
-    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg", live=False),
+    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg", sends_after_pause=False),
     "input": TextChange("input", "a", SENTENCE, ".st-key-embeddings .main-svg", {"b": ""}),
     "attention_head": TextChange("attention", "a", SENTENCE, "", {"b": "", "look": "neuron"}),
     "rollout": TextChange("attention", "a", SENTENCE, ".st-key-rollout .main-svg", {"b": "", "look": "rollout"}),
@@ -83,11 +85,11 @@ TIMED_CHANGES = VISITOR_CHANGES | {
     "tag": TextChange("tag", "named", "The {word} in Lyon was opened by Anna Keller.", ".st-key-tags .main-svg"),
     "summary": TextChange(
         "summary", "document", f"{LONG_TEXT} A new {{word}} stands there now.", ".st-key-centrality .main-svg",
-        live=False, is_multiline=True,
+        sends_after_pause=False, is_multiline=True,
     ),
     "writing": TextChange(
         "writing", "draft", "The old man put the {word} on the elephant and looked out of the windw.",
-        ".st-key-surprise .main-svg", live=False, is_multiline=True,
+        ".st-key-surprise .main-svg", sends_after_pause=False, is_multiline=True,
     ),
     "type_ahead": TextChange(
         "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}

@@ -128,10 +128,10 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
         (
             name
             for name in candidates
-            if HEADS[name].pooled
+            if HEADS[name].reads_pooled
             and (has_pooler or stored_modules >= set(get_hf_head_names(name, family).pooler.values()) > set())
         ),
-        next((name for name in candidates if not HEADS[name].pooled), candidates[0]),
+        next((name for name in candidates if not HEADS[name].reads_pooled), candidates[0]),
     )
     head = architectures[0] if architectures else guess
     problem_type = fields.get("problem_type")
@@ -186,7 +186,7 @@ def hf_to_state(
         expected = model.state_dict()
     pooler_tensors = {name for own in expected if own.startswith("pooler.") for name in hf_names(own, config, heads)}
     if not pooler_tensors & unused.keys():
-        pooled_heads = [HEADS[name].title for name in heads if HEADS[name].pooled]
+        pooled_heads = [HEADS[name].title for name in heads if HEADS[name].reads_pooled]
         if pooled_heads and any(True for _ in model.pooler.parameters()):
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
         expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}

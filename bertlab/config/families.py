@@ -119,7 +119,7 @@ class Family:
     """Whether linear layers and LayerNorms have biases (the classifiers always have)."""
     pooler_activation: str = "tanh"
     """The activation of the pooler: tanh, relu or gelu."""
-    pooler_norm: bool = False
+    pooler_has_norm: bool = False
     """Whether the pooler ends with a LayerNorm."""
     activations: tuple[str, ...] = ()
     """Activations that its checkpoints may have besides the keys of `config.ACTIVATIONS`."""

@@ -241,7 +241,7 @@ register_family(
         pairs_need_token_types=False,
         has_biases=False,
         pooler_activation="gelu",
-        pooler_norm=True,
+        pooler_has_norm=True,
         mlm_activation="gelu",
         token_heads_have_dense_layer=True,
         pretraining={"pair_objective": "none", "mask": 0.3, "start": "paper"},

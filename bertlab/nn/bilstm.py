@@ -64,7 +64,7 @@ class BertBiLSTM(TaskHeads):
         self.mix_L = nn.Parameter(torch.zeros(num_selected)) if selection.is_weighted_sum else None
         feature_size = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_selected)
         self.lstm = nn.LSTM(feature_size, width, num_layers=2, batch_first=True, bidirectional=True)
-        self.pooler = Pooler(lstm_config).apply(bert.initialise_weights) if HEADS[head].pooled else None
+        self.pooler = Pooler(lstm_config).apply(bert.initialise_weights) if HEADS[head].reads_pooled else None
         self.heads = nn.ModuleDict({head: HEADS[head].build(lstm_config).apply(bert.initialise_weights)})
         self.train()
 

@@ -118,7 +118,7 @@ class HeadSpec:
     """The class of `transformers` that has only this output layer."""
     hf_modules: Mapping[str, str]
     """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
-    pooled: bool = False
+    reads_pooled: bool = False
     """True if the layer reads the pooler's output, False if it reads hidden states."""
 
 
@@ -133,7 +133,7 @@ HEADS = {
     # Label 0 is IsNext and 1 is NotNext, as in google-research/bert.
     "nsp": HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"),
-        "BertForNextSentencePrediction", {"": "cls.seq_relationship"}, pooled=True,
+        "BertForNextSentencePrediction", {"": "cls.seq_relationship"}, reads_pooled=True,
     ),
     # Row 0 is the paper's S (start), row 1 its E (end).
     "span": HeadSpec(
@@ -143,16 +143,16 @@ HEADS = {
     # Section 4.1 of the paper: the [CLS] vector times one row of weights per label.
     "classify": HeadSpec(
         lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
-        Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, pooled=True,
+        Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
     ),
     "regress": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
-        "BertForSequenceClassification", CLASSIFIER, pooled=True,
+        "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
     ),
     # Section 4.4: one vector, whose product with each choice's [CLS] is that choice's score.
     "choose": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
-        "BertForMultipleChoice", CLASSIFIER, pooled=True,
+        "BertForMultipleChoice", CLASSIFIER, reads_pooled=True,
     ),
     # Section 5.3: every token's hidden state times one row of weights per tag.
     "tag": HeadSpec(

@@ -132,7 +132,7 @@ class Evaluation:
     """The training time so far."""
     metrics: dict
     """The task's metrics in percent."""
-    final: bool
+    is_final: bool
     """True after the last step, when all held-out rows are used; False during the run, when some of them are used."""
 
 
@@ -203,7 +203,7 @@ def _run_with_evaluations(
         distributed.leave_process_group()
         metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
         if metrics and distributed.is_main_process():
-            yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, final=True)
+            yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
         return
 
     report_resumed(config, trainer, notify)

@@ -79,7 +79,8 @@ def strength(monkeypatch):
     register(StrengthTask())
     linear = HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 1), Message("head-regress"),
-        Message("head-remedy-finetune", task="custom --type strength"), "BertModel", {"": "strength"}, pooled=True,
+        Message("head-remedy-finetune", task="custom --type strength"), "BertModel", {"": "strength"},
+        reads_pooled=True,
     )  # fmt: skip
     register_head("strength", linear)
     register_task("wind", WEATHER.replace(kind="strength", labels=(), label=("force",), metrics=("spearman",)))

@@ -40,7 +40,7 @@ class FamilyPooler(Pooler):
         self.dense = nn.Linear(config.hidden_size, config.hidden_size, bias=family.has_biases)
         self.activation = POOLER_ACTIVATIONS[family.pooler_activation]
         norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=family.has_biases)
-        self.norm = norm if family.pooler_norm else nn.Identity()
+        self.norm = norm if family.pooler_has_norm else nn.Identity()
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
         return self.norm(self.activation(self.dense(hidden_BTH[:, 0])))

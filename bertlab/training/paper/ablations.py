@@ -27,7 +27,7 @@ class Column:
     """The metric; "" for the first one of the task; ignored for "pretrain", whose value is the perplexity."""
     lower_is_better: bool = False
     """Whether lower values are better."""
-    optional: bool = False
+    is_optional: bool = False
     """Whether the column is computed only if `--columns` names it."""
 
 
@@ -42,7 +42,7 @@ class Row:
     pre-training runs."""
     paper_results: dict[str, float]
     """The paper's results by column."""
-    lstm: bool = False
+    has_lstm: bool = False
     """Whether a BiLSTM is trained on top of the encoder."""
     feature_layers: str = "concat-4"
     """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.FEATURE_LAYERS`."""
@@ -125,14 +125,14 @@ TABLES = {
         {
             **_SENTENCE_COLUMNS,
             "squad": Column("SQuAD F1", "finetune", "squad", "SQuAD v1.1"),
-            "ner": Column("NER F1", "finetune", "ner", optional=True),
+            "ner": Column("NER F1", "finetune", "ner", is_optional=True),
         },
         _make_rows(
             ("mrpc", "sst2", "squad", "ner"),
             bert=("BERT", 86.7, 92.7, 88.5, None),
             no_nsp=("no NSP", 86.5, 92.6, 87.9, None),
             left_to_right=("left-to-right, no NSP", 77.5, 92.1, 77.8, None),
-            bilstm=("+ BiLSTM", 75.7, 91.6, 84.9, None, {"pretrained": "left-to-right", "lstm": True}),
+            bilstm=("+ BiLSTM", 75.7, 91.6, 84.9, None, {"pretrained": "left-to-right", "has_lstm": True}),
         ),
         {
             "bert": {},

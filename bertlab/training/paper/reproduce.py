@@ -176,7 +176,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
         or tuple(
             name
             for name, column in table.columns.items()
-            if not column.optional and (column.method != "pretrain" or config.validation)
+            if not column.is_optional and (column.method != "pretrain" or config.validation)
         )
     )
     return [
@@ -279,7 +279,7 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
         max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
         optim=OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999),
         # LSTMs are slow in bfloat16 on a CPU.
-        precision="float32" if column.method == "features" or row.lstm else "auto",
+        precision="float32" if column.method == "features" or row.has_lstm else "auto",
     )  # fmt: skip
 
 
@@ -306,7 +306,7 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
             is_frozen=is_frozen,
         )
 
-    return replace(data, loaded=loaded, build=build if is_frozen or row.lstm else None)
+    return replace(data, loaded=loaded, build=build if is_frozen or row.has_lstm else None)
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
