@@ -28,8 +28,8 @@ sentences-map-umap = UMAP
 sentences-map-progress = Finding clusters and computing the map …
 sentences-map-help = { $clusters ->
         [0] No clusters.
-        [one] 1 cluster; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines are in none.
-       *[other] { FORMAT($clusters, spec: ",") } clusters; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines are in none.
+        [one] 1 cluster; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
+       *[other] { FORMAT($clusters, spec: ",") } clusters; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
     } Draw a line around points to list them below, or click one.
 sentences-min-size = Smallest cluster
 sentences-min-size-help = The smallest number of lines that form a cluster. With “auto” it depends on the number of lines.

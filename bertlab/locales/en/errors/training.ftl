@@ -45,7 +45,7 @@ new-vocabulary-without-from = --new-vocabulary keeps the encoder of a checkpoint
 left-to-right-unsupported = the config.json of { $family } cannot record left-to-right attention: use --family bert
 start-unsupported = --start neighbours changes the position embeddings of BERT, which { $family } does not have in this form: use --start paper
 from-with-random-init-flags = --from continues a model with its own size and weights: leave out { $flags }
-generator-flags-without-generator = { $flags } only apply to a generator, and there is none: remove them, or use --token-objective=replaced
+generator-flags-without-generator = { $flags } only apply to a generator, and there is none: remove them, or add --token-objective replaced
 token-objective-with-flags = --token-objective { $objective } starts from random weights, without a teacher or sentence pairs: leave out { $flags }
 token-objective-unsupported = the checkpoints of { $family } have no output layer for --token-objective { $objective }: use --family electra
 generator-missing = { $checkpoint } is a discriminator, which is evaluated with its generator: name a run directory that contains checkpoint and generator
