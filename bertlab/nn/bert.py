@@ -122,8 +122,8 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.intermediate_size, config.hidden_size)
         self.gelu_approximation = ACTIVATIONS[config.activation]
 
-    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        return self.down(F.gelu(self.up(hidden_BTH), approximate=self.gelu_approximation))
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        return self.down(F.gelu(self.up(hidden_XH), approximate=self.gelu_approximation))
 
 
 class EncoderLayer(nn.Module):

@@ -254,9 +254,9 @@ class TaskHeads(nn.Module):
         """Predict masked tokens -> logits_XV. Raises MissingHead."""
         return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
 
-    def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
-        """Predict whether sentence B follows A -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
-        return self.head("nsp")(pooled_BH)
+    def nsp(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """Predict whether sentence B follows A -> logits_X2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
+        return self.head("nsp")(pooled_XH)
 
     def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
         """Predict the start (0) and the end (1) of an answer -> logits_BT2. Raises MissingHead."""

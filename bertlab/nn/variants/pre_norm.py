@@ -65,9 +65,9 @@ class GatedFeedForward(nn.Module):
         self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=has_biases)
         self.activation = make_activation(config.activation)
 
-    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        neurons_BTI, gate_BTI = self.up(hidden_BTH).chunk(2, dim=-1)
-        return self.down(self.activation(neurons_BTI) * gate_BTI)
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        neurons_XI, gate_XI = self.up(hidden_XH).chunk(2, dim=-1)
+        return self.down(self.activation(neurons_XI) * gate_XI)
 
 
 class PreNormLayer(EncoderLayer):
