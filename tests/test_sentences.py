@@ -3,21 +3,32 @@
 import ast
 import csv
 import json
+import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 from support.errors import raises_error
+from support.hard_strings import CJK, EMOJI, HANGUL, MIXED
 
 import bertlab
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, DataError, TextError
-from bertlab.explore.clusters import NO_CLUSTER, cluster_sentences, list_map_methods, map_sentences, reduce_vectors
+from bertlab.config.languages import Message
+from bertlab.explore import sentence_vectors
+from bertlab.explore.clusters import (
+    MIN_TEXTS,
+    NO_CLUSTER,
+    cluster_sentences,
+    list_map_methods,
+    map_sentences,
+    reduce_vectors,
+)
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
 from bertlab.explore.vector_cache import VectorCache
 from bertlab.explore.vector_files import write_vectors
-from bertlab.text.readers.text_file import read_texts
+from bertlab.text.readers.text_file import join_lines, read_texts
 
 TEXTS = ["Rain fell.", "The keeper carried the lantern.", "tea", "Rain fell.", "🙂 tea 차"]
 
@@ -28,10 +39,10 @@ def cache(monkeypatch, tmp_path):
     return tmp_path / "cache"
 
 
-def groups(count: int, size: int = 12, seed: int = 0) -> np.ndarray:
+def groups(count: int, size: int = 12, seed: int = 0, noise: float = 0.1) -> np.ndarray:
     """Vectors of length 1 around `count` centres."""
     rng = np.random.default_rng(seed)
-    vectors = np.repeat(rng.normal(size=(count, 24)), size, axis=0) + 0.1 * rng.normal(size=(count * size, 24))
+    vectors = np.repeat(rng.normal(size=(count, 24)), size, axis=0) + noise * rng.normal(size=(count * size, 24))
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -107,6 +118,18 @@ def test_similar_pairs_equal_those_of_all_comparisons():
     assert len(find_similar_pairs(vectors, 0.9, limit=2).pairs) == 2
 
 
+def test_groups_that_grow_over_many_parts_of_the_matrix_are_complete(monkeypatch):
+    """The cosines of many texts are compared in parts, so that they fit into memory."""
+    vectors = groups(30, 4)[np.random.default_rng(1).permutation(120)]
+    whole = find_similar_pairs(vectors, 0.9, limit=50)
+    assert len(whole.groups) == 30
+    monkeypatch.setattr(sentence_vectors, "CELLS_AT_ONCE", 1)
+    found = find_similar_pairs(vectors, 0.9, limit=50)
+    assert (found.total, found.groups) == (whole.total, whole.groups)
+    cosines = [[pair.cosine for pair in each.pairs] for each in (found, whole)]
+    np.testing.assert_allclose(*cosines, atol=1e-5)
+
+
 def test_many_copies_of_a_text_are_one_group():
     copies = np.repeat(np.array([[0.6, 0.8]], np.float32), 5000, axis=0)
     found = find_similar_pairs(copies, 0.9, limit=3)
@@ -141,6 +164,12 @@ def test_maps_put_similar_texts_together(method):
     np.testing.assert_array_equal(map_sentences(groups(3), method), points)
 
 
+def test_no_point_of_a_small_map_is_far_outside():
+    points = map_sentences(groups(5, 6, seed=7, noise=1.0))
+    distance = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    assert distance.max() < 2.5 * np.median(distance)  # 3.1 with scikit-learn's learning rate
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
 def test_few_texts_have_a_map(count):
     points = map_sentences(groups(count, 1))
@@ -168,6 +197,9 @@ def test_texts_are_lines_or_a_column(tmp_path):
     assert read_texts(tmp_path / "a.csv", "title", "text").ids == ("rain", "", "tea")
     with raises_error(DataError, "rows-column-not-found"):
         read_texts(tmp_path / "a.csv", "subject")
+    (tmp_path / "b.txt").write_text("tea\n\u200b\n\x00\ufffd \u00ad\nr\u00adain\n", encoding="utf-8")
+    invisible = read_texts(tmp_path / "b.txt")
+    assert (invisible.ids, invisible.num_blank) == (("1", "4"), 2)
 
 
 def test_vectors_are_written_with_ids(tmp_path):
@@ -206,6 +238,51 @@ def test_the_commands(tmp_path, tiny_checkpoint, cache, capsys):
     assert main(["similar", *words]) == 0
     assert main(["cluster", *words]) == 0
     assert main(["embed", *words, "--out", str(tmp_path / "v.txt")]) == 2
+
+
+def run(command: str, lines: list[str], directory: Path, checkpoint: Path, *options: str) -> None:
+    (directory / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    words = [str(directory / "lines.txt"), "--checkpoint", str(checkpoint), *options]
+    assert main([command, *words]) == 0
+
+
+@pytest.mark.parametrize("strings", [CJK, HANGUL, EMOJI, MIXED])
+def test_the_commands_accept_unusual_lines(strings, tmp_path, tiny_checkpoint, cache, capsys):
+    lines = [unicodedata.normalize("NFC", line) for line in map(join_lines, strings) if line]
+    run("embed", lines, tmp_path, tiny_checkpoint, "--out", str(tmp_path / "v.npy"))
+    vectors = np.load(tmp_path / "v.npy")
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    capsys.readouterr()
+    run("similar", lines, tmp_path, tiny_checkpoint, "--query", lines[0], "--json")
+    assert json.loads(capsys.readouterr().out)["neighbours"][0]["cosine"] == pytest.approx(1, abs=1e-4)
+    run("cluster", lines, tmp_path, tiny_checkpoint, "--out", str(tmp_path / "c.csv"))
+    with (tmp_path / "c.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == lines
+
+
+def test_one_line_and_equal_lines_give_a_clear_line(tmp_path, tiny_checkpoint, cache, capsys):
+    run("similar", ["tea"], tmp_path, tiny_checkpoint)
+    captured = capsys.readouterr()
+    assert str(Message("sentences-only-one")) in captured.err
+    assert "0 pairs" in captured.out
+    run("cluster", ["tea"] * 5000, tmp_path, tiny_checkpoint)
+    captured = capsys.readouterr()
+    assert str(Message("sentences-too-few-to-cluster", least=MIN_TEXTS)) in captured.err
+    assert "0 clusters; 5,000 of 5,000 texts in none" in captured.out
+    run("similar", ["tea"] * 5000, tmp_path, tiny_checkpoint, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["total"], len(found["pairs"]), len(found["groups"])) == (5000 * 4999 // 2, 10, 1)
+    run("embed", ["tea"], tmp_path, tiny_checkpoint, "--out", str(tmp_path / "v.npy"))
+    assert "1 vector of" in capsys.readouterr().out
+
+
+def test_a_hundred_thousand_lines_are_embedded_once_each(tmp_path, tiny_checkpoint, cache):
+    lines = [f"tea {number % 50}" for number in range(100_000)]
+    run("embed", lines, tmp_path, tiny_checkpoint, "--out", str(tmp_path / "v.npy"))
+    vectors = np.load(tmp_path / "v.npy", mmap_mode="r")
+    assert len(vectors) == 100_000
+    np.testing.assert_array_equal(vectors[:50], vectors[-50:])
+    run("similar", lines, tmp_path, tiny_checkpoint, "--threshold", "1.01")
 
 
 def test_scikit_learn_is_imported_only_where_it_is_needed():

@@ -62,7 +62,8 @@ def embed(config: Embed) -> None:
     file, session, vectors = _compute(config)
     for path in write_vectors(config.out, file, vectors.vectors_SP):
         print(path)
-    print(f"{len(file.texts):,} vectors of {vectors.vectors_SP.shape[1]} numbers, by {session.name}")
+    count, size = vectors.vectors_SP.shape
+    print(Message("vectors-written", count=count, size=size, checkpoint=session.name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,8 @@ def similar(config: Similar) -> None:
         result = {"query": config.query, "neighbours": rows}
         print_result(config, session, result, lambda: terminal_sentences.neighbour_lines(file, neighbours))
         return
+    if len(file.texts) == 1:
+        print(Message("sentences-only-one"), file=sys.stderr)
     found = find_similar_pairs(vectors.vectors_SP, config.threshold, config.top_k)
     pairs = [
         {"first": file.ids[p.first], "second": file.ids[p.second], "cosine": p.cosine,
@@ -123,10 +126,12 @@ class Cluster(FileOptions, QueryOptions):
 
 def cluster(config: Cluster) -> None:
     from bertlab.config.files import write_atomically
-    from bertlab.explore.clusters import cluster_sentences
+    from bertlab.explore.clusters import MIN_TEXTS, cluster_sentences
     from bertlab.views import terminal_sentences
 
     file, session, vectors = _compute(config)
+    if len(set(file.texts)) < MIN_TEXTS:
+        print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
     found = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
     if config.out:
         write_atomically(config.out, terminal_sentences.cluster_csv(file, found))

@@ -155,8 +155,12 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
         from sklearn.manifold import TSNE
 
         perplexity = min(30.0, (count - 1) / 3)
-        start = reduce_vectors(distinct_UP, MAP_SIZE)
-        points = TSNE(perplexity=perplexity, init="pca", random_state=seed, max_iter=500, n_jobs=1).fit_transform(start)
+        # scikit-learn's learning rate, but at least 10 instead of 50, which throws some of a few points far outside
+        learning_rate = max(count / 48, 10.0)
+        model = TSNE(
+            perplexity=perplexity, init="pca", random_state=seed, max_iter=500, learning_rate=learning_rate, n_jobs=1
+        )
+        points = model.fit_transform(reduce_vectors(distinct_UP, MAP_SIZE))
     return np.asarray(points, np.float32)[row_S.ravel()]
 
 

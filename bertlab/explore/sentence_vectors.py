@@ -14,7 +14,7 @@ from bertlab.explore.embed import embed_texts, encode_sentences
 from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
 
 TEXTS_AT_ONCE = 128  # texts that are tokenised, computed and stored together, so that an interrupted run keeps them
-ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
+CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
 
 
 @dataclass(frozen=True)
@@ -159,26 +159,26 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
     counts_U = np.array([len(each) for each in copies])
     total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
     best: list[tuple[float, int, int]] = []  # pairs of distinct vectors
-    links = [], []
-    for start in range(0, len(distinct_UP), ROWS_AT_ONCE):
-        cosine = distinct_UP[start : start + ROWS_AT_ONCE] @ distinct_UP[start:].T
+    group_U = np.arange(len(distinct_UP))  # the group of each vector
+    rows_at_once = max(1, CELLS_AT_ONCE // max(len(distinct_UP), 1))
+    for start in range(0, len(distinct_UP), rows_at_once):
+        cosine = distinct_UP[start : start + rows_at_once] @ distinct_UP[start:].T
         first, second = np.nonzero(np.triu(cosine >= threshold, 1))
         values = cosine[first, second]
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
-        links[0].append(first.astype(np.int32))
-        links[1].append(second.astype(np.int32))
+        # the groups are merged at once, since billions of pairs would not fit into memory
+        links = coo_array((np.ones(len(first), bool), (group_U[first], group_U[second])), shape=(len(group_U),) * 2)
+        group_U = connected_components(links, directed=False)[1][group_U]
         if len(values) > limit:
             chosen = np.argpartition(-values, limit)[:limit]
             first, second, values = first[chosen], second[chosen], values[chosen]
         best = sorted([*best, *zip(-values, first, second, strict=True)])[:limit]
     pairs = [(-1.0, each[0], other) for each in copies for other in each[1:]] if threshold <= 1 else []
     pairs += [(value, copies[row][0], copies[other][0]) for value, row, other in best]
-    first, second = (np.concatenate([*part, np.array([], np.int32)]) for part in links)
-    graph = coo_array((np.ones(len(first), bool), (first, second)), shape=(len(copies),) * 2)
     members: dict[int, list[int]] = {}
-    for row, group in enumerate(connected_components(graph, directed=False)[1]):
-        members.setdefault(int(group), []).extend(copies[row])
+    for row, group in enumerate(group_U.tolist()):
+        members.setdefault(group, []).extend(copies[row])
     groups = sorted((tuple(sorted(each)) for each in members.values() if len(each) > 1), key=lambda g: (-len(g), g))
     ordered = sorted((value, *sorted((int(row), int(other)))) for value, row, other in pairs)[:limit]
     return SimilarPairs(

@@ -76,6 +76,15 @@ def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Se
     return {new_numbers[number] for number in numbers if number in new_numbers}
 
 
+def has_visible_characters(text: str) -> bool:
+    """Whether a text has characters other than spaces and invisible ones, which BERT's tokenizer removes.
+
+    >>> has_visible_characters("🙂"), has_visible_characters(" \\u200b")
+    (True, False)
+    """
+    return any(_classify(character) not in "i " for character in text)
+
+
 def _classify(character: str) -> str:
     """Return the class of a character: w part of a word, q apostrophe, p word by itself, i invisible, " " space.
 

@@ -11,7 +11,7 @@ from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_text, read_file
-from bertlab.text.readers.text_file import TEXT_NAMES, guess_column
+from bertlab.text.readers.text_file import TEXT_NAMES, guess_column, join_lines
 
 MAX_LINES = 5_000  # because all users share the CPU cores
 
@@ -21,7 +21,7 @@ class Lines:
     """The lines to compare."""
 
     texts: tuple[str, ...]
-    """The lines, without blank ones."""
+    """The lines, without those that are blank or have only invisible characters."""
     file: str = ""
     """The name of the uploaded file; "" for pasted lines."""
 
@@ -42,7 +42,7 @@ def read_lines(example: tuple[str, ...]) -> Lines:
     right.caption(t("sentences-upload-help", limit=MAX_LINES))
     table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
     texts = _choose_column(right, table) if table else pasted.splitlines()
-    lines = [" ".join(text.split()) for text in texts if text.strip()]
+    lines = [line for line in map(join_lines, texts) if line]
     if len(lines) > MAX_LINES:
         frame.note(t("sentences-too-many", limit=MAX_LINES, count=len(lines)))
     return Lines(tuple(lines[:MAX_LINES]), upload.name if upload else "")

@@ -10,6 +10,7 @@ from bertlab.text.readers.data_file import DataFile, Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.registry import format_of
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
+from bertlab.text.word_spans import has_visible_characters
 
 # Common names, in lower case, of the column with the text, of the column with the second text of a pair, and of the
 # columns with a whole document and its summary.
@@ -55,7 +56,7 @@ def read_texts(
 ) -> TextFile:
     """Read the texts of a file: the lines of plain text, or one column of a table.
 
-    Line breaks within a text become spaces.
+    Line breaks within a text become spaces. A text of spaces and invisible characters is left out.
 
     Args:
         path: the file, in any format of the registry of readers.
@@ -68,7 +69,7 @@ def read_texts(
         DataError: the file cannot be read, lacks a column, or has no text.
     """
     rows = read_file(path, limits, invalid_rows=invalid_rows, by_line=True)
-    return _collect_texts(rows, column, id_column, TEXT_NAMES, lambda text: " ".join(text.split()))
+    return _collect_texts(rows, column, id_column, TEXT_NAMES, join_lines)
 
 
 def read_documents(
@@ -129,6 +130,15 @@ def _collect_texts(
     return TextFile(
         tuple(texts), tuple(ids), len(rows) - len(texts), tuple(references) if any(references) else ()
     )  # fmt: skip
+
+
+def join_lines(text: str) -> str:
+    """Replace line breaks and other spaces by single spaces; return "" if the text has only invisible characters.
+
+    >>> join_lines(" green\\n tea"), join_lines("\\u200b")
+    ('green tea', '')
+    """
+    return " ".join(text.split()) if has_visible_characters(text) else ""
 
 
 def _clear_without_words(text: str) -> str:

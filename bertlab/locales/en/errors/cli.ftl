@@ -20,6 +20,12 @@ export-no-directory = name the directory for the copy
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
 export-share-without-average = --share sets how much another checkpoint counts in the average: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
+vectors-written = { $count ->
+        [one] 1 vector
+       *[other] { FORMAT($count, spec: ",") } vectors
+    } of { $size } numbers, by { $checkpoint }
+sentences-only-one = there is only one text, so it has nothing to be compared with
+sentences-too-few-to-cluster = fewer than { $least } different texts form no clusters
 sentences-blank = { $count ->
         [one] 1 blank line or row is left out
        *[other] { FORMAT($count, spec: ",") } blank lines or rows are left out
