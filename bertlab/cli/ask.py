@@ -35,7 +35,7 @@ def fill_mask(config: FillMask) -> None:
     session = open_session(config, "fill-mask", text)
     fills = session.fill_mask(text, config.top_k, config.pair)
     title = text if config.pair is None else f"{text} | {config.pair}"
-    print_result(config, session, {"masks": fills}, lambda: terminal.mask_lines(title, fills))
+    print_result(config, session, fills, lambda: terminal.mask_lines(title, fills), "fill-mask")
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ def next_sentence(config: NextSentence) -> None:
         session,
         prediction,
         lambda: terminal.next_sentence_lines(first, second, prediction),
-        label=prediction.label,
-        asked=prediction.asked,
+        "next-sentence",
     )
 
 
@@ -109,7 +108,7 @@ def answer(config: Answer) -> None:
         config.batch_size, config.threshold,
     )  # fmt: skip
     marks = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), text=answers.text)
+    print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), "answer")
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,7 @@ def classify(config: Classify) -> None:
     if session.num_texts not in (None, len(texts)):
         expected = "single texts" if session.num_texts == 1 else "pairs of texts"
         print(f"{session.name} was fine-tuned on {expected}, so this prediction is unreliable", file=sys.stderr)
-    label = {} if prediction.best is None else {"label": prediction.best.label}
-    print_result(config, session, prediction, lambda: terminal.classification_lines(texts, prediction), **label)
+    print_result(config, session, prediction, lambda: terminal.classification_lines(texts, prediction), "classify")
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def choose(config: Choose) -> None:
     context, *choices = read_texts(config.context, *config.choices)
     session = open_session(config, "choose", context, *choices)
     scored_choices = session.choose(context, choices)
-    print_result(config, session, {"choices": scored_choices}, lambda: terminal.choice_lines(context, scored_choices))
+    print_result(config, session, scored_choices, lambda: terminal.choice_lines(context, scored_choices), "choose")
 
 
 @dataclass(frozen=True)
@@ -182,4 +180,4 @@ def tag(config: Tag) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "tag", text)
     tags = session.tag(text)
-    print_result(config, session, tags, lambda: terminal.tag_lines(text, tags, config.words))
+    print_result(config, session, tags, lambda: terminal.tag_lines(text, tags, config.words), "tag")

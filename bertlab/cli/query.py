@@ -83,7 +83,7 @@ def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str
 
 
 def print_result(
-    config: QueryOptions, session: "Session", result: object, lines: Callable[[], list[str]], **fields: object
+    config: QueryOptions, session: "Session", result: object, lines: Callable[[], list[str]], command: str = ""
 ) -> None:
     """Print a result as one JSON object, or as readable lines.
 
@@ -92,11 +92,11 @@ def print_result(
         session: the session that computed the result.
         result: a dataclass of `bertlab.explore.results`, or a dictionary of them.
         lines: returns the lines to print; called only without `--json`.
-        fields: additional fields of the JSON object, written before the fields of the result.
+        command: the command, if its JSON object differs from the result; see `describe_result`.
     """
     if config.json:
-        from bertlab.explore.results import as_json
+        from bertlab.explore.command_results import describe_result
 
-        print(json.dumps({"checkpoint": session.name} | fields | as_json(result)))
+        print(json.dumps({"checkpoint": session.name} | describe_result(command, result)))
     else:
         print("\n".join([*lines(), "", f"checkpoint: {session.name}"]))

@@ -161,7 +161,7 @@ class Predictor(CheckpointInfo):
         """
         reading = read_passage(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
+            batch_size=batch_size, progress=progress, **self.window_settings(stride, max_tokens),
         )  # fmt: skip
         tau = self.loaded.null_threshold if null_threshold is None else null_threshold
         return replace(find_answers(reading, n_best), null_threshold=tau)
@@ -172,7 +172,7 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 4.1.
         """
-        return self._find_classifier().predict_text(self.model, self._encode(text, pair))
+        return self.find_classifier().predict_text(self.model, self._encode(text, pair))
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
@@ -333,7 +333,7 @@ class Predictor(CheckpointInfo):
         """Raise MissingHead if the checkpoint has no output layer for a task type."""
         self.model.require_head(TASK_TYPES[task_type].head)
 
-    def _find_classifier(self) -> TaskType:
+    def find_classifier(self) -> TaskType:
         """Find the task type of `classify`, classification or regression, that the checkpoint supports.
 
         Raises:
@@ -345,7 +345,7 @@ class Predictor(CheckpointInfo):
             self._require_head(task_types[0].name)
         return supported[-1]
 
-    def _window_settings(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
+    def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:
         """Return stride and size of a passage's windows: the arguments or, if None, the values of fine-tuning."""
         max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
         defaults = {"stride": self.loaded.stride, "max_tokens": max_window}

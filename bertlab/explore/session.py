@@ -180,7 +180,7 @@ class Session(Predictor):
         """Find the answers, and compute the prediction for every window; arguments and errors are those of `answer`."""
         result = xray.compute_xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
+            batch_size=batch_size, progress=progress, **self.window_settings(stride, max_tokens),
         )  # fmt: skip
         return replace(result, answers=replace(result.answers, null_threshold=self.loaded.null_threshold))
 
@@ -217,7 +217,7 @@ class Session(Predictor):
             window,
             start,
             end,
-            **self._window_settings(stride, max_tokens),
+            **self.window_settings(stride, max_tokens),
         )
 
     @torch.inference_mode()
@@ -273,7 +273,7 @@ class Session(Predictor):
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
         """Measure the effect of each word on the prediction of `classify` by masking the words one at a time."""
-        return compute_word_effects(self.model, self.tokenizer, self._find_classifier(), text, pair)
+        return compute_word_effects(self.model, self.tokenizer, self.find_classifier(), text, pair)
 
     @torch.inference_mode()
     def intervene(

@@ -68,7 +68,12 @@ def predict_label(model: Bert, encoding: Encoding) -> Classification:
     """
     model.require_head("classify")
     logits_1K = model.classify(model.pool(collate([encoding]).to(device_of(model))))
-    return Classification(tuple(map(LabelProbability, model.config.labels, logits_1K[0].softmax(-1).tolist())))
+    return read_label_logits(model.config.labels, logits_1K[0])
+
+
+def read_label_logits(labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
+    """Turn the logits of the labels into a prediction."""
+    return Classification(tuple(map(LabelProbability, labels, logits_K.softmax(-1).tolist())))
 
 
 class ClassificationTask(LabelledTaskType):

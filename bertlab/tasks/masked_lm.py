@@ -189,8 +189,29 @@ def predict_masks(
     require_positive(top_k=top_k)
     positions = find_mask_positions(tokenizer, encoding)
     hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]
+    return read_mask_logits(tokenizer, encoding, positions, model.mlm(hidden_MH), top_k, originals)
+
+
+def read_mask_logits(
+    tokenizer: Tokenizer,
+    encoding: Encoding,
+    positions: Sequence[int],
+    logits_MV: torch.Tensor,
+    top_k: int = 5,
+    originals: Sequence[str] = (),
+) -> list[MaskFill]:
+    """Turn the logits at the masks into predictions.
+
+    Args:
+        tokenizer: the tokenizer of the model.
+        encoding: the input.
+        positions: the positions of the masks, from `find_mask_positions`.
+        logits_MV: the logits at these positions.
+        top_k: the number of tokens to predict for each mask.
+        originals: as for `predict_masks`.
+    """
     # the embedding table may be padded, and its last rows then belong to no token
-    probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
+    probs_MV = logits_MV[:, : tokenizer.vocab_size].softmax(-1)
     best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
     words = (*originals, *[""] * len(positions))[: len(positions)]
     return [

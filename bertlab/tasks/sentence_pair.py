@@ -5,6 +5,8 @@ Source: Devlin et al. 2019, section 3.1; Lan et al. 2020 (arXiv 1909.11942), sec
 
 from dataclasses import dataclass
 
+import torch
+
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.probe import Probe, make_pooled_probe
@@ -74,6 +76,11 @@ def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> Ne
     """
     model.require_head("nsp")
     logits_2 = model.nsp(model(collate([encoding]).to(device_of(model))).pooled_BH)[0]
+    return read_pair_logits(logits_2, objective)
+
+
+def read_pair_logits(logits_2: torch.Tensor, objective: PairObjectiveName) -> NextSentence:
+    """Turn the logits of a sentence pair into a prediction."""
     return NextSentence(float(logits_2.softmax(-1)[0]), objective)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme
@@ -74,9 +75,15 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
     Raises:
         MissingHead: the model has no tagging output layer.
     """
-    labels = model.config.labels
     logits_1TK = model.tag(model(collate([encoding]).to(device_of(model))).hidden_BTH)
-    probs_TK = logits_1TK[0].softmax(-1).cpu().numpy()
+    return read_tag_logits(model.config.labels, text, encoding, logits_1TK[0], by_token)
+
+
+def read_tag_logits(
+    labels: tuple[str, ...], text: str, encoding: Encoding, logits_TK: torch.Tensor, by_token: bool = False
+) -> Tags:
+    """Turn the logits of every token into the tags of a text; see `predict_tags` for the arguments."""
+    probs_TK = logits_TK.softmax(-1).cpu().numpy()
     tokens = [
         (position, *encoding.offsets[position])
         for position, is_special in enumerate(encoding.special)

@@ -117,6 +117,18 @@ def read_passage(
     start_KT, end_KT = score_spans(
         windows, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
     )
+    return read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
+
+
+def read_span_logits(
+    passage: str,
+    windows: list[Window],
+    start_KT: list[np.ndarray],
+    end_KT: list[np.ndarray],
+    n_best: int = N_BEST,
+    max_answer_tokens: int = 30,
+) -> SpanReading:
+    """Find the best spans according to the start and end logits of the windows of a passage."""
     # always at least N_BEST spans, so that probabilities do not depend on a smaller number of requested answers
     decoded = decode_spans(windows, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
     return SpanReading(passage, windows, start_KT, end_KT, decoded)

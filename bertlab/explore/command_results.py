@@ -1,0 +1,24 @@
+"""The JSON object of each command's result, the same for `--json` and for `bertlab serve`."""
+
+from bertlab.explore.results import as_json
+
+
+def describe_result(command: str, result: object) -> dict:
+    """Return the fields of a result for `json.dumps`, without the name of the checkpoint.
+
+    Args:
+        command: the command that made the result, such as "fill-mask".
+        result: what the method of `Predictor` with this name returns.
+    """
+    match command:
+        case "fill-mask":
+            return as_json({"masks": result})
+        case "choose":
+            return as_json({"choices": result})
+        case "next-sentence":
+            return {"label": result.label, "asked": result.asked} | as_json(result)
+        case "answer":
+            return {"text": result.text} | as_json(result)
+        case "classify":
+            return ({} if result.best is None else {"label": result.best.label}) | as_json(result)
+    return as_json(result)
