@@ -79,8 +79,8 @@ def no_unforeseen_exceptions(monkeypatch, tmp_path_factory):
 # Files without training runs, pages and subprocesses; every other file of this directory is slow.
 FAST_FILES = {
     "test_catalogues", "test_compare", "test_heads", "test_interventions", "test_masking", "test_metrics",
-    "test_neighbours", "test_nn", "test_pairs", "test_repository", "test_spans", "test_task_data", "test_task_metrics",
-    "test_tokenizer", "test_unanswerable", "test_views", "test_vocabulary", "test_access",
+    "test_neighbours", "test_nn", "test_pairs", "test_repository", "test_serving", "test_spans", "test_task_data",
+    "test_task_metrics", "test_tokenizer", "test_unanswerable", "test_views", "test_vocabulary", "test_access",
 }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ COMMANDS = {
         "cli.export_live", "ExportLive", "export_live", "write one HTML file that runs a checkpoint in any browser"
     ),
     "app": Command("cli.app", "App", "app", "open the app in the browser"),
+    "serve": Command("cli.serve", "ServeOptions", "serve", "answer requests over HTTP with a checkpoint's predictions"),
     "prepare": Command(
         "training.pretraining.prepare", "PrepareConfig", "run", "turn raw text into a corpus and a vocabulary"
     ),

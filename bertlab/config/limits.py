@@ -70,7 +70,8 @@ LIMITS = {
     "generator-size": Limit(0, 1, excludes_minimum=True), "replaced-weight": Limit(0, excludes_minimum=True),
     "share": Limit(0, excludes_minimum=True, below=1), "sentences": Limit(1), "diversity": Limit(0, 1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
-    "workers": Limit(1, 4096), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
+    "workers": Limit(1, 4096), "queue": Limit(1, 10**6), "time-limit": Limit(0, 86_400, excludes_minimum=True),
+    "max-kilobytes": Limit(1, 10**6), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
     # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.
     "vocab-size": Limit(6, MAX_SIZE),
     "grid-rates": Limit(0, excludes_minimum=True), "grid-batches": Limit(1, MAX_BATCH),

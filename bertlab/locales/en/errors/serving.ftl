@@ -1,0 +1,52 @@
+## bertlab serve (bertlab/serving)
+
+serve-needs-packages = bertlab serve needs { $packages }: pip install "bertlab[serve]"
+serve-address-unusable = { $host }:{ $port } cannot be used ({ $reason }): choose another port with --port, or another address with --host
+serve-worker-died = a worker process died while it opened the checkpoint: is there enough memory? Fewer workers (--workers) need less
+serve-started = bertlab serves { $checkpoint } at { $address } ({ $address }/docs lists the routes; Ctrl-C stops the server)
+serve-stopped = the server has answered all requests that it took, and stops
+
+# replies with an error
+serve-json-invalid = the body is not valid JSON: send an object such as {"{"}"text": "..."{"}"}
+serve-body-not-object = the body is not a JSON object: send an object such as {"{"}"text": "..."{"}"}, with the header Content-Type: application/json
+serve-field-missing = the field { $field } is missing: this route reads { $fields }
+serve-field-unknown = there is no field { $field }: this route reads { $fields }
+serve-field-not-text = { $field } is not a text
+serve-field-not-unicode = { $field } contains half of a surrogate pair, which is not a character: send valid Unicode
+serve-field-not-integer = { $field } is not an integer
+serve-field-not-number = { $field } is not a number
+serve-field-not-list = { $field } is not a list of texts
+serve-field-out-of-range = { $field } has to be at least { $low } and at most { $high }
+serve-list-length = { $field } has to contain at least 1 and at most { $limit } texts
+serve-field-invalid = { $field }: { $reason }
+serve-body-too-large = the request has more than { $kilobytes } kB: shorten it, or start the server with a larger --max-kilobytes
+serve-body-too-slow = the body of the request did not arrive in time
+serve-route-unknown = there is no route { $path }: the routes are { $routes }
+serve-method-not-allowed = { $path } does not accept { $method }: predictions are requested with POST, and information with GET
+serve-queue-full = { $limit } requests are waiting already, and no more may wait: try again after the seconds in the header Retry-After
+serve-time-limit = there was no result within { $seconds } seconds: try again later, or send less text
+serve-no-worker = the server cannot compute at the moment: { $reason }
+serve-request-kills-workers = several worker processes died while they computed this request: send less text
+
+## The page /docs
+
+serve-about = Predictions of a BERT checkpoint. A request is a JSON object, and so is the reply. An error has an id and a message in the language of the header Accept-Language.
+serve-route-fill-mask = Predict the masked words of a text
+serve-route-classify = Predict a label, or a number (regression), for a text or a pair of texts
+serve-route-tag = Tag the words of a text, and find named entities
+serve-route-answer = Find the answer to a question in a passage
+serve-route-embed = Compute a vector of length 1 for each text
+serve-route-nsp = Predict whether the second sentence follows the first
+serve-route-health = Whether the server is ready
+serve-route-metrics = Metrics for Prometheus
+serve-field-text = The text.
+serve-field-pair = A second text, for a checkpoint that reads pairs.
+serve-field-top-k = Number of predictions for each mask.
+serve-field-question = The question.
+serve-field-passage = The passage, of any length up to the size limit of the server.
+serve-field-n-best = Number of answers.
+serve-field-max-answer-tokens = Maximum number of tokens in an answer.
+serve-field-threshold = The answer is "no answer" if its score exceeds that of the best answer by more than this threshold. Default: the threshold of the checkpoint.
+serve-field-texts = The texts.
+serve-field-first = Sentence A.
+serve-field-second = Sentence B.

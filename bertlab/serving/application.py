@@ -1,0 +1,187 @@
+"""The FastAPI application of `bertlab serve`."""
+
+import time
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse, Response
+from fastapi_offline import FastAPIOffline
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import bertlab
+from bertlab.config.crash_log import log_unexpected_error
+from bertlab.config.errors import BertlabError, MissingHead
+from bertlab.config.languages import languages, render
+from bertlab.serving.body_limit import BodyLimit, BodyTooLarge, BodyTooSlow
+from bertlab.serving.dispatcher import Dispatcher, NoWorker, QueueFull, RequestKillsWorkers, TimeLimit
+from bertlab.serving.errors import choose_language, describe_invalid_fields, format_error
+from bertlab.serving.fields import ROUTES, Route
+from bertlab.serving.metrics import ServerMetrics
+
+JSON = "application/json"
+INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")
+STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimit: 504}
+"""Type of an error -> HTTP status; 422 for all others."""
+SERVER_ERRORS = ("out-of-memory", "unexpected-error", "unexpected-error-without-log")
+"""The ids of errors that are not the client's fault; the status is 500."""
+RETRY_SECONDS = {429: 1, 503: 5}
+"""HTTP status -> seconds after which the client should try again, for the header Retry-After."""
+
+
+def make_application(dispatcher: Dispatcher) -> FastAPI:
+    """Make the application for a dispatcher that has been started."""
+    options, description = dispatcher.options, dispatcher.description
+    app = FastAPIOffline(title=f"bertlab: {description.checkpoint}", redoc_url=None)
+    for path, route in ROUTES.items():
+        if route.command in description.missing:
+            _add_missing_route(app, path, description.missing[route.command])
+        else:
+            _add_route(app, path, route, dispatcher)
+    _add_info_routes(app, dispatcher)
+    _add_error_handlers(app, dispatcher)
+    app.add_middleware(BodyLimit, max_bytes=1000 * options.max_kilobytes, seconds=options.time_limit)
+    app.add_middleware(RequestCounter, metrics=dispatcher.metrics)
+    return app
+
+
+def load_messages() -> None:
+    """Read the messages of all languages, which takes a second, so that no request has to wait for them."""
+    for language in languages():
+        render("serve-about", language)
+
+
+# -- routes ------------------------------------------------------------------------------------------------------
+
+
+def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) -> None:
+    async def predict(fields) -> Response:
+        return Response(await dispatcher.answer(route.command, fields.model_dump()), media_type=JSON)
+
+    predict.__annotations__["fields"] = route.fields
+    app.post(path, name=path.removeprefix("/"))(predict)
+
+
+def _add_missing_route(app: FastAPI, path: str, error: MissingHead) -> None:
+    """Add a route that says which output layer the checkpoint lacks."""
+
+    async def refuse() -> Response:
+        raise error
+
+    app.post(path, include_in_schema=False)(refuse)
+
+
+def _add_info_routes(app: FastAPI, dispatcher: Dispatcher) -> None:
+    @app.get("/health", name="health")
+    async def health() -> Response:
+        ready = len(dispatcher.workers)
+        body = {
+            "status": "ready" if ready else "unavailable", "checkpoint": dispatcher.description.checkpoint,
+            "workers": ready, "queue_length": len(dispatcher.queue),
+        }  # fmt: skip
+        return JSONResponse(body, 200 if ready else 503)
+
+    @app.get("/metrics", name="metrics")
+    async def metrics() -> Response:
+        return Response(dispatcher.metrics.format(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    # this replaces the route of FastAPI, whose texts are in one language
+    app.router.routes = [route for route in app.router.routes if getattr(route, "path", "") != "/openapi.json"]
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi(request: Request) -> Response:
+        return JSONResponse(make_openapi(app, _read_language(request)))
+
+
+def make_openapi(app: FastAPI, language: str) -> dict:
+    """Describe the routes in the OpenAPI format, with the texts of a language."""
+    about = render("serve-about", language)
+    schema = get_openapi(title=app.title, version=bertlab.__version__, description=about, routes=app.routes)
+    for path, methods in schema["paths"].items():
+        for method in methods.values():
+            method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
+            method["responses"].pop("422", None)  # the format of FastAPI's own errors, which ours replace
+    components = schema.get("components", {}).get("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        components.pop(name, None)
+    for fields in components.values():
+        for name, value in fields["properties"].items():
+            value["description"] = render(f"serve-field-{name.replace('_', '-')}", language)
+    return schema
+
+
+# -- errors ------------------------------------------------------------------------------------------------------
+
+
+def _read_language(request: Request) -> str:
+    return choose_language(request.headers.get("accept-language", ""))
+
+
+def _reply(request: Request, error: BertlabError, status: int) -> Response:
+    headers = {"Retry-After": str(RETRY_SECONDS[status])} if status in RETRY_SECONDS else {}
+    return Response(format_error(error, _read_language(request)), status, headers, media_type=JSON)
+
+
+def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
+    served = [path for path, route in ROUTES.items() if route.command not in dispatcher.description.missing]
+
+    @app.exception_handler(BertlabError)
+    async def handle_error(request: Request, error: BertlabError) -> Response:
+        return _reply(request, error, 500 if error.id in SERVER_ERRORS else STATUS.get(type(error), 422))
+
+    @app.exception_handler(RequestValidationError)
+    async def handle_invalid_fields(request: Request, error: RequestValidationError) -> Response:
+        status, described = describe_invalid_fields(request.url.path, error.errors())
+        return _reply(request, described, status)
+
+    @app.exception_handler(BodyTooLarge)
+    async def handle_large_body(request: Request, error: BodyTooLarge) -> Response:
+        dispatcher.metrics.rejected.labels("too-large").inc()
+        limit = dispatcher.options.max_kilobytes
+        return _reply(request, BertlabError("serve-body-too-large", kilobytes=limit), error.status_code)
+
+    @app.exception_handler(BodyTooSlow)
+    async def handle_slow_body(request: Request, error: BodyTooSlow) -> Response:
+        return _reply(request, BertlabError("serve-body-too-slow"), error.status_code)
+
+    @app.exception_handler(HTTPException)
+    async def handle_http_error(request: Request, error: HTTPException) -> Response:
+        path = request.url.path[:100]
+        if error.status_code == 404:
+            return _reply(request, BertlabError("serve-route-unknown", path=path, routes=[*served, *INFO_ROUTES]), 404)
+        if error.status_code == 405:
+            return _reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
+        return _reply(request, BertlabError("serve-json-invalid"), error.status_code)  # such as bytes that are no text
+
+    @app.exception_handler(Exception)
+    async def handle_bug(request: Request, error: Exception) -> Response:
+        return _reply(request, log_unexpected_error(error, request.url.path), 500)
+
+
+class RequestCounter:
+    """A middleware that counts replies by route and status, and their times.
+
+    Args:
+        app: the application.
+        metrics: what is counted.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics):
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application, and count its reply."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        start = time.perf_counter()
+        # unknown paths share one label, since every label takes memory
+        route = scope["path"] if scope["path"] in {*ROUTES, *INFO_ROUTES} else "other"
+
+        async def send_and_count(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.metrics.requests.labels(route, message["status"]).inc()
+                self.metrics.seconds.labels(route).observe(time.perf_counter() - start)
+            await send(message)
+
+        return await self.app(scope, receive, send_and_count)

@@ -1,0 +1,68 @@
+"""Limit the size of request bodies, and the time that a client takes to send one."""
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+DISCARDED_BYTES = 64_000_000  # how much of a body that is too large is read, so that the client gets to read the reply
+
+
+class BodyTooLarge(HTTPException):
+    """The body of a request is larger than the limit."""
+
+    def __init__(self):
+        super().__init__(413)
+
+
+class BodyTooSlow(HTTPException):
+    """The body of a request did not arrive within the time limit."""
+
+    def __init__(self):
+        super().__init__(408)
+
+
+class BodyLimit:
+    """A middleware: reading a body raises an exception if it is too large or arrives too slowly.
+
+    (The class of Starlette with this purpose replies in plain text.)
+
+    Args:
+        app: the application.
+        max_bytes: the maximum size.
+        seconds: the maximum time between two parts of a body.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float):
+        self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application with a limited body."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        size, is_complete = 0, False
+        stated = Headers(scope=scope).get("content-length", "")
+        is_too_large = stated.isdecimal() and int(stated) > self.max_bytes
+
+        async def read() -> Message:
+            nonlocal size, is_complete
+            if is_complete:
+                return await receive()  # waits until the client disconnects
+            try:
+                message = await asyncio.wait_for(receive(), self.seconds)
+            except TimeoutError:
+                raise BodyTooSlow from None
+            size += len(message.get("body", b""))
+            is_complete = not message.get("more_body", False)
+            return message
+
+        async def read_limited() -> Message:
+            message = await read()
+            if is_too_large or size > self.max_bytes:
+                while not is_complete and size < DISCARDED_BYTES:
+                    await read()
+                raise BodyTooLarge
+            return message
+
+        return await self.app(scope, read_limited, send)

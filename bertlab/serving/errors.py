@@ -1,0 +1,76 @@
+"""Errors as JSON: an id, and a message in the language that the client prefers."""
+
+import json
+from collections.abc import Sequence
+
+from bertlab.config.errors import BertlabError
+from bertlab.config.languages import DEFAULT, languages
+from bertlab.serving.fields import ROUTES
+
+TYPE_ERRORS = {
+    "string_type": "serve-field-not-text",
+    "string_unicode": "serve-field-not-unicode",
+    "int_type": "serve-field-not-integer",
+    "int_from_float": "serve-field-not-integer",
+    "int_parsing_size": "serve-field-not-integer",
+    "float_type": "serve-field-not-number",
+    "list_type": "serve-field-not-list",
+    "missing": "serve-field-missing",
+    "extra_forbidden": "serve-field-unknown",
+}
+"""Type of an error of pydantic -> id of our message."""
+
+
+def choose_language(header: str) -> str:
+    """Choose the language of messages from the header Accept-Language.
+
+    >>> choose_language("fr;q=0.9, ko-KR;q=0.8, en;q=0.1"), choose_language("fr"), choose_language("")
+    ('ko', 'en', 'en')
+    """
+    ranges = []
+    for part in header.split(","):
+        code, _, quality = part.strip().partition(";q=")
+        try:
+            ranges.append((-float(quality or 1), code.partition("-")[0].lower()))
+        except ValueError:
+            continue
+    return next((code for _, code in sorted(ranges, key=lambda each: each[0]) if code in languages()), DEFAULT)
+
+
+def format_error(error: BertlabError, language: str) -> str:
+    """Format an error as a JSON text: its id, and its message in a language."""
+    message = " ".join(error.render(language).split())
+    return json.dumps({"error": error.id, "message": message}, ensure_ascii=False)
+
+
+def describe_invalid_fields(path: str, errors: Sequence[dict]) -> tuple[int, BertlabError]:
+    """Turn the first error of pydantic about a request into an HTTP status and our error.
+
+    Args:
+        path: the route.
+        errors: from `RequestValidationError.errors()`.
+    """
+    error = errors[0]
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "json_invalid":
+        return 400, BertlabError("serve-json-invalid")
+    if error["loc"] == ("body",):
+        return 422, BertlabError("serve-body-not-object")
+    names = list(ROUTES[path].fields.model_fields)
+    field = ".".join(str(part) for part in error["loc"][1:])[:100]
+    if id := TYPE_ERRORS.get(kind):
+        return 422, BertlabError(id, field=field, fields=names)
+    if kind in ("greater_than_equal", "less_than_equal"):
+        low, high = _find_range(path, field)
+        return 422, BertlabError("serve-field-out-of-range", field=field, low=low, high=high)
+    if kind in ("too_short", "too_long"):
+        limit = context.get("max_length") or ROUTES[path].fields.model_fields[field].metadata[-1].max_length
+        return 422, BertlabError("serve-list-length", field=field, limit=limit)
+    return 422, BertlabError("serve-field-invalid", field=field, reason=error["msg"])
+
+
+def _find_range(path: str, field: str) -> tuple[int, int]:
+    metadata = ROUTES[path].fields.model_fields[field].metadata
+    return next(each.ge for each in metadata if hasattr(each, "ge")), next(
+        each.le for each in metadata if hasattr(each, "le")
+    )

@@ -1,0 +1,93 @@
+"""The routes, and the fields of their requests."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+MAX_CANDIDATES = 1000
+MAX_TEXTS = 64  # in one request to /embed, which bounds the memory for the hidden states
+
+
+def _check_unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # JSON can express half of a surrogate pair
+        raise PydanticCustomError("string_unicode", "not Unicode") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_check_unicode)]
+
+
+class RequestFields(BaseModel):
+    """Base class of the requests: values of other types, and unknown fields, are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class FillMaskFields(RequestFields):
+    """The request of /fill-mask."""
+
+    text: Text = Field(examples=["The cat sat on the [MASK]."])
+    pair: Text | None = None
+    top_k: Annotated[int, Field(ge=1, le=MAX_CANDIDATES)] = 5
+
+
+class ClassifyFields(RequestFields):
+    """The request of /classify."""
+
+    text: Text = Field(examples=["A quiet, lovely film."])
+    pair: Text | None = None
+
+
+class TagFields(RequestFields):
+    """The request of /tag."""
+
+    text: Text = Field(examples=["Ada Lovelace was born in London."])
+
+
+class AnswerFields(RequestFields):
+    """The request of /answer."""
+
+    question: Text = Field(examples=["Who carried the lantern?"])
+    passage: Text = Field(examples=["The keeper of the old mill carried the lantern."])
+    n_best: Annotated[int, Field(ge=1, le=MAX_CANDIDATES)] = 5
+    max_answer_tokens: Annotated[int, Field(ge=1, le=512)] = 30
+    threshold: float | None = None
+
+
+class EmbedFields(RequestFields):
+    """The request of /embed."""
+
+    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS)] = Field(
+        examples=[["Rain fell on the harbour.", "It rained."]]
+    )
+
+
+class NextSentenceFields(RequestFields):
+    """The request of /nsp."""
+
+    first: Text = Field(examples=["She opened the window."])
+    second: Text = Field(examples=["Cold air came in."])
+
+
+@dataclass(frozen=True)
+class Route:
+    """One route."""
+
+    command: str
+    """The command that computes the same result, a key of `explore.queries.PREPARE`."""
+    fields: type[RequestFields]
+    """The fields of a request."""
+
+
+ROUTES = {
+    "/fill-mask": Route("fill-mask", FillMaskFields),
+    "/classify": Route("classify", ClassifyFields),
+    "/tag": Route("tag", TagFields),
+    "/answer": Route("answer", AnswerFields),
+    "/embed": Route("embed", EmbedFields),
+    "/nsp": Route("next-sentence", NextSentenceFields),
+}

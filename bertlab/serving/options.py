@@ -1,0 +1,59 @@
+"""The settings of `bertlab serve`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """Answer requests over HTTP with the predictions of a checkpoint, as JSON.
+
+    The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed, as far as the checkpoint has the output layer;
+    the fields of a request and of its reply are those of the command with the same name and --json. /docs lists the
+    routes and lets you try them, /health says whether the server is ready, and /metrics is for Prometheus.
+
+    Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue, and a
+    free worker takes several of similar length as one batch. If the queue is full, the reply is 429, and the client
+    should try again after the seconds in the header Retry-After. A worker that dies is replaced, and another one
+    computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered the requests it took.
+
+    Needs: pip install "bertlab[serve]"
+
+    Examples:
+      bertlab serve sst2
+      curl localhost:8000/classify -H "Content-Type: application/json" -d '{"text": "A quiet, lovely film."}'
+
+      bertlab serve strongest --port 8080 --workers 2
+      curl localhost:8080/fill-mask -H "Content-Type: application/json" -d '{"text": "The cat [MASK].", "top_k": 3}'
+      curl localhost:8080/nsp -H "Content-Type: application/json" -d '{"first": "Rain fell.", "second": "It got wet."}'
+      curl localhost:8080/embed -H "Content-Type: application/json" -d '{"texts": ["Rain fell.", "It rained."]}'
+
+      bertlab serve squad --host 0.0.0.0    # accepts connections from other machines
+      curl localhost:8000/answer -H "Content-Type: application/json" \\
+          -d '{"question": "Who rang the bell?", "passage": "The bell was rung by Anna, the keeper."}'
+      curl localhost:8000/metrics
+    """
+
+    checkpoint: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CHECKPOINT")]
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id."""
+    host: str = "127.0.0.1"
+    """Address to listen on. The default accepts connections from this machine only, and 0.0.0.0 from all. There is no
+    password and no encryption: put a reverse proxy in front of a public server."""
+    port: int = 8000
+    """Port to listen on; 0 chooses a free one, which is printed."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Worker processes, each with one thread and its own copy of the checkpoint. Default: one for each CPU core."""
+    precision: Precision = "float32"
+    """The type of the weights in memory. bfloat16 halves the memory and is faster on processors that support it."""
+    batch_size: int = 8
+    """Maximum number of requests that a worker computes at once."""
+    queue: int = 64
+    """Maximum number of requests that wait for a worker."""
+    time_limit: float = 30.0
+    """Seconds after which a request that has no result is answered with 504."""
+    max_kilobytes: int = 256
+    """Maximum size of the body of a request, in kilobytes; a larger one is answered with 413."""

@@ -1,0 +1,107 @@
+"""The queue of requests that wait for a worker, and the choice of those that are computed together."""
+
+import asyncio
+from dataclasses import dataclass
+
+from bertlab.serving.worker import WorkerRequest
+
+MAX_PADDED_RATIO = 1.5  # how much larger a batch may be with padding, in characters, than without
+MAX_ATTEMPTS = 3  # after so many workers have died with it, a request is answered with an error
+
+
+@dataclass(eq=False)
+class Request:
+    """A request that waits for its reply."""
+
+    content: WorkerRequest
+    """What is computed."""
+    future: asyncio.Future
+    """Receives the reply, see `BatchPredictor.answer`; it is done earlier if the time limit has passed."""
+    length: int
+    """The number of characters of the texts, which is roughly proportional to the number of tokens."""
+    attempts: int = 0
+    """How many workers have died while they computed the request."""
+
+
+def count_characters(arguments: dict) -> int:
+    """Count the characters of all texts in the arguments of a command.
+
+    >>> count_characters({"text": "rain", "pair": None, "top_k": 5}), count_characters({"texts": ["a", "bc"]})
+    (4, 3)
+    """
+    texts = [text for value in arguments.values() for text in (value if isinstance(value, list) else [value])]
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+class RequestQueue:
+    """A queue of requests, of limited length.
+
+    Args:
+        limit: the maximum number of requests.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._requests: list[Request] = []
+        self._has_requests = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further request fits."""
+        return len(self._requests) >= self.limit
+
+    def add(self, request: Request) -> None:
+        """Add a new request at the end."""
+        self._requests.append(request)
+        self._has_requests.set()
+
+    def put_back(self, requests: list[Request]) -> None:
+        """Put requests whose worker has died in front of all others, although the queue may be full."""
+        self._requests[:0] = [request for request in requests if not request.future.done()]
+        if self._requests:
+            self._has_requests.set()
+
+    def discard(self, request: Request) -> None:
+        """Remove a request if it still waits."""
+        if request in self._requests:
+            self._requests.remove(request)
+            self._update()
+
+    async def wait_for_request(self) -> None:
+        """Wait until the queue is not empty. Another worker may nevertheless take the request first."""
+        await self._has_requests.wait()
+
+    def take_batch(self, batch_size: int, free_workers: int = 1) -> list[Request]:
+        """Remove the oldest request and those that are computed with it; [] if the queue is empty.
+
+        A batch contains requests for the same command whose lengths are similar, so that little padding is computed.
+        Those most similar to the oldest request are chosen first. A request that a worker has died with is computed
+        alone, so that it cannot affect others again.
+
+        Args:
+            batch_size: the maximum number of requests.
+            free_workers: the number of workers without work, which share the requests.
+        """
+        if not self._requests:
+            return []
+        oldest = self._requests[0]
+        size = min(batch_size, -(-len(self._requests) // max(1, free_workers)))
+        batch = [oldest]
+        if not oldest.attempts:
+            command = oldest.content.command
+            others = [each for each in self._requests[1:] if each.content.command == command and not each.attempts]
+            for request in sorted(others, key=lambda each: abs(each.length - oldest.length))[: size - 1]:
+                lengths = [each.length for each in (*batch, request)]
+                if len(lengths) * max(lengths) > MAX_PADDED_RATIO * sum(lengths):
+                    break
+                batch.append(request)
+        self._requests = [request for request in self._requests if request not in batch]
+        self._update()
+        return batch
+
+    def _update(self) -> None:
+        if not self._requests:
+            self._has_requests.clear()

@@ -1,0 +1,159 @@
+"""What runs in a worker process: it opens the checkpoint, then answers batches until its parent closes the pipe.
+
+The first message to the parent describes the checkpoint, or is the error that it could not be opened with. Then every
+message from the parent is a batch of requests, and the worker replies with a list of replies in the same order.
+"""
+
+import functools
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, TypeVar
+
+from bertlab.config.crash_log import log_unexpected_error
+from bertlab.config.errors import BertlabError, MissingHead
+from bertlab.serving.options import Precision
+
+if TYPE_CHECKING:
+    from bertlab.explore.queries import Query
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a worker says about its checkpoint."""
+
+    checkpoint: str
+    """The name of the checkpoint."""
+    missing: dict[str, MissingHead]
+    """For each command that the checkpoint does not support, the error that names the missing output layer."""
+
+
+@dataclass(frozen=True)
+class WorkerRequest:
+    """What a worker computes."""
+
+    command: str
+    """A key of `explore.queries.PREPARE`."""
+    arguments: dict
+    """The arguments of the command."""
+
+
+def run_worker(connection: Connection, source: str, precision: Precision, batch_size: int) -> None:
+    """Open a checkpoint, and answer batches from a connection until it is closed.
+
+    Args:
+        connection: the worker's end of the pipe.
+        source: the checkpoint.
+        precision: the type of the weights.
+        batch_size: the maximum number of inputs that are computed at once.
+    """
+    # Ctrl-C and a service's SIGTERM may reach all processes of the group. The parent then finishes its requests, for
+    # which it needs the workers. They end when it closes the pipe, or dies.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    # several threads in a worker would compete for the cores with the other workers
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    predictor = _attempt("bertlab serve", lambda: BatchPredictor(source, precision, batch_size))
+    try:
+        if isinstance(predictor, BertlabError):
+            connection.send(predictor)
+            return
+        connection.send(predictor.describe())
+        while True:
+            connection.send(predictor.answer(connection.recv()))
+    except (EOFError, OSError):  # the parent has closed its end, or died
+        return
+
+
+class BatchPredictor:
+    """An open checkpoint that answers batches of requests.
+
+    Args:
+        source: the checkpoint.
+        precision: the type of the weights.
+        batch_size: the maximum number of inputs that are computed at once.
+
+    Raises:
+        CheckpointError: the checkpoint cannot be opened.
+    """
+
+    def __init__(self, source: str, precision: Precision, batch_size: int):
+        import torch
+
+        from bertlab.checkpoints import checkpoint
+        from bertlab.explore import command_results, queries
+        from bertlab.explore.session import Session
+
+        torch.set_num_threads(1)
+        self.session = Session(checkpoint.load(source, dtype=getattr(torch, precision)))
+        self.compute = functools.partial(queries.compute_outputs, self.session.model, self.session.tokenizer.pad_id)
+        self.batch_size = batch_size
+        self._queries, self._describe_result = queries, command_results.describe_result
+        self.compute("", [self.session.tokenizer.encode("a")], None)  # the first computation takes longer than others
+
+    def describe(self) -> Description:
+        """Describe the checkpoint."""
+        from bertlab.tasks.registry import types_of_command
+
+        missing = {}
+        for command in self._queries.PREPARE:
+            if command != "embed" and command not in self.session.commands:
+                try:
+                    self.session.model.require_head(types_of_command(command)[0].head)
+                except MissingHead as error:
+                    missing[command] = error
+        return Description(self.session.name, missing)
+
+    def answer(self, requests: Sequence[WorkerRequest]) -> list[str | BertlabError]:
+        """Answer a batch of requests for the same command.
+
+        Returns:
+            The result of each request as a JSON text, or its error.
+        """
+
+        def prepare(request: WorkerRequest) -> "Query":
+            return self._queries.PREPARE[request.command](self.session, **request.arguments)
+
+        def compute_alone(query: "Query") -> object:
+            return self._queries.answer_queries([query], self.compute, self.batch_size)[0]
+
+        where = f"/{requests[0].command}"
+        replies = [_attempt(where, prepare, request) for request in requests]
+        rows = [row for row, query in enumerate(replies) if not isinstance(query, BertlabError)]
+        queries = [replies[row] for row in rows]
+        try:
+            results = self._queries.answer_queries(queries, self.compute, self.batch_size)
+        except Exception:  # noqa: BLE001 - the request that fails must not spoil the others; its error is logged here
+            results = [_attempt(where, compute_alone, query) for query in queries]
+        for row, result in zip(rows, results, strict=True):
+            replies[row] = _attempt(where, self._format, requests[row], result)
+        return replies
+
+    def _format(self, request: WorkerRequest, result: object) -> str | BertlabError:
+        if isinstance(result, BertlabError):
+            return result
+        return json.dumps({"checkpoint": self.session.name} | self._describe_result(request.command, result))
+
+
+def _attempt(where: str, run: Callable[..., Result], *arguments: object) -> Result | BertlabError:
+    """Return the result of a function, or its error; a bug is logged.
+
+    Args:
+        where: what is attempted, for the log.
+        run: the function.
+        arguments: its arguments.
+    """
+    try:
+        return run(*arguments)
+    except BertlabError as error:
+        return error
+    except MemoryError:
+        return BertlabError("out-of-memory")
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is not an `Exception`
+        return log_unexpected_error(error, where)

@@ -1,0 +1,112 @@
+"""A worker process as its parent sees it: start it, exchange messages with it, notice that it died."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import signal
+import threading
+from multiprocessing import forkserver
+from multiprocessing.connection import wait
+
+from bertlab.config.errors import BertlabError
+from bertlab.serving.options import ServeOptions
+from bertlab.serving.worker import Description, WorkerRequest, run_worker
+
+STOP_SECONDS = 5.0  # how long a worker has to end after its pipe is closed
+
+
+CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
+CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
+"""How workers are started. A fork of the server would inherit its sockets and locks. A fork of a fork server does not,
+and starts in a tenth of the time of a new interpreter, because the fork server has imported PyTorch already."""
+
+
+def start_fork_server() -> None:
+    """Start the process that workers are forked from; it ignores SIGTERM, which may reach all processes of a group."""
+    if CAN_FORK:
+        CONTEXT.set_forkserver_preload(["bertlab.explore.session", "bertlab.explore.queries"])
+        handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a new process inherits that a signal is ignored
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+
+
+class WorkerLost(Exception):
+    """The worker died, or did not reply in time."""
+
+
+class Worker:
+    """A worker process. Its methods block, so the server calls them in threads.
+
+    Args:
+        options: the settings of the server.
+        loop: the event loop of the server.
+
+    Attributes:
+        has_died: is set in that loop when the process has ended, for whatever reason.
+    """
+
+    def __init__(self, options: ServeOptions, loop: asyncio.AbstractEventLoop):
+        self.has_died = asyncio.Event()
+        self.connection, far_end = CONTEXT.Pipe()
+        arguments = (far_end, options.checkpoint, options.precision, options.batch_size)
+        self.process = CONTEXT.Process(target=run_worker, args=arguments, daemon=True)
+        self.process.start()
+        far_end.close()  # otherwise reading would not end when the worker dies
+        threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        wait([self.process.sentinel])
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(self.has_died.set)
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self.process.pid
+
+    def wait_until_ready(self) -> Description:
+        """Wait until the checkpoint is open, and return its description.
+
+        Raises:
+            BertlabError: the checkpoint cannot be opened.
+            WorkerLost: the process died.
+        """
+        description = self._receive(None)
+        if isinstance(description, BertlabError):
+            raise description
+        return description
+
+    def answer(self, requests: list[WorkerRequest], seconds: float) -> list[str | BertlabError]:
+        """Compute a batch; see `BatchPredictor.answer`.
+
+        Raises:
+            WorkerLost: the worker died, or did not reply within this number of seconds.
+        """
+        try:
+            self.connection.send(requests)
+        except OSError as error:
+            raise WorkerLost from error
+        return self._receive(seconds)
+
+    def _receive(self, seconds: float | None) -> object:
+        try:
+            if not self.connection.poll(seconds):
+                raise WorkerLost
+            return self.connection.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerLost from error
+
+    def stop(self) -> None:
+        """Let the process end, or kill it if it does not."""
+        self.connection.close()
+        if not wait([self.process.sentinel], STOP_SECONDS):
+            self.process.kill()
+        self.process.join()
+
+    def kill(self) -> None:
+        """Kill the process."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()

@@ -1,0 +1,149 @@
+"""`bertlab serve` as a process: worker processes, overload, time limits, and stopping."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from support.serving import ServerProcess
+
+from bertlab.explore.session import load
+
+TEXTS = [f"The keeper of mill {number} carried the lantern." + number % 7 * " Rain fell." for number in range(40)]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, to find the workers")
+
+
+@pytest.fixture(scope="module")
+def expected(checkpoints) -> dict[str, float]:
+    """Text -> the probability of its first label."""
+    session = load(checkpoints / "sst2")
+    return {text: session.classify(text).labels[0].probability for text in TEXTS}
+
+
+@pytest.fixture(scope="module")
+def server(checkpoints):
+    # a busy machine takes long to start workers
+    with ServerProcess(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
+        yield server
+
+
+def classify(server: ServerProcess, text: str) -> httpx2.Response | None:
+    """The reply to a request; None if the server does not listen."""
+    try:
+        return httpx2.post(f"{server.url}/classify", json={"text": text}, timeout=300)
+    except httpx2.ConnectError:
+        return None
+
+
+def classify_all(server: ServerProcess, texts: list[str], threads: int = 8) -> list[httpx2.Response | None]:
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda text: classify(server, text), texts))
+
+
+def assert_right(replies: list[httpx2.Response], texts: list[str], expected: dict[str, float]) -> None:
+    for reply, text in zip(replies, texts, strict=True):
+        assert reply.status_code == 200, reply.text
+        assert reply.json()["labels"][0]["probability"] == pytest.approx(expected[text], abs=1e-5)
+
+
+def wait_for_workers(server: ServerProcess, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while httpx2.get(f"{server.url}/health", timeout=300).json()["workers"] != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_replies_to_many_requests_at_once_are_right(server, expected):
+    assert_right(classify_all(server, 3 * TEXTS), 3 * TEXTS, expected)
+    metrics = httpx2.get(f"{server.url}/metrics").text
+    batches = float(metrics.split("\nbertlab_batch_size_count ")[1].split()[0])
+    assert batches < 120, "no requests were computed together"
+
+
+def test_a_large_body_is_refused_with_a_reply(server):
+    body = json.dumps({"text": "a " * 5_000_000})
+    reply = httpx2.post(f"{server.url}/classify", content=body, headers={"content-type": "application/json"})
+    assert (reply.status_code, reply.json()["error"]) == (413, "serve-body-too-large")
+
+
+def test_requests_of_killed_workers_are_answered(server, expected):
+    """Both workers are killed while requests wait; new ones answer all of them."""
+    with ThreadPoolExecutor(1) as pool:
+        replies = pool.submit(classify_all, server, 2 * TEXTS, 40)
+        time.sleep(0.2)
+        killed = server.find_workers()
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        assert_right(replies.result(), 2 * TEXTS, expected)
+    wait_for_workers(server, 2)
+    assert len(killed) == 2
+    assert not set(server.find_workers()) & set(killed)
+
+
+def test_overload_is_refused_and_a_hung_worker_is_replaced(checkpoints, expected):
+    """With its only worker stopped, the server refuses what does not fit into the queue, and ends the rest in time."""
+    words = ("--workers", "1", "--queue", "3", "--time-limit", "5")
+    with ServerProcess(str(checkpoints / "sst2"), *words) as server:
+        assert_right([classify(server, TEXTS[0])], TEXTS[:1], expected)
+        (worker,) = server.find_workers()
+        os.kill(worker, signal.SIGSTOP)
+        start = time.monotonic()
+        replies = classify_all(server, TEXTS[:10], 10)
+        assert time.monotonic() - start < 60
+        statuses = [reply.status_code for reply in replies]
+        assert statuses.count(429) >= 5
+        assert 1 <= statuses.count(504) <= 5
+        assert statuses.count(429) + statuses.count(504) + statuses.count(200) == 10
+        for reply in replies:
+            if reply.status_code == 429:
+                assert int(reply.headers["retry-after"]) >= 1
+                assert reply.json()["error"] == "serve-queue-full"
+        wait_for_workers(server, 1)
+        assert_right([classify(server, TEXTS[1])], TEXTS[1:2], expected)
+        assert server.find_workers() != [worker]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_finishes_the_requests_that_were_taken(checkpoints, expected, signum):
+    """The signal reaches the workers too, as Ctrl-C in a terminal does."""
+    with ServerProcess(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
+        workers = server.find_workers()
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+        with ThreadPoolExecutor(1) as pool:
+            replies = pool.submit(classify_all, server, TEXTS, 40)
+            deadline = time.monotonic() + 200  # some may still be on their way when the server stops to listen
+            while httpx2.get(f"{server.url}/health", timeout=300).json()["queue_length"] < len(TEXTS) - 16:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            os.killpg(server.process.pid, signum)
+            time.sleep(1)
+            assert classify(server, TEXTS[0]) is None
+            for pid in workers:
+                os.kill(pid, signal.SIGCONT)
+            code, out, err = server.wait()
+        assert (code, err) == (0, "")
+        assert len(out.splitlines()) == 1
+        taken = [(reply, text) for reply, text in zip(replies.result(), TEXTS, strict=True) if reply is not None]
+        assert len(taken) >= len(TEXTS) - 16
+        assert_right([reply for reply, _ in taken], [text for _, text in taken], expected)
+    assert not [pid for pid in workers if os.path.exists(f"/proc/{pid}")]
+
+
+def test_mistakes_are_one_line(checkpoints):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        for words in ([str(checkpoints / "none")], ["sst2", "--port", str(other.getsockname()[1])]):
+            done = subprocess.run(
+                [sys.executable, "-m", "bertlab", "serve", *words], capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 2
+            assert done.stderr.startswith("bertlab: ")
+            assert done.stderr.count("\n") == 1
+            assert done.stdout == ""
