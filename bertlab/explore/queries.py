@@ -175,7 +175,7 @@ def compute_outputs(
 ) -> list[torch.Tensor]:
     """Compute one batch with PyTorch; `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`."""
     batch = collate(inputs, pad_id).to(device_of(model))
-    if head and HEADS[head].pooled:
+    if head and HEADS[head].reads_pooled:
         return list(getattr(model, head)(model.pool(batch)).float().cpu())
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]
