@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replace_directory
-from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, RECORD, WEIGHTS
+from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, ONNX, RECORD, WEIGHTS
 from bertlab.checkpoints.maps import find_classifier, hf_to_state, state_to_hf
 from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
@@ -122,6 +122,8 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     """
     path = locate.find(source)
     config = files.read_config(path)
+    if (path / ONNX).is_file() and not any((path / name).is_file() for name in (WEIGHTS, INDEX, OLD_WEIGHTS)):
+        return _load_onnx(source, path, config, heads)
     tensors = weight_files.read_weights(path)
     try:
         head, labels = find_classifier(read_json_object(path / CONFIG), tensors)
@@ -129,16 +131,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         state, stored_heads = hf_to_state(tensors, config, head)
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
-    tokenizer = Tokenizer.load(path)
-    if not config.vocab_size - MAX_PADDING_ROWS <= tokenizer.vocab_size <= config.vocab_size:
-        raise CheckpointError(
-            "checkpoint-vocabulary-size", name=source, tokens=tokenizer.vocab_size, rows=config.vocab_size
-        )
-    if config.family.positions_after_padding and tokenizer.pad_id != config.pad_token_id:
-        raise CheckpointError(
-            "checkpoint-tokenizer-of-other", name=source, token=tokenizer.special.pad, id=tokenizer.pad_id,
-            expected=config.pad_token_id,
-        )  # fmt: skip
+    tokenizer = _load_tokenizer(source, path, config)
     with torch.device("meta"):  # skips the initialisation, since the weights come from the file
         model = FastBert(config, stored_heads)
     missing = [name for name in heads if name not in stored_heads]
@@ -155,6 +148,34 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     return Checkpoint(
         model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path, initialised_parts
     )
+
+
+def _load_onnx(source: str | Path, path: Path, config: ModelConfig, heads: Iterable[str]) -> Checkpoint:
+    """Load a checkpoint whose weights are in an ONNX file; arguments and errors are those of `load`."""
+    from bertlab.nn.onnx_model import OnnxBert
+
+    model = OnnxBert(path / ONNX, config)
+    if not {"classify", "tag"} & set(model.head_names):
+        model.config = config.replace(labels=())
+    for name in heads:
+        model.require_head(name)
+    tokenizer = _load_tokenizer(source, path, config)
+    return Checkpoint(model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path)
+
+
+def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Tokenizer:
+    """Load the tokenizer of a checkpoint, and check that it belongs to the model."""
+    tokenizer = Tokenizer.load(path)
+    if not config.vocab_size - MAX_PADDING_ROWS <= tokenizer.vocab_size <= config.vocab_size:
+        raise CheckpointError(
+            "checkpoint-vocabulary-size", name=source, tokens=tokenizer.vocab_size, rows=config.vocab_size
+        )
+    if config.family.positions_after_padding and tokenizer.pad_id != config.pad_token_id:
+        raise CheckpointError(
+            "checkpoint-tokenizer-of-other", name=source, token=tokenizer.special.pad, id=tokenizer.pad_id,
+            expected=config.pad_token_id,
+        )  # fmt: skip
+    return tokenizer
 
 
 def read_record(source: str | Path) -> dict:
@@ -194,30 +215,72 @@ def save(
         CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too
             large for `dtype`, or two task heads would get the same tensor names. `directory` is then unchanged.
     """
+    for conflicting_heads in find_conflicting_heads(model.head_names, model.config.family).values():
+        raise CheckpointError("checkpoint-several-classifiers", heads=conflicting_heads)
+    check_target(directory)
+    tensors = {name: _convert_for_storage(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
+
+    def write_weights(new: Path) -> None:
+        save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
+        # safetensors creates a file that only its owner can read.
+        (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
+
+    fields = make_config_fields(model.config, model.head_names, dtype)
+    return write_directory(directory, write_weights, fields, tokenizer, record, card, sentence_settings)
+
+
+def check_target(directory: str | Path) -> Path:
+    """Return the directory to write a checkpoint to, with its full path.
+
+    Raises:
+        CheckpointError: it contains something other than a checkpoint.
+    """
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
-    for conflicting_heads in find_conflicting_heads(model.head_names, model.config.family).values():
-        raise CheckpointError("checkpoint-several-classifiers", heads=conflicting_heads)
-    tensors = {name: _convert_for_storage(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
+    return target
+
+
+def write_directory(
+    directory: str | Path,
+    write_weights: Callable[[Path], None],
+    fields: dict,
+    tokenizer: Tokenizer,
+    record: dict,
+    card: str,
+    sentence_settings: SentenceSettings | None,
+) -> Path:
+    """Write the directory of a checkpoint, completely or not at all; see `save`.
+
+    Args:
+        directory: the directory to write.
+        write_weights: a function that writes the weights into the directory it is given.
+        fields: the content of config.json, see `make_config_fields`.
+        tokenizer: the tokenizer.
+        record: the content of `bertlab.json`.
+        card: the text of README.md; "" for no such file.
+        sentence_settings: how the checkpoint makes sentence vectors; None for no such files.
+
+    Raises:
+        CheckpointError: the directory contains something other than a checkpoint, or cannot be written.
+    """
+    target, config = check_target(directory), ModelConfig.from_hf(fields)
     texts = {
-        CONFIG: json.dumps(_hf_config(model, dtype), indent=2) + "\n",
+        CONFIG: json.dumps(fields, indent=2) + "\n",
         RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n",
     }
     if card:
         texts[CARD] = card
     if sentence_settings:
-        texts |= format_sentence_settings(sentence_settings, model.config.hidden_size)
-    obsolete_files = (WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD, *SENTENCE_FILES)
+        texts |= format_sentence_settings(sentence_settings, config.hidden_size)
+    obsolete_files = (WEIGHTS, INDEX, OLD_WEIGHTS, ONNX, CONFIG, RECORD, CARD, *SENTENCE_FILES)
     try:
         with replace_directory(target, obsolete_files) as new:
-            save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
-            tokenizer.save(new, max_tokens=model.config.max_positions)
+            tokenizer.save(new, max_tokens=config.max_positions)
             for name, text in texts.items():
                 (new / name).parent.mkdir(exist_ok=True)
                 (new / name).write_text(text, encoding="utf-8", newline="\n")
-            # safetensors creates a file that only its owner can read.
-            (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
+            write_weights(new)
     except (OSError, UnicodeError, SafetensorError, BertlabError) as error:
         reason = error.params.get("reason", error) if isinstance(error, BertlabError) else describe_system_error(error)
         raise CheckpointError("checkpoint-not-saved", path=directory, reason=reason) from None
@@ -260,17 +323,22 @@ def _architecture(heads: Collection[str], family: Family = BERT) -> str:
     return get_hf_head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
 
 
-def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
-    """Return the content of config.json."""
-    architecture = _architecture(model.head_names, model.config.family)
+def make_config_fields(config: ModelConfig, heads: Collection[str], dtype: torch.dtype) -> dict:
+    """Return the content of config.json.
+
+    Args:
+        config: the configuration of the model.
+        heads: the names of its output layers.
+        dtype: the type of the stored weights.
+    """
     # transformers infers regression from a single label; the problem type states it explicitly.
-    regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
+    regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in heads else {}
     return {
-        "architectures": [architecture],
-        "model_type": model.config.model_type,
-        **model.config.to_hf(),
+        "architectures": [_architecture(heads, config.family)],
+        "model_type": config.model_type,
+        **config.to_hf(),
         **regression,
-        **({"position_embedding_type": positions} if (positions := model.config.family.position_embeddings) else {}),
+        **({"position_embedding_type": positions} if (positions := config.family.position_embeddings) else {}),
         # The type of the computation: transformers converts weights that are stored in eight bits.
         "dtype": str(torch.float16 if dtype == FLOAT8 else dtype).removeprefix("torch."),
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.multiple_choice import Choice
+from bertlab.tasks.multiple_choice import Choice, make_choices
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -47,5 +47,4 @@ def compute_choice_scores(
     pooled_CH = model.pool(collate(encodings, pad_id).to(device_of(model))).float()
     products_CH = pooled_CH * layer.weight[0].float()
     score_C = model.choose(pooled_CH)
-    rows = zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)
-    return ChoiceScores(tuple(Choice(*row) for row in rows), products_CH.cpu().numpy(), layer.bias.item())
+    return ChoiceScores(tuple(make_choices(choices, score_C)), products_CH.cpu().numpy(), layer.bias.item())

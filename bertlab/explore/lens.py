@@ -127,8 +127,11 @@ def _predict_masks(
     parts = []
     for part_BT in ids_BT.split(rows):
         types_BT = batch.token_type_ids_BT.expand_as(part_BT)
-        hidden_BTH = model(Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))).hidden_BTH
-        parts.append(model.mlm(hidden_BTH[:, positions])[..., : tokenizer.vocab_size].log_softmax(-1))
+        rows = Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))
+        row_B1 = torch.arange(len(part_BT), device=part_BT.device)[:, None] * part_BT.shape[1]
+        index_BM = row_B1 + torch.tensor(positions, device=part_BT.device)
+        logits_BMV = model.logits("mlm", rows, index_BM.flatten()).unflatten(0, index_BM.shape)
+        parts.append(logits_BMV[..., : tokenizer.vocab_size].log_softmax(-1))
     return torch.cat(parts)
 
 

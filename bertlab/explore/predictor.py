@@ -31,13 +31,15 @@ from bertlab.explore.writing.surprise import (
 )
 from bertlab.explore.writing.type_ahead import TypeAhead, compute_type_ahead
 from bertlab.tasks.classification import Classification
+from bertlab.tasks.inference import device_of
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
-from bertlab.tasks.multiple_choice import Choice
+from bertlab.tasks.multiple_choice import Choice, make_choices
 from bertlab.tasks.registry import TASK_TYPES, types_of_command
 from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
 from bertlab.tasks.span.answer import Answers, find_answers, read_passage
 from bertlab.tasks.tag_prediction import Tags, predict_tags
 from bertlab.tasks.task_type import TaskType
+from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 
@@ -183,7 +185,8 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 4.4.
         """
-        return list(self.choice_scores(context, choices).choices)
+        batch = collate(self._encode_choices(context, choices), self.tokenizer.pad_id).to(device_of(self.model))
+        return make_choices(choices, self.model.logits("choose", batch)[:, 0])
 
     @torch.inference_mode()
     def choice_scores(self, context: str, choices: Sequence[str]) -> ChoiceScores:

@@ -235,10 +235,7 @@ class TaskHeads(nn.Module):
         Raises:
             MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
         """
-        if name == "mlm" and self.config.left_to_right:
-            raise MissingHead("head-mlm-causal")
-        if name not in self.heads:
-            raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
+        self.require_head(name)
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
@@ -247,8 +244,37 @@ class TaskHeads(nn.Module):
         Raises:
             MissingHead: as for `head`.
         """
-        if name:
-            self.head(name)
+        if name == "mlm" and self.config.left_to_right:
+            raise MissingHead("head-mlm-causal")
+        if name and name not in self.head_names:
+            raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
+
+    @property
+    def gives_hidden_states(self) -> bool:
+        """Whether calling the model returns hidden states; a model in an ONNX file may return only logits."""
+        return True
+
+    def logits(self, name: str, batch, positions_R: torch.Tensor | None = None) -> torch.Tensor:
+        """Compute the logits of an output layer for a batch; models in ONNX files predict with this method only.
+
+        Args:
+            name: the output layer, a key of `HEADS`.
+            batch: a `bert.BertInput`.
+            positions_R: for a layer that reads hidden states, the tokens to predict (indices of B * T); None for all.
+
+        Returns:
+            [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. Layers with a single
+            number, such as regression, have K = 1.
+
+        Raises:
+            MissingHead: as for `head`.
+            TextError: there are more tokens than positions.
+        """
+        layer = self.head(name)
+        if HEADS[name].pooled:
+            return layer(self.pool(batch))
+        hidden = self(batch).hidden_BTH if positions_R is None else self.encode_positions(batch, positions_R)
+        return self.mlm(hidden) if name == "mlm" else layer(hidden)
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict masked tokens -> logits_XV. Raises MissingHead."""

@@ -67,7 +67,7 @@ def predict_label(model: Bert, encoding: Encoding) -> Classification:
         MissingHead: the model has no classification output layer.
     """
     model.require_head("classify")
-    logits_1K = model.classify(model.pool(collate([encoding]).to(device_of(model))))
+    logits_1K = model.logits("classify", collate([encoding]).to(device_of(model)))
     return read_label_logits(model.config.labels, logits_1K[0])
 
 
@@ -110,7 +110,7 @@ class ClassificationTask(LabelledTaskType):
         return examples.labels[target]
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.classify(model.pool(batch)).softmax(-1)
+        return model.logits("classify", batch).softmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [probs_K.astype(np.float64) for probs_K in scores_I]
@@ -163,7 +163,7 @@ class ClassificationTask(LabelledTaskType):
         Returns:
             The label predicted for the first input, and its log-odds for every input, [R] on the CPU.
         """
-        logits_RK = torch.cat([model.classify(model.pool(batch)).float().cpu() for batch in batches])
+        logits_RK = torch.cat([model.logits("classify", batch).float().cpu() for batch in batches])
         best = int(logits_RK[0].argmax())
         others_RK = torch.cat([logits_RK[:, :best], logits_RK[:, best + 1 :]], dim=1)
         # this is log(p / (1 - p)) of the softmax probability p; computing 1 - p would lose digits

@@ -12,7 +12,7 @@ from bertlab.config.errors import BertlabError
 
 def device_of(model: nn.Module) -> torch.device:
     """Return the device that a model's weights are on."""
-    return next(model.parameters()).device
+    return next(model.parameters(), torch.empty(0)).device  # a model in an ONNX file has no parameters
 
 
 @contextmanager

@@ -188,8 +188,9 @@ def predict_masks(
     model.require_head("mlm")
     require_positive(top_k=top_k)
     positions = find_mask_positions(tokenizer, encoding)
-    hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]
-    return read_mask_logits(tokenizer, encoding, positions, model.mlm(hidden_MH), top_k, originals)
+    batch = collate([encoding]).to(device_of(model))
+    logits_MV = model.logits("mlm", batch, torch.tensor(positions, device=batch.input_ids_BT.device))
+    return read_mask_logits(tokenizer, encoding, positions, logits_MV, top_k, originals)
 
 
 def read_mask_logits(

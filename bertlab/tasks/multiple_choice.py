@@ -39,6 +39,11 @@ class Choice:
     """The logit."""
 
 
+def make_choices(texts: Sequence[str], score_C: torch.Tensor) -> list[Choice]:
+    """Turn the scores of the choices into probabilities."""
+    return [Choice(*row) for row in zip(texts, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
+
+
 def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the correct choice among the choices of each example."""
     scores_BC = model.choose(model.pool(batch.inputs.ungroup())).float().view(len(batch.labels_B), -1)
@@ -106,7 +111,7 @@ class MultipleChoiceTask(LabelledTaskType):
         )
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.choose(model.pool(batch))
+        return model.logits("choose", batch)[:, 0]
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.inputs_per_example)

@@ -41,7 +41,7 @@ def predict_value(model: Bert, encoding: Encoding) -> Classification:
         MissingHead: the model has no regression output layer.
     """
     model.require_head("regress")
-    return Classification((), float(model.regress(model.pool(collate([encoding]).to(device_of(model))))[0]))
+    return Classification((), float(model.logits("regress", collate([encoding]).to(device_of(model)))[0, 0]))
 
 
 class RegressionTask(LabelledTaskType):
@@ -75,7 +75,7 @@ class RegressionTask(LabelledTaskType):
         return replace(super().make_features(tokenizer, examples, max_tokens), target_dtype=torch.float32)
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.regress(model.pool(batch))
+        return model.logits("regress", batch)[:, 0]
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
         return [float(value) for value in scores_I]
@@ -125,7 +125,7 @@ class RegressionTask(LabelledTaskType):
         Returns:
             None, because there is no label, and the predicted value of every input, [R] on the CPU.
         """
-        return None, torch.cat([model.regress(model.pool(batch)).float().cpu() for batch in batches])
+        return None, torch.cat([model.logits("regress", batch)[:, 0].float().cpu() for batch in batches])
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:
         return {"value": prediction.value}

@@ -75,7 +75,7 @@ def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> Ne
         MissingHead: the model has no sentence-pair output layer.
     """
     model.require_head("nsp")
-    logits_2 = model.nsp(model(collate([encoding]).to(device_of(model))).pooled_BH)[0]
+    logits_2 = model.logits("nsp", collate([encoding]).to(device_of(model)))[0]
     return read_pair_logits(logits_2, objective)
 
 

@@ -181,7 +181,7 @@ class SummarisationTask(LabelledTaskType):
     # -- predictions and metrics ------------------------------------------------------------------------------------
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.summarise(model(batch).hidden_BTH).sigmoid()
+        return model.logits("summarise", batch)[..., 0].sigmoid()
 
     def compute_outputs(
         self, model: Bert, features: Features, batch_size: int = BATCH_SIZE, progress: Callable = iter

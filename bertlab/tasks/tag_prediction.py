@@ -75,7 +75,7 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
     Raises:
         MissingHead: the model has no tagging output layer.
     """
-    logits_1TK = model.tag(model(collate([encoding]).to(device_of(model))).hidden_BTH)
+    logits_1TK = model.logits("tag", collate([encoding]).to(device_of(model)))
     return read_tag_logits(model.config.labels, text, encoding, logits_1TK[0], by_token)
 
 

@@ -132,7 +132,7 @@ class TaggingTask(LabelledTaskType):
         )
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.tag(model(batch).hidden_BTH).argmax(-1)
+        return model.logits("tag", batch).argmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[list[str]]:
         """Convert the index of the best tag of every token to the names of the tags of each word or character.
@@ -195,7 +195,7 @@ class TaggingTask(LabelledTaskType):
         device = device_of(model)
         with inference(model):
             probs_ITK = score(
-                features, lambda batch: model.tag(model(batch.to(device)).hidden_BTH).softmax(-1), features.pad_id,
+                features, lambda batch: model.logits("tag", batch.to(device)).softmax(-1), features.pad_id,
                 ANALYSIS_BATCH_SIZE, progress,
             )  # fmt: skip
         predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])

@@ -60,7 +60,7 @@ class TaskType(ABC):
 
     def can_predict(self, model: Bert) -> bool:
         """Whether a model can make predictions of this type."""
-        return not self.head or self.head in model.head_names
+        return self.head in model.head_names if self.head else model.gives_hidden_states
 
     def probe(
         self,

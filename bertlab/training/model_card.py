@@ -64,7 +64,10 @@ METRICS = {
 }
 
 
-STORAGE = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored"}
+STORAGE = {
+    "float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored",
+    "int8": "matrices in eight bits (int8, one scale for each row); activations are quantised dynamically",
+}
 EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
 
 
@@ -184,6 +187,8 @@ def _format_data(record: dict) -> str:
 
 
 def _describe_compatibility(record: dict) -> str:
+    if record.get("format") == "onnx":
+        return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
     lacks_heads = record.get("pruned_heads") and not record.get("zeroed")
     others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if lacks_heads else "`transformers`"
     return f"It opens with `bertlab.load` and with {others}."

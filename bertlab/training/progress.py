@@ -15,6 +15,9 @@ evaluation_bar = partial(
     tqdm, desc="evaluating", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 )
 
+# A progress bar around the steps of a conversion.
+show_steps = partial(tqdm, desc="writing", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}")
+
 
 def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> None:
     """Run training to its end and show a progress bar.

@@ -87,9 +87,9 @@ def predict_positions(
         tensors = collate([_Row(ids) for ids, _ in batch], tokenizer.pad_id).to(device)
         num_tokens = tensors.input_ids_BT.shape[1]
         index_R = [row * num_tokens + position for row, (_, positions) in enumerate(batch) for position in positions]
-        hidden_RH = model.encode_positions(tensors, torch.tensor(index_R, device=device))
+        logits_RV = model.logits("mlm", tensors, torch.tensor(index_R, device=device))
         # the embedding table may be padded, and its last rows then belong to no token
-        log_probs_RV = model.mlm(hidden_RH)[:, : tokenizer.vocab_size].float().log_softmax(-1)
+        log_probs_RV = logits_RV[:, : tokenizer.vocab_size].float().log_softmax(-1)
         counts = [len(positions) for _, positions in batch]
         for (ids, positions), log_probs_PV in zip(batch, log_probs_RV.split(counts), strict=True):
             yield ids, positions, log_probs_PV

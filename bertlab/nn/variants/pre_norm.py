@@ -31,15 +31,15 @@ class RotarySelfAttention(SelfAttention):
     def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split the projections into query, key and value, each [B, N, T, D], and rotate query and key."""
         query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BTC)
-        angle_TD = make_angles(query_BNTD, self.theta)
+        # T is read from the argument: an ONNX export takes the sizes of the results for constants.
+        angle_TD = make_angles(qkv_BTC.shape[1], query_BNTD.shape[3], self.theta, qkv_BTC.device)
         return rotate(query_BNTD, angle_TD), rotate(key_BNTD, angle_TD), value_BNTD
 
 
-def make_angles(like_BNTD: torch.Tensor, theta: float) -> torch.Tensor:
+def make_angles(T: int, D: int, theta: float, device: torch.device | None = None) -> torch.Tensor:
     """Make the angle by which each position rotates each pair of dimensions, float32 [T, D]; both halves are equal."""
-    T, D = like_BNTD.shape[-2:]
-    dimension = torch.arange(0, D, 2, dtype=torch.float32, device=like_BNTD.device)
-    angle = torch.arange(T, dtype=torch.float32, device=like_BNTD.device)[:, None] / theta ** (dimension / D)
+    dimension = torch.arange(0, D, 2, dtype=torch.float32, device=device)
+    angle = torch.arange(T, dtype=torch.float32, device=device)[:, None] / theta ** (dimension / D)
     return torch.cat([angle, angle], dim=1)
 
 

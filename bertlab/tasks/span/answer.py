@@ -115,7 +115,7 @@ def read_passage(
     device = device_of(model)
     windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
     start_KT, end_KT = score_spans(
-        windows, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
+        windows, lambda batch: model.logits("span", batch.to(device)), tokenizer.pad_id, batch_size, progress
     )
     return read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
 
@@ -195,7 +195,7 @@ def answer_questions(
     max_tokens = min(max_tokens, model.config.max_tokens)
 
     def compute_logits(batch):
-        return model.span(model(batch.to(device)).hidden_BTH)
+        return model.logits("span", batch.to(device))
 
     decoded: list[Decoded] = []
     with inference(model):

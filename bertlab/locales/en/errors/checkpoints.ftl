@@ -63,3 +63,11 @@ prune-layer-empty = layer { $layer } would have no head left: prune fewer heads,
 # runs
 run-log-not-readable = cannot read the log { $path }: { $reason }
 run-no-snapshots = { $path } has no snapshots: a run saves them at steps 0, 10, 30, 100 and so on, unless it was started with --no-snapshots
+
+# ONNX files
+onnx-library-missing = ONNX files need onnx and onnxruntime: install them with pip install "bertlab[onnx]"
+onnx-not-of-bertlab = { $path } is not an ONNX file of bertlab: write one with bertlab export --format onnx
+onnx-version-unknown = { $path } has the format version { $version }, but this version of bertlab opens only version { $expected }: export the original checkpoint again
+onnx-no-internals = { $name } is an ONNX file, which gives predictions, but not attention, hidden states, weights or gradients: open the checkpoint that it was made from
+onnx-already = { $name } is an ONNX file already: name the checkpoint that it was made from
+onnx-weights-unknown = ONNX weights cannot be { $weights }: choose one of { $types }

@@ -20,6 +20,7 @@ export-no-directory = name the directory for the copy
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
 export-share-without-average = --share sets how much another checkpoint counts in the average: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
+export-int8-needs-onnx = --dtype int8 is for ONNX files: add --format onnx, or use --dtype float8 for a checkpoint
 vectors-written = { $count ->
         [one] 1 vector
        *[other] { FORMAT($count, spec: ",") } vectors

@@ -56,3 +56,11 @@ prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아
 
 run-log-not-readable = 로그 { $path }: 읽을 수 없어요. { $reason }
 run-no-snapshots = { $path }: 스냅샷이 없어요. 학습은 --no-snapshots를 쓰지 않으면 0, 10, 30, 100, … 스텝에 스냅샷을 남겨요.
+
+# ONNX 파일
+onnx-library-missing = ONNX 파일을 쓰려면 onnx와 onnxruntime이 필요해요. pip install "bertlab[onnx]"로 설치하세요.
+onnx-not-of-bertlab = { $path }: bertlab이 만든 ONNX 파일이 아니에요. bertlab export --format onnx로 만들어 주세요.
+onnx-version-unknown = { $path }: 파일 형식의 버전이 { $version }인데, 이 bertlab은 { $expected } 버전만 열 수 있어요. 원래 체크포인트를 다시 내보내 주세요.
+onnx-no-internals = { $name }: ONNX 파일에서는 예측만 할 수 있고, 어텐션, 은닉 상태, 가중치, 그래디언트는 볼 수 없어요. 이 파일을 만든 원래 체크포인트를 여세요.
+onnx-already = { $name }: 이미 ONNX 파일이에요. 이 파일을 만든 원래 체크포인트를 지정하세요.
+onnx-weights-unknown = ONNX 가중치는 { $weights }(으)로 저장할 수 없어요. { $types } 중에서 고르세요.

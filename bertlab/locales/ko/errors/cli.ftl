@@ -20,6 +20,7 @@ export-no-directory = 저장할 폴더를 지정해 주세요.
 export-prune-and-average = --prune과 --average는 함께 쓸 수 없어요. 평균을 먼저 저장한 다음 가지치기하세요.
 export-share-without-average = --share는 평균을 낼 때 상대 체크포인트에 주는 비중이에요. 상대 체크포인트를 --average로 지정하세요.
 export-checkpoint-exists = { $path }: 이미 체크포인트가 있어요. 다른 폴더를 고르거나 --replace를 붙이세요.
+export-int8-needs-onnx = --dtype int8은 ONNX 파일에만 쓸 수 있어요. --format onnx를 붙이거나, 체크포인트에는 --dtype float8을 쓰세요.
 vectors-written = { $checkpoint }: 숫자 { $size }개짜리 벡터 { FORMAT($count, spec: ",") }개
 sentences-only-one = 텍스트가 하나뿐이라 비교할 것이 없어요.
 sentences-too-few-to-cluster = 서로 다른 텍스트가 { $least }개보다 적어서 클러스터를 만들지 않아요

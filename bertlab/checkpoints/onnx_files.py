@@ -1,0 +1,131 @@
+"""Write a checkpoint as an ONNX file, which ONNX Runtime computes faster than PyTorch on a CPU.
+
+`checkpoint.load` opens the directory; `nn/onnx_model.py` says what it can do, and shows how a server uses it. Other
+programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64, with any
+number of rows and tokens), its output is `logits`. A file for masked language modelling has one more input,
+`positions`: the tokens to predict, as row * tokens + token.
+"""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import torch
+
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.files import ONNX
+from bertlab.checkpoints.int8 import quantise_rows
+from bertlab.checkpoints.sentence_settings import SentenceSettings
+from bertlab.config.errors import CheckpointError
+from bertlab.nn.bert import Bert
+from bertlab.nn.onnx_graph import OnnxGraph, QuantisedEmbedding, name_inputs, name_outputs
+from bertlab.nn.onnx_model import METADATA, OnnxBert, make_metadata, require_onnxruntime
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+OPSET = 18  # the version of ONNX's operators; ONNX Runtime supports it since version 1.14 (2023)
+WEIGHT_TYPES = ("float32", "int8")
+
+
+def save(
+    directory: str | Path,
+    model: Bert,
+    tokenizer: Tokenizer,
+    record: dict,
+    *,
+    heads: Sequence[str] | None = None,
+    weights: str = "float32",
+    card: str = "",
+    sentence_settings: SentenceSettings | None = None,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> Path:
+    """Write a directory with an ONNX file that `checkpoint.load` opens, and return it.
+
+    Args:
+        directory: the directory to write; an older checkpoint in it is replaced.
+        model: the model, which is not changed.
+        tokenizer: its tokenizer.
+        record: the content of `bertlab.json`.
+        heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. () writes a
+            file that computes hidden states, for sentence vectors.
+        weights: the type of the weights. With "int8", every matrix has one scale for each row (each output), and
+            activations are quantised while the model computes, with one scale for each tensor (dynamic quantisation).
+        card: the text of README.md; "" for no such file.
+        sentence_settings: how the checkpoint makes sentence vectors; None for no such files.
+        progress: wraps the sequence of steps, as `tqdm` does.
+
+    Raises:
+        CheckpointError: `onnx` or `onnxruntime` is not installed, the model is an ONNX file itself, or the directory
+            contains something other than a checkpoint or cannot be written.
+        MissingHead: the model lacks one of the output layers.
+    """
+    if isinstance(model, OnnxBert):
+        raise CheckpointError("onnx-already", name=model.path.parent.name)
+    if weights not in WEIGHT_TYPES:
+        raise CheckpointError("onnx-weights-unknown", weights=weights, types=list(WEIGHT_TYPES))
+    require_onnxruntime()
+    _require_onnx()
+    checkpoint.check_target(directory)
+    names = tuple(model.head_names if heads is None else heads)
+    for name in names:
+        model.require_head(name)
+    config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
+    steps = [_trace, *([_quantise] if weights == "int8" else []), _add_metadata]
+    model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)
+
+    def write_weights(new: Path) -> None:
+        graph = OnnxGraph(model, names)
+        if weights == "int8":
+            _quantise_embeddings(model)
+        for step in progress(steps):
+            step(new / ONNX, graph, weights)
+
+    fields = checkpoint.make_config_fields(config, names, torch.float32)
+    return checkpoint.write_directory(directory, write_weights, fields, tokenizer, record, card, sentence_settings)
+
+
+def _require_onnx() -> object:
+    """Import `onnx`, and return the module. Raises CheckpointError if it is not installed."""
+    try:
+        import onnx
+    except ImportError:
+        raise CheckpointError("onnx-library-missing") from None
+    return onnx
+
+
+def _quantise_embeddings(model: Bert) -> None:
+    """Store the token embeddings, the largest table, in eight bits with one scale for each token."""
+    codes_VH, scale_V = quantise_rows(model.embeddings.token.weight)
+    model.embeddings.token = QuantisedEmbedding(torch.from_numpy(codes_VH), torch.from_numpy(scale_V))
+
+
+@torch.no_grad()
+def _trace(path: Path, graph: OnnxGraph, weights: str) -> None:
+    """Write the graph as an ONNX file, by tracing it with an example.
+
+    PyTorch's newer exporter (`dynamo=True`) gives the same graph, but needs ten times as long and one more library.
+    """
+    names = graph.head_names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sizes that do not depend on the input are traced as constants, as intended
+        torch.onnx.export(
+            graph, graph.make_example(), str(path), dynamo=False, opset_version=OPSET, dynamic_axes=graph.dynamic_axes,
+            input_names=list(name_inputs(names)), output_names=list(name_outputs(names)),
+        )  # fmt: skip
+
+
+def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
+    """Replace the products with weight matrices by products of integers."""
+    from onnxruntime.quantization import QuantType, quant_utils, quantize_dynamic
+
+    file = _require_onnx().load(path)
+    quant_utils.add_pre_process_metadata(file)  # otherwise it advises a preparation that changes nothing here
+    quantize_dynamic(file, path, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8)
+
+
+def _add_metadata(path: Path, graph: OnnxGraph, weights: str) -> None:
+    """Store the version, the output layers and the type of the weights in the file."""
+    onnx = _require_onnx()
+    file = onnx.load(path)
+    onnx.helper.set_model_props(file, {METADATA: make_metadata(graph.head_names, weights)})
+    onnx.save(file, path)

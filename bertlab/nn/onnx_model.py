@@ -1,0 +1,179 @@
+"""`OnnxBert`: a model that ONNX Runtime computes from a file, with the predictions of a `Bert`.
+
+`checkpoints.checkpoint.load` opens an ONNX directory like any other checkpoint, so all predictions work without change.
+A server calls `OnnxBert.logits` directly, from any number of threads:
+
+    torch.set_num_threads(1)  # before opening, because ONNX Runtime gets as many threads
+    loaded = checkpoint.load("runs/fast")  # written by `checkpoints.onnx_files.save` or `bertlab export --format onnx`
+    encodings = [encode(loaded.tokenizer, text, None, loaded.config) for text in texts]  # `explore.encode`
+    logits_BK = loaded.model.logits("classify", collate(encodings, loaded.tokenizer.pad_id))
+
+An ONNX file gives logits and nothing else: hidden states (except for a model without output layers), attention,
+gradients and weights raise an error that says so.
+
+Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocabulary, R positions (indices of B * T).
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import torch
+from torch import nn
+
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import CheckpointError, TextError, first_line
+from bertlab.nn.bert import BertInput, BertOutput
+from bertlab.nn.heads import HEADS, TaskHeads
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.onnx_graph import INPUTS, POSITIONS, name_outputs
+from bertlab.nn.trace import Trace
+
+VERSION = 1
+"""The version of our ONNX files; a file of another version is rejected."""
+METADATA = "bertlab"
+"""The key of a file's metadata under which `make_metadata` is stored."""
+
+
+def make_metadata(heads: tuple[str, ...], weights: str) -> str:
+    """Make the metadata of a file, as JSON.
+
+    Args:
+        heads: the output layers, in the order of the outputs.
+        weights: the type of the weights, "float32" or "int8".
+    """
+    return json.dumps({"version": VERSION, "heads": list(heads), "weights": weights})
+
+
+def require_onnxruntime() -> object:
+    """Import `onnxruntime`, and return the module.
+
+    Raises:
+        CheckpointError: it is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise CheckpointError("onnx-library-missing") from None
+    return onnxruntime
+
+
+class OnnxBert(TaskHeads):
+    """A model in an ONNX file.
+
+    Args:
+        path: the file, which `checkpoints.onnx_files.save` wrote.
+        config: the configuration of the model.
+        threads: the number of threads that compute one batch; by default `torch.get_num_threads()`.
+
+    Raises:
+        CheckpointError: ONNX Runtime is not installed, or the file is damaged, of another version or not bertlab's.
+    """
+
+    def __init__(self, path: Path, config: ModelConfig, threads: int | None = None):
+        nn.Module.__init__(self)
+        runtime = require_onnxruntime()
+        self.config, self.path = config, path
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads or torch.get_num_threads()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # errors are raised, so that printing them too would show them twice
+        try:
+            self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # noqa: BLE001 (its exceptions have no common class)
+            raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
+        metadata = _read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
+        self._head_names = tuple(metadata["heads"])
+        self.weight_type: str = metadata["weights"]
+        """The type of the weights, "float32" or "int8"."""
+        self.inputs = {each.name for each in self.session.get_inputs()}
+        self.outputs = name_outputs(self._head_names)
+        if {each.name for each in self.session.get_outputs()} != set(self.outputs):
+            raise CheckpointError("onnx-version-unknown", path=path, version="?", expected=VERSION)
+        # The file computes only the outputs that a call needs.
+        self._run_options = runtime.RunOptions()
+        if len(self.outputs) > 1:
+            self._run_options.only_execute_path_to_fetches = True
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        """The names of the model's output layers."""
+        return self._head_names
+
+    @property
+    def gives_hidden_states(self) -> bool:
+        """Whether calling the model returns hidden states: only if the file has no output layer."""
+        return not self._head_names
+
+    def logits(self, name: str, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
+        """Compute the logits of an output layer; see `TaskHeads.logits`.
+
+        With int8 weights, the scale of the activations is computed over the whole batch, so the logits of a text depend
+        slightly on the other texts of its batch.
+        """
+        self.require_head(name)
+        if name != "mlm":
+            logits = self._run(self._head_names.index(name), batch, None)
+            return logits if positions_R is None else logits.flatten(0, 1)[positions_R]
+        B, T = batch.input_ids_BT.shape
+        if positions_R is not None:
+            return self._run(self._head_names.index(name), batch, positions_R)
+        return self._run(self._head_names.index(name), batch, torch.arange(B * T)).unflatten(0, (B, T))
+
+    def forward(
+        self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> BertOutput:
+        """Compute the last layer's output of a batch.
+
+        Raises:
+            CheckpointError: the file has output layers, or a trace or an intervention is given.
+            TextError: there are more tokens than positions.
+        """
+        if trace is not None or interventions is not None or not self.gives_hidden_states:
+            self._refuse()
+        return BertOutput(self._run(0, batch, None), None)
+
+    def _run(self, output: int, batch: BertInput, positions_R: torch.Tensor | None) -> torch.Tensor:
+        """Compute one output of the file.
+
+        Args:
+            output: the index of the output.
+            batch: the batch.
+            positions_R: the tokens to predict, for masked language modelling.
+        """
+        B, T = batch.input_ids_BT.shape
+        if self.config.max_tokens < T:
+            raise TextError("text-too-long", tokens=T, limit=self.config.max_tokens)
+        mask_BT = batch.attention_mask_BT
+        mask_BT = np.ones((B, T), np.int64) if mask_BT is None else mask_BT.cpu().numpy().astype(np.int64)
+        arrays = (batch.input_ids_BT.cpu().numpy(), mask_BT, batch.token_type_ids_BT.cpu().numpy())
+        feed = dict(zip(INPUTS, arrays, strict=True))
+        feed[POSITIONS] = np.zeros(0, np.int64) if positions_R is None else positions_R.cpu().numpy().astype(np.int64)
+        feed = {name: array for name, array in feed.items() if name in self.inputs}
+        return torch.from_numpy(self.session.run([self.outputs[output]], feed, self._run_options)[0])
+
+    # -- what an ONNX file does not give -----------------------------------------------------------------------------
+
+    def _refuse(self, *args, **kwargs) -> NoReturn:
+        raise CheckpointError("onnx-no-internals", name=self.path.parent.name)
+
+    head = encode_positions = pool = pooler = state_dict = add_heads = __deepcopy__ = _refuse
+    embeddings = encoder = heads = property(_refuse)
+
+
+def _read_metadata(metadata: Mapping[str, str], path: Path) -> dict:
+    """Read the metadata of a file.
+
+    Raises:
+        CheckpointError: bertlab did not write the file, or another version of it did.
+    """
+    try:
+        fields = json.loads(metadata[METADATA])
+        version, heads = fields["version"], fields["heads"]
+    except (KeyError, ValueError, TypeError):
+        raise CheckpointError("onnx-not-of-bertlab", path=path) from None
+    if version != VERSION or not isinstance(heads, list) or not set(heads) <= HEADS.keys():
+        raise CheckpointError("onnx-version-unknown", path=path, version=str(version)[:20], expected=VERSION)
+    return {"heads": heads, "weights": str(fields.get("weights", "float32"))}
