@@ -173,18 +173,22 @@ PREPARE: dict[str, Callable[..., Query]] = {
 def compute_outputs(
     model: Bert, pad_id: int, head: str, inputs: Sequence[ModelInput], positions: Sequence[tuple[int, ...]] | None
 ) -> list[torch.Tensor]:
-    """Compute one batch with PyTorch; `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`."""
+    """Compute one batch with PyTorch or, for a model in an ONNX file, with ONNX Runtime.
+
+    `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`.
+    """
     batch = collate(inputs, pad_id).to(device_of(model))
-    if head and HEADS[head].reads_pooled:
-        return list(getattr(model, head)(model.pool(batch)).float().cpu())
+    index_R = None
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]
         index_R = torch.tensor([row * num_tokens + position for row, each in enumerate(positions) for position in each])
-        outputs_RK = getattr(model, head)(model.encode_positions(batch, index_R.to(batch.input_ids_BT.device)))
-        return list(outputs_RK.float().cpu().split([len(each) for each in positions]))
-    hidden_BTH = model(batch).hidden_BTH
-    outputs_BTK = (getattr(model, head)(hidden_BTH) if head else hidden_BTH).float().cpu()
-    return [output_TK[: len(each.ids)] for output_TK, each in zip(outputs_BTK, inputs, strict=True)]
+        index_R = index_R.to(batch.input_ids_BT.device)
+    outputs = (model.logits(head, batch, index_R) if head else model(batch).hidden_BTH).float().cpu()
+    if positions is not None:
+        return list(outputs.split([len(each) for each in positions]))
+    if head and HEADS[head].reads_pooled:
+        return list(outputs)
+    return [output_TK[: len(each.ids)] for output_TK, each in zip(outputs, inputs, strict=True)]
 
 
 def answer_queries(
