@@ -48,7 +48,7 @@ def assert_same_logits(loaded: checkpoint.Checkpoint, exported: checkpoint.Check
         for name in loaded.heads:
             with torch.inference_mode():
                 expected, logits = (each.model.logits(name, batch) for each in (loaded, exported))
-            if not HEADS[name].pooled:
+            if not HEADS[name].reads_pooled:
                 expected, logits = expected[batch.attention_mask_BT], logits[batch.attention_mask_BT]
             torch.testing.assert_close(logits, expected, rtol=0, atol=bound)
 

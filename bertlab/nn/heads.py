@@ -271,7 +271,7 @@ class TaskHeads(nn.Module):
             TextError: there are more tokens than positions.
         """
         layer = self.head(name)
-        if HEADS[name].pooled:
+        if HEADS[name].reads_pooled:
             return layer(self.pool(batch))
         hidden = self(batch).hidden_BTH if positions_R is None else self.encode_positions(batch, positions_R)
         return self.mlm(hidden) if name == "mlm" else layer(hidden)

@@ -97,7 +97,7 @@ class OnnxGraph(nn.Module):
         """The dimensions of each input and output that may have any size, with their names."""
         axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, HIDDEN)} | {POSITIONS: {0: "positions"}}
         for head, name in zip(self.head_names, name_outputs(self.head_names), strict=False):
-            is_pooled = HEADS[head].pooled
+            is_pooled = HEADS[head].reads_pooled
             axes[name] = {0: "positions"} if head == "mlm" else {0: "batch"} | ({} if is_pooled else {1: "tokens"})
         return axes
 
@@ -128,7 +128,7 @@ class OnnxGraph(nn.Module):
         for name in self.head_names:
             if name == "mlm":
                 outputs.append(model.head("mlm")(finish(positions), self.decoder_weight))
-            elif not HEADS[name].pooled:
+            elif not HEADS[name].reads_pooled:
                 outputs.append(model.head(name)(finish(None)))
             elif model.config.pooling == "mean":
                 mean_B1H = average_tokens(finish(None), batch.attention_mask_BT)
