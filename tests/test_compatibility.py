@@ -58,6 +58,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
         "strongest",
         "scratch",
         "korean",
+        "korean_morphemes",
         "squad",
         "sst2",
         "stsb",

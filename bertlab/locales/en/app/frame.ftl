@@ -43,6 +43,7 @@ checkpoint-purpose-auto = suits each page
 checkpoint-purpose-strongest = predicts words
 checkpoint-purpose-scratch = small, trained from scratch
 checkpoint-purpose-korean = Korean
+checkpoint-purpose-korean_morphemes = Korean, tokens are morphemes
 checkpoint-purpose-squad = finds answers
 checkpoint-purpose-sst2 = film reviews
 checkpoint-purpose-stsb = similarity

@@ -37,6 +37,7 @@ checkpoint-purpose-auto = 페이지에 맞게 선택
 checkpoint-purpose-strongest = 단어 예측
 checkpoint-purpose-scratch = 작은 모델, 처음부터 학습
 checkpoint-purpose-korean = 한국어
+checkpoint-purpose-korean_morphemes = 한국어, 형태소 단위 토큰
 checkpoint-purpose-squad = 답 찾기
 checkpoint-purpose-sst2 = 영화 리뷰
 checkpoint-purpose-stsb = 문장 유사도
