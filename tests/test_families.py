@@ -271,7 +271,7 @@ def test_a_family_is_pretrained_and_transformers_opens_its_checkpoint(family, co
 def test_a_family_brings_settings_that_flags_change():
     assert recipe_from_arguments(["--family", "modernbert"]).mask == 0.3
     fast = recipe_from_arguments(["--recipe=fast", "--family=albert"])
-    assert (fast.pair_objective, fast.optim.name, fast.start) == ("order", "muon", "paper")
+    assert (fast.pair_objective, fast.optim.name, fast.start) == ("order", "muon", "neighbours")
     settings = make_recipe_settings(None, Path("run"), recipe="fast", family="roberta", pair_objective="next")
     assert settings.pair_objective == "next"
 
@@ -279,7 +279,6 @@ def test_a_family_brings_settings_that_flags_change():
 @pytest.mark.parametrize(
     ("family", "flags", "id"),
     [
-        ("albert", ["--start", "neighbours"], "start-unsupported"),
         ("modernbert", ["--start", "neighbours"], "start-unsupported"),
         ("distilbert", ["--left-to-right"], "left-to-right-unsupported"),
     ],

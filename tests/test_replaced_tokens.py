@@ -37,8 +37,9 @@ from bertlab.training.pretraining.recipes import make_recipe_settings, recipe_fr
 def electra_settings(corpus, out, **changes):
     base = settings(corpus, out, **changes)
     defaults = make_recipe_settings(corpus, out, family="electra")
-    names = ("family", "token_objective", "pair_objective", "mask_share", "random_share", "start")
-    return replace(base, **{name: getattr(defaults, name) for name in names} | changes)
+    names = ("family", "token_objective", "pair_objective", "mask_share", "random_share")
+    own = {name: getattr(defaults, name) for name in names} | {"start": "paper"}
+    return replace(base, **own | changes)
 
 
 @pytest.fixture

@@ -129,7 +129,6 @@ register_family(
         # `mask` in pretrain/pretrain_helpers.py of google-research/electra has the share of [MASK]
         pretraining={
             "token_objective": "replaced", "pair_objective": "none", "mask_share": 0.85, "random_share": 0.0,
-            "start": "paper",
         },
     )
 )  # fmt: skip
@@ -179,7 +178,7 @@ register_family(
         num_layer_groups=1,
         always_projects=True,
         pair_objective="order",
-        pretraining={"pair_objective": "order", "start": "paper"},
+        pretraining={"pair_objective": "order"},
     )
 )
 

@@ -10,7 +10,11 @@ rotates these embeddings in the same way at every position, and the heads of the
 between query and key (compare the structured initialisation of Trockman and Kolter 2023, arXiv 2305.09828). All weights
 are trained afterwards, and the architecture is that of BERT.
 
-Shape legend: H hidden, D head size.
+If the embeddings are narrower or wider than the hidden states (ALBERT, ELECTRA), a projection P follows them. It starts
+with orthogonal columns or rows, such that the hidden states are as large as without a projection, and the rotation R of
+the embeddings becomes P R P⁺ for the hidden states.
+
+Shape legend: H hidden, E width of the embeddings, D head size.
 """
 
 import math
@@ -55,23 +59,37 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
 
 
 def supports_local_attention_init(config: ModelConfig) -> bool:
-    """Whether `initialise_local_attention` suits a model, which needs position embeddings as wide as the hidden states,
-    and layers that do not share weights."""
-    return config.family.embeddings == "sum" and config.embedding_size is None and config.num_layer_groups is None
+    """Whether `initialise_local_attention` suits a model, which needs position embeddings that are added to those of
+    the tokens."""
+    return config.family.embeddings == "sum"
 
 
 @torch.no_grad()
 def initialise_local_attention(model: Bert) -> None:
-    """Overwrite the position embeddings of an untrained model, and the queries and keys of its first layers."""
+    """Overwrite the position embeddings of an untrained model, their projection if there is one, and the queries and
+    keys of its first layers."""
     config = model.config
-    H, D = config.hidden_size, config.head_size
+    H, E, D = config.hidden_size, config.embedding_width, config.head_size
     scale = POSITION_SCALE * config.initializer_range
-    model.embeddings.position.weight.copy_(scale * make_sinusoids(config.max_positions, H))
+    model.embeddings.position.weight.copy_(scale * make_sinusoids(config.max_positions, E))
+    projection = getattr(model.embeddings, "projection", None)
+    if projection is not None:
+        # the LayerNorm before it gives each dimension a variance of 1, and so does this gain after it
+        torch.nn.init.orthogonal_(projection.weight, gain=max(1.0, H / E) ** 0.5)
+    rotations = [_rotate_hidden(config, projection, offset) for offset in HEAD_OFFSETS]
     sd = (NEIGHBOUR_SCORE / (D**0.5 * H)) ** 0.5
-    for layer in model.encoder.layers[:NUM_LAYERS]:
+    for layer in dict.fromkeys(model.encoder.layers[:NUM_LAYERS]):  # layers may share their weights
         query_HH, key_HH, _ = layer.attention.qkv.weight.view(3, H, H)
         for head in range(config.num_heads):
             rows = slice(head * D, (head + 1) * D)
-            offset = HEAD_OFFSETS[head % len(HEAD_OFFSETS)]
             key_HH[rows] *= sd / config.initializer_range
-            query_HH[rows] = key_HH[rows] @ make_rotation(config.max_positions, H, offset)
+            query_HH[rows] = key_HH[rows] @ rotations[head % len(HEAD_OFFSETS)]
+
+
+def _rotate_hidden(config: ModelConfig, projection: torch.nn.Linear | None, offset: int) -> torch.Tensor:
+    """Make the matrix [H, H] that maps the position in a hidden state at token t to that at token t + offset."""
+    rotation_EE = make_rotation(config.max_positions, config.embedding_width, offset)
+    if projection is None:
+        return rotation_EE
+    weight_HE = projection.weight.float()
+    return weight_HE @ rotation_EE @ torch.linalg.pinv(weight_HE)

@@ -23,7 +23,7 @@ from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import OptimConfig, Precision, find_optimizer
 from bertlab.training.run_settings import CHECKPOINT, STATE, claim_run, read_lengthened_steps
-from bertlab.training.trainer import Batches, Trainer
+from bertlab.training.trainer import Batches, Clock, Trainer
 
 LOG = "log.jsonl"
 
@@ -33,7 +33,7 @@ class RunConfig:
     """The settings that pre-training and fine-tuning share."""
 
     SECTIONS: ClassVar = {
-        "machine": ("precision", "device", "threads", "accumulate", "save_minutes"),
+        "machine": ("precision", "device", "threads", "clock", "accumulate", "save_minutes"),
         "model card": ("attribution", "note"),
     }
     """Headings in `--help`, each with the fields listed below it."""
@@ -56,6 +56,9 @@ class RunConfig:
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads; all of them if not given."""
+    clock: Clock = "wall"
+    """What --minutes measures: wall-clock time, or the CPU time of all threads of this process. On a CPU that other
+    programs use too, runs with CPU time and --threads 1 are comparable."""
     seed: int = 0
     """Seed of everything random: initialisation, shuffling, dropout, and in pre-training the masks."""
     attribution: str = ""
@@ -124,6 +127,7 @@ def open_run(
         state_path=config.out / STATE,
         save_every_seconds=60 * config.save_minutes,
         accumulate=config.accumulate,
+        clock=config.clock,
     )
     return trainer, RunLog(config.out / LOG, trainer.saved_step)
 

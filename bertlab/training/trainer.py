@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import nn
@@ -27,6 +27,8 @@ from bertlab.training.interrupt import Interrupted, StopSignals
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.run_state import read_state, write_state
 
+Clock = Literal["wall", "cpu"]
+"""How training time is measured: wall-clock time, or the CPU time of all threads of this process."""
 # After how many steps freed memory is returned to the system.
 MALLOC_TRIM_INTERVAL = 50
 
@@ -129,6 +131,8 @@ class Trainer:
     """The training time between two saves."""
     accumulate: int = 1
     """Gradient accumulation steps (micro-batches per batch)."""
+    clock: Clock = "wall"
+    """How the training time is measured."""
     progress: Progress = field(default_factory=Progress)
     """The progress of the run."""
     saved_step: int | None = None
@@ -226,14 +230,14 @@ class Trainer:
 
     def _step(self, progress: float) -> StepReport:
         snapshot = self._snapshot() if self._is_save_due() else None
-        start_time = time.monotonic()
+        start_time = self._read_clock()
         if self.batches.update_progress(progress):
             self.divergence_detector.reset()
         batch = next(self.batches).to(self.device)
-        data_seconds = time.monotonic() - start_time
+        data_seconds = self._read_clock() - start_time
         if self._needs_warmup:
             self._compile(batch)
-            start_time = time.monotonic()
+            start_time = self._read_clock()
         # The learning rate is that of the middle of the step, so that neither the first nor the last one is zero.
         learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
@@ -249,13 +253,13 @@ class Trainer:
             raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved_message) from None
         if snapshot and self.divergence_detector.is_stable:
             # The weights are still those after the previous step, and the loss of this step shows that they are good.
-            save_start_time = time.monotonic()
+            save_start_time = self._read_clock()
             self._save(*snapshot)
-            start_time += time.monotonic() - save_start_time  # the training time does not include saving
+            start_time += self._read_clock() - save_start_time  # the training time does not include saving
         self.optimizer.step(learning_rate)
         # All processes use the clock and the stop signal of the main process, so that they end after the same step.
         own_signal = float(self.signals.received_signal or 0)
-        seconds, stop_signal = distributed.broadcast(time.monotonic() - start_time, own_signal)
+        seconds, stop_signal = distributed.broadcast(self._read_clock() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
         self.signals.is_acknowledged = bool(stop_signal)
         before = self.progress
@@ -275,6 +279,10 @@ class Trainer:
             seconds,
             data_seconds,
         )
+
+    def _read_clock(self) -> float:
+        """Return the wall-clock time or the CPU time of this process, in seconds."""
+        return time.process_time() if self.clock == "cpu" else time.monotonic()
 
     def _compile(self, batch) -> None:
         """Compute a gradient and discard it, which compiles the layers outside the training time."""

@@ -146,7 +146,10 @@ def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedToken
     """Make a generator with random weights for a discriminator."""
     sizes = make_generator_config(discriminator.config, config.generator_size)
     sizes = sizes.replace(initializer_range=_choose_initializer_range(config, sizes.hidden_size))
-    return ReplacedTokenModel(discriminator, FastBert(sizes, heads=("mlm",)))
+    generator = FastBert(sizes, heads=("mlm",))
+    if config.start == "neighbours":
+        initialise_local_attention(generator)
+    return ReplacedTokenModel(discriminator, generator)
 
 
 def _choose_initializer_range(config: PretrainConfig, hidden_size: int) -> float:
