@@ -92,7 +92,7 @@ def append_results(results: Sequence[Result], path: Path | None = None) -> None:
     """Append results to a file, each with the command line of this process, the commit and the date."""
     path = path or RESULTS_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
-    origin = {"command": _read_command_line(), "commit": _find_current_commit(), "date": date.today().isoformat()}
+    origin = {"command": _read_command_line(), "commit": find_current_commit(), "date": date.today().isoformat()}
     with path.open("a", encoding="utf-8") as file:
         for result in results:
             file.write(json.dumps(asdict(replace(result, **origin)), ensure_ascii=False) + "\n")
@@ -165,7 +165,7 @@ def _read_command_line() -> str:
     return shlex.join(["bertlab", *arguments])
 
 
-def _find_current_commit() -> str | None:
+def find_current_commit() -> str | None:
     """Return the short hash of the current commit, followed by a plus if files have uncommitted changes."""
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
     try:

@@ -88,6 +88,9 @@ COMMANDS = {
     "bench finetune-parity": Command(
         "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
     ),
+    "bench families": Command(
+        "bench.families", "FamiliesBenchConfig", "run", "train BERT and five later families alike, and compare them"
+    ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench classroom": Command(
         "bench.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with a class of thirty"
