@@ -82,7 +82,7 @@ class FamiliesBenchConfig(BenchOptions):
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="NAME ...")] = ("pretraining", *TASKS)
     """The runs of each family and seed: pretraining, sst2, mrpc, stsb, cola, squad. Tasks need the pre-trained
     checkpoint in --out, so pre-training is repeated if it is not there."""
-    minutes: float = 5.0
+    minutes: float = 4.0
     """CPU minutes of pre-training, with one thread."""
     layers: int = 2
     """Number of layers."""

@@ -27,6 +27,7 @@ from bertlab.explore.pretraining_results import DrawLosses
 from bertlab.explore.results import AttentionMap, HeadEffects, NeuronMap, SpanXray
 from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.session import Session
+from bertlab.explore.side_by_side import ModelView, view_model
 from bertlab.explore.summary import Summary
 from bertlab.views import bertviz_view, html, live, payload
 
@@ -484,6 +485,29 @@ def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
         CheckpointError: the checkpoint cannot be opened.
     """
     return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
+
+
+def view_checkpoints(
+    checkpoints: tuple[CheckpointKey, ...], text: str, top_k: int, originals: tuple[str, ...]
+) -> tuple[ModelView, ...]:
+    """Compute what several checkpoints make of one sentence. The result of each checkpoint is cached.
+
+    Args:
+        checkpoints: the checkpoints.
+        text: the sentence.
+        top_k: the number of candidates for each mask.
+        originals: the words that the masks replaced.
+
+    Raises:
+        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises the error.
+    """
+    _record_request(checkpoints[0], text)
+    return tuple(_view_cached(checkpoint, text, top_k, originals) for checkpoint in checkpoints)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _view_cached(checkpoint: CheckpointKey, text: str, top_k: int, originals: tuple[str, ...]) -> ModelView:
+    return view_model(open_session(checkpoint), text, top_k, originals)
 
 
 def compare_checkpoints(

@@ -1,4 +1,4 @@
-"""Before and after: compare two checkpoints on one text, or one checkpoint on two texts."""
+"""Before and after: compare two checkpoints on one text, one checkpoint on two texts, or several checkpoints."""
 
 import streamlit as st
 
@@ -7,7 +7,7 @@ from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
-from bertlab.app.parts import compare
+from bertlab.app.parts import compare, side_by_side
 
 DEFAULTS = ("strongest", "squad")  # the same model before and after fine-tuning
 
@@ -33,12 +33,15 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
     return sessions.find_checkpoint(checkpoint_name)
 
 
-frame.heading("compare")
-comparison_kind = url.choice(
-    st.segmented_control, t("compare-between"), ["checkpoints", "inputs"], key="between", required=True,
-    format_func=lambda kind: t(f"compare-{kind}"), label_visibility="collapsed",
-)  # fmt: skip
-with frame.show_errors():
+def compare_two(comparison_kind: str) -> None:
+    """Draw the fields and the figures of two checkpoints or two texts.
+
+    Args:
+        comparison_kind: "checkpoints" or "inputs".
+
+    Raises:
+        BertlabError: a checkpoint cannot be opened.
+    """
     second_texts = None
     if comparison_kind == "checkpoints":
         left, right = st.columns(2)
@@ -68,3 +71,15 @@ with frame.show_errors():
         compare.show_alignment(comparison.result, two_texts=second_texts is not None)
         compare.draw_heads(comparison, sessions.open_session(first).config)
         compare.draw_layers(comparison)
+
+
+frame.heading("compare")
+comparison_kind = url.choice(
+    st.segmented_control, t("compare-between"), ["checkpoints", "inputs", "models"], key="between", required=True,
+    format_func=lambda kind: t(f"compare-{kind}"), label_visibility="collapsed",
+)  # fmt: skip
+with frame.show_errors():
+    if comparison_kind == "models":
+        side_by_side.draw_models()
+    else:
+        compare_two(comparison_kind)

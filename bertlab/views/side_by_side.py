@@ -1,0 +1,72 @@
+"""A figure of several models on one sentence: the attention of one layer of each, side by side."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from plotly.subplots import make_subplots
+
+from bertlab.config.languages import DEFAULT, render
+from bertlab.explore.side_by_side import ModelView
+from bertlab.views.export import Columns
+from bertlab.views.figures import TEMPLATE, escape_markup
+from bertlab.views.palette import PALETTE
+from bertlab.views.token_labels import token_labels
+
+MAX_LABELLED_TOKENS = 24  # with more tokens, only every second or third one is labelled
+COLUMNS = 3
+ROW_HEIGHT = 330  # pixels
+TICKS = (0, 0.1, 0.25, 0.5, 1)  # of the colour scale, which shows square roots
+
+
+def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str = DEFAULT):
+    """A heat map of each model: how much attention each token (row) gives to each token (column).
+
+    It is the mean over the heads of one layer; the colour shows its square root.
+
+    Args:
+        views: from `explore.side_by_side.view_models`.
+        depth: which layer, from 0 (the first one of each model) to 1 (the last one).
+        lang: language of the texts.
+    """
+    columns = min(COLUMNS, len(views))
+    rows = -(-len(views) // columns)
+    titles = [
+        f"{escape_markup(view.name)} · {render('figure-layer-number', lang, layer=view.layer_at(depth))}"
+        for view in views
+    ]
+    figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.1, vertical_spacing=0.2 / rows)
+    for index, view in enumerate(views):
+        place = {"row": index // columns + 1, "col": index % columns + 1}
+        probs_TT = view.attention_at(depth).astype(float)
+        tokens = [escape_markup(token) for token in token_labels(view.tokens)]
+        figure.add_heatmap(
+            z=np.sqrt(probs_TT).round(4), customdata=probs_TT.round(4), coloraxis="coloraxis", name="", **place,
+            text=[[f"{query} → {key}" for key in tokens] for query in tokens],
+            hovertemplate="%{text}: %{customdata:.3f}",
+        )  # fmt: skip
+        step = max(1, -(-len(tokens) // MAX_LABELLED_TOKENS))
+        labels = {"tickvals": list(range(len(tokens)))[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
+        figure.update_xaxes(tickangle=-60, **labels, **place)
+        figure.update_yaxes(autorange="reversed", **labels, **place)
+    figure.update_layout(
+        template=TEMPLATE, height=110 + ROW_HEIGHT * rows,
+        coloraxis={
+            "colorscale": PALETTE["sequential"], "cmin": 0, "cmax": 1,
+            "colorbar": {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS],
+                         "thickness": 12},
+        },
+    )  # fmt: skip
+    return figure
+
+
+def attention_columns(views: Sequence[ModelView], depth: float = 1.0) -> Columns:
+    """Make the columns of a CSV file: a row for each pair of tokens of each model."""
+    columns: Columns = {"model": [], "layer": [], "query": [], "key": [], "attention": []}
+    for view in views:
+        labels, probs_TT = token_labels(view.tokens), view.attention_at(depth)
+        for query, row in zip(labels, probs_TT, strict=True):
+            for key, probability in zip(labels, row, strict=True):
+                values = (view.name, view.layer_at(depth), query, key, float(probability))
+                for column, value in zip(columns.values(), values, strict=True):
+                    column.append(value)
+    return columns
