@@ -5,11 +5,12 @@ Shape legend: B batch, T tokens, V vocabulary, P chosen positions of all rows, K
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from bertlab.text.batch import Batch
-from bertlab.text.pretraining.masking import IGNORED, MaskRule, draw_uniform, mask_tokens
+from bertlab.text.pretraining.masking import IGNORED, SPAN_LENGTHS, MaskRule, _join_words, draw_uniform, mask_tokens
 
 VOCABULARY, MASK = 1000, 4
 SPECIAL = range(5)
@@ -177,6 +178,81 @@ def test_whole_word_masks_do_not_depend_on_the_other_rows():
     together, _, labels_P = mask_tokens(original, torch.arange(40), whole_word_rule())
     row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
     alone, _, own_P = mask_tokens(row, torch.tensor([7]), whole_word_rule())
+    assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
+    assert torch.equal(labels_P.view(40, -1)[7], own_P)
+
+
+# -- spans of words
+
+
+def count_span_words(ids: list[int], real: list[bool], hidden: list[bool]) -> list[int]:
+    """The lengths in words of the runs of masked words of a row; a run does not cross a special token."""
+    runs, previous_end = [], None
+    for word in find_words(ids, real):
+        if hidden[word[0]]:
+            assert all(hidden[position] for position in word), "a word is masked as a whole"
+            runs.append(1) if previous_end != word[0] else runs.append(runs.pop() + 1)
+            previous_end = word[-1] + 1
+    return runs
+
+
+@pytest.mark.parametrize("spans", ["ngram", "geometric"])
+def test_runs_of_words_are_masked_together_within_the_share(spans):
+    original = batch(rows=3000, size=96, seed=2)
+    mask_rule = replace(whole_word_rule(), span_lengths=SPAN_LENGTHS[spans])
+    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), mask_rule)
+    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
+    hidden[index_P[labels_P != IGNORED]] = True
+    hidden_BT = hidden.view_as(original.input_ids_BT)
+    length_B = original.attention_mask_BT.sum(1)
+    assert (hidden_BT.sum(1) <= (0.15 * length_B + 1e-9).round().clamp(min=1)).all()
+    assert float(hidden_BT.sum() / length_B.sum()) == pytest.approx(0.15, abs=0.02)
+    rows = zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), hidden_BT.tolist(), strict=True)
+    runs = [run for ids, real, is_hidden in rows for run in count_span_words(ids, real, is_hidden)]
+    single = [run for ids, real, is_hidden in zip(
+        original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(),
+        _mask_whole_words(original).tolist(), strict=True,
+    ) for run in count_span_words(ids, real, is_hidden)]  # fmt: skip
+    assert np.mean(runs) > 1.3 * np.mean(single)
+    assert max(runs) > (3 if spans == "geometric" else 2)
+
+
+def _mask_whole_words(original: Batch) -> torch.Tensor:
+    _, index_P, labels_P = mask_tokens(original, torch.arange(len(original.input_ids_BT)), whole_word_rule())
+    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
+    hidden[index_P[labels_P != IGNORED]] = True
+    return hidden.view_as(original.input_ids_BT)
+
+
+@pytest.mark.parametrize("spans", ["ngram", "geometric"])
+def test_spans_have_the_lengths_of_the_papers(spans):
+    """The words of a row of 20,000 tokens without special ones are divided into spans."""
+    size = 20_000
+    maskable_BT = torch.ones(1, size, dtype=torch.bool)
+    maskable_BT[0, ::1000] = False
+    first_BT = torch.arange(size)[None]
+    first_BT = first_BT - first_BT % 2 * maskable_BT * maskable_BT.roll(1, 1)  # words of two tokens
+    draw_BT = torch.rand(1, size, generator=torch.Generator().manual_seed(0))
+    joined = _join_words(first_BT, maskable_BT, draw_BT, SPAN_LENGTHS[spans])[0]
+    starts = joined.unique()
+    assert set(torch.arange(size)[~maskable_BT[0]].tolist()) <= set(starts.tolist())
+    words = {int(start): 0 for start in starts if maskable_BT[0, start]}
+    for column in range(size):
+        if maskable_BT[0, column]:
+            assert joined[first_BT[0, column]] == joined[column], "a word is not divided"
+            words[int(joined[column])] += int(first_BT[0, column]) == column
+    found = np.bincount(list(words.values()), minlength=12)[1:11] / len(words)
+    expected = np.array(SPAN_LENGTHS[spans]) / sum(SPAN_LENGTHS[spans])
+    # the end of a stretch between special tokens cuts some spans short
+    np.testing.assert_allclose(found[: len(expected)], expected, atol=0.03)
+    assert found[len(expected) :].sum() == 0
+
+
+def test_spans_of_a_row_do_not_depend_on_the_other_rows():
+    original, mask_rule = batch(rows=40), replace(whole_word_rule(), span_lengths=SPAN_LENGTHS["geometric"])
+    together, _, labels_P = mask_tokens(original, torch.arange(40), mask_rule)
+    row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
+    alone, _, own_P = mask_tokens(row, torch.tensor([7]), mask_rule)
     assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
     assert torch.equal(labels_P.view(40, -1)[7], own_P)
 

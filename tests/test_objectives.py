@@ -126,7 +126,13 @@ def test_a_run_records_and_evaluates_its_objectives(corpus, tmp_path, pair_objec
     list(
         pretrain(
             settings(
-                corpus, tmp_path / "run", steps=3, pair_objective=pair_objective, whole_word=True, validation=corpus
+                corpus,
+                tmp_path / "run",
+                steps=3,
+                pair_objective=pair_objective,
+                whole_word=True,
+                mask_spans="ngram",
+                validation=corpus,
             )
         )
     )
@@ -135,6 +141,7 @@ def test_a_run_records_and_evaluates_its_objectives(corpus, tmp_path, pair_objec
     assert loaded.heads == heads
     assert loaded.record["objectives"] == objectives
     assert loaded.record["settings"]["whole_word"] is True
+    assert loaded.record["settings"]["mask_spans"] == "ngram"
     metrics = loaded.record["validation"]
     assert ("order_accuracy" in metrics) == (pair_objective == "order")
     assert "nsp_accuracy" not in metrics

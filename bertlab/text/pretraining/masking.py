@@ -20,6 +20,21 @@ from bertlab.text.batch import Batch
 # A row has a quota of tokens to predict. In whole-word masking, a word that is longer than the rest of the quota is
 # skipped. After this many skipped words, the row is left with fewer predicted tokens than its quota.
 MAX_SKIPPED_WORDS = 6
+MAX_SPAN_WORDS = 10
+NGRAM_WORDS = 3
+SPAN_LENGTHS = {
+    "none": (1.0,),
+    "ngram": tuple(1 / n for n in range(1, NGRAM_WORDS + 1)),
+    "geometric": tuple(0.2 * 0.8 ** (n - 1) for n in range(1, MAX_SPAN_WORDS + 1)),
+}
+"""How runs of consecutive words are masked together -> the relative frequency of runs of 1, 2, ... words.
+
+ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric: 0.2 * 0.8^(n - 1) for up
+to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1). Where the spans begin is
+random; PMI masking, which chooses n-grams by their pointwise mutual information, is not implemented.
+"""
+# The random numbers of this stream are the lengths of spans; `tasks.replaced_tokens` uses stream 3.
+SPAN_STREAM = 4
 # The label of an unused slot for a predicted token; `torch.nn.functional.cross_entropy` ignores it.
 IGNORED = -100
 
@@ -40,25 +55,31 @@ class MaskRule:
     """The share of predicted tokens that a random token replaces."""
     continues_V: torch.Tensor | None = None
     """Bool [V]: True for tokens that continue a word ("##s"), to mask whole words; None to mask single tokens."""
+    span_lengths: tuple[float, ...] = SPAN_LENGTHS["none"]
+    """With `continues_V`: the relative frequency of runs of 1, 2, ... words that are masked together."""
 
     @classmethod
     def for_tokenizer(
-        cls, tokenizer, probability: float = 0.15, whole_word: bool = False, **shares: float
+        cls, tokenizer, probability: float = 0.15, whole_word: bool = False, spans: str = "none", **shares: float
     ) -> "MaskRule":
         """Make the rule for the vocabulary of a tokenizer.
 
         Args:
             probability: the share of tokens that are predicted.
             whole_word: whether to mask whole words.
+            spans: how runs of consecutive whole words are masked together, a key of `SPAN_LENGTHS`.
             shares: `mask_share` and `random_share`, if they differ from those of the paper.
         """
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
         regular_V[sorted(tokenizer.special_ids)] = False
         continues_V = None
-        if whole_word:
+        if whole_word or spans != "none":
             tokens = tokenizer.tokens(range(tokenizer.vocab_size))
             continues_V = torch.tensor([tokenizer.continues_word(id) for id in range(len(tokens))]) & regular_V
-        return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V, **shares)
+        return cls(
+            tokenizer.mask_id, regular_V, probability, continues_V=continues_V, span_lengths=SPAN_LENGTHS[spans],
+            **shares,
+        )  # fmt: skip
 
     def to(self, device) -> "MaskRule":
         """Return the rule with its tensors on `device`."""
@@ -139,7 +160,10 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
         used_BK = rank_K < quota_B[:, None]
     else:
-        chosen_BT = _choose_whole_words(batch.input_ids_BT, maskable_BT, draw_BT, quota_B, rule.continues_V)
+        first_BT = _find_first_tokens(batch.input_ids_BT, maskable_BT, rule.continues_V)
+        if len(rule.span_lengths) > 1:
+            first_BT = _join_words(first_BT, maskable_BT, draw_uniform(key_B, SPAN_STREAM, size), rule.span_lengths)
+        chosen_BT = _choose_whole_words(first_BT, maskable_BT, draw_BT, quota_B)
         position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.capacity(size)]
         used_BK = chosen_BT.gather(1, position_BK)
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
@@ -169,24 +193,54 @@ def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
     return batch, index_BT[:, :-1].flatten(), labels_BT.flatten()
 
 
-def _choose_whole_words(
-    input_ids_BT: torch.Tensor,
-    maskable_BT: torch.Tensor,
-    draw_BT: torch.Tensor,
-    quota_B: torch.Tensor,
-    continues_V: torch.Tensor,
+def _find_first_tokens(
+    input_ids_BT: torch.Tensor, maskable_BT: torch.Tensor, continues_V: torch.Tensor
 ) -> torch.Tensor:
-    """Choose whole words to mask, in the order of the random numbers of their first tokens; bool [B, T].
+    """Find the column of the first token of the word that each token belongs to -> [B, T]."""
+    column_T = torch.arange(input_ids_BT.shape[1], device=input_ids_BT.device)
+    continues_BT = continues_V[input_ids_BT] & maskable_BT
+    continues_BT[:, 1:] &= maskable_BT[:, :-1]
+    continues_BT[:, 0] = False
+    return torch.where(continues_BT, 0, column_T).cummax(dim=1).values
+
+
+def _join_words(
+    first_BT: torch.Tensor, maskable_BT: torch.Tensor, draw_BT: torch.Tensor, lengths: tuple[float, ...]
+) -> torch.Tensor:
+    """Divide each row into spans of consecutive words, which do not cross special tokens -> [B, T].
+
+    A word is treated like the token of a longer one then: the result is the column of the first token of the span.
+
+    Args:
+        first_BT: the column of the first token of each token's word.
+        maskable_BT: False for special tokens and padding.
+        draw_BT: random numbers from [0, 1); that of a span's first token gives the length of the span.
+        lengths: the relative frequency of spans of 1, 2, ... words.
+    """
+    column_T = torch.arange(first_BT.shape[1], device=first_BT.device)
+    limits = torch.tensor(lengths, device=first_BT.device).cumsum(0) / sum(lengths)
+    length_BT = 1 + torch.searchsorted(limits[:-1].contiguous(), draw_BT, right=True)
+    starts_word_BT = (first_BT == column_T) & maskable_BT
+    remaining_B = torch.zeros_like(first_BT[:, 0])  # further words of the current span
+    is_start = []
+    for starts_word_B, maskable_B, length_B in zip(
+        starts_word_BT.unbind(1), maskable_BT.unbind(1), length_BT.unbind(1), strict=True
+    ):
+        is_start_B = ~maskable_B | (starts_word_B & (remaining_B == 0))
+        remaining_B = torch.where(is_start_B, length_B * maskable_B, remaining_B) - starts_word_B.to(remaining_B.dtype)
+        is_start.append(is_start_B)
+    return torch.where(torch.stack(is_start, 1), column_T, 0).cummax(dim=1).values
+
+
+def _choose_whole_words(
+    first_BT: torch.Tensor, maskable_BT: torch.Tensor, draw_BT: torch.Tensor, quota_B: torch.Tensor
+) -> torch.Tensor:
+    """Choose whole words or spans to mask, in the order of the random numbers of their first tokens; bool [B, T].
 
     A word that no longer fits the quota is skipped, so long words are masked slightly less often. Source:
     `create_masked_lm_predictions` of google-research/bert, which skips any number of words; this function skips at most
     `MAX_SKIPPED_WORDS`.
     """
-    column_T = torch.arange(input_ids_BT.shape[1], device=input_ids_BT.device)
-    continues_BT = continues_V[input_ids_BT] & maskable_BT
-    continues_BT[:, 1:] &= maskable_BT[:, :-1]
-    continues_BT[:, 0] = False
-    first_BT = torch.where(continues_BT, 0, column_T).cummax(dim=1).values  # the column of the word's first token
     order_BT = draw_BT.gather(1, first_BT).masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)
     # All tensors below are in the order of the random numbers, in which the tokens of a word are still adjacent.
     word_BT = first_BT.gather(1, order_BT)

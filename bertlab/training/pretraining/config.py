@@ -10,6 +10,7 @@ import tyro
 from bertlab.config.presets import PRESETS, list_pretrainable_families
 from bertlab.tasks.pretraining_objectives import TokenObjectiveName
 from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
+from bertlab.text.pretraining.masking import SPAN_LENGTHS
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
@@ -40,8 +41,8 @@ class PretrainConfig(RunConfig):
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
         "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
         "mask": (
-            "mask", "whole_word", "mask_share", "random_share", "left_to_right", "token_objective", "replaced_weight",
-            "teacher", "teacher_share",
+            "mask", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right", "token_objective",
+            "replaced_weight", "teacher", "teacher_share",
         ),
         "monitoring": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "sample_predictions",
@@ -104,6 +105,10 @@ class PretrainConfig(RunConfig):
     """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
+    mask_spans: Literal[tuple(SPAN_LENGTHS)] = "none"
+    """Mask runs of consecutive whole words together. ngram: one to three words, n words with a frequency of 1/n, as in
+    ALBERT. geometric: one to ten words with geometric frequencies, 3.8 on average, as in SpanBERT. Each token of a run
+    is replaced independently (see --mask-share), whereas SpanBERT replaces all of them alike."""
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
     random_share: float = 0.1

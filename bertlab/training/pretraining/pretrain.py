@@ -172,7 +172,7 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
 
 def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
-    return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, **shares)
+    return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, config.mask_spans, **shares)
 
 
 def run(config: PretrainConfig) -> None:
