@@ -209,7 +209,7 @@ def _join_words(
 ) -> torch.Tensor:
     """Divide each row into spans of consecutive words, which do not cross special tokens -> [B, T].
 
-    A word is treated like the token of a longer one then: the result is the column of the first token of the span.
+    The result is the column of the first token of each token's span, so that a span can be chosen like one long word.
 
     Args:
         first_BT: the column of the first token of each token's word.
