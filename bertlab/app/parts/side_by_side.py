@@ -67,9 +67,7 @@ def compute_views(
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
     opened = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{opened}]"))
-    call = calls.call_function(
-        view_models, models, text, CANDIDATES, originals, implementation=sessions.view_checkpoints
-    )
+    call = calls.call_function(view_models, models, text, CANDIDATES, originals, compute_with=sessions.view_checkpoints)
     return calls.assign("views", call)
 
 
