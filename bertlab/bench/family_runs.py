@@ -125,8 +125,8 @@ def run_pretraining(config: PretrainConfig, evaluation_rows: int) -> dict:
     if TOKEN_OBJECTIVES[objective].has_generator:
         model = ReplacedTokenModel(model, load_generator(loaded))
     metrics = evaluate_pretraining(
-        model, loaded.tokenizer, Corpus.open(config.validation), rows=evaluation_rows, max_tokens=config.max_tokens,
-        pair_objective="none", token_objective=objective,
+        model, loaded.tokenizer, Corpus.open(config.validation), max_pairs=evaluation_rows,
+        max_tokens=config.max_tokens, pair_objective="none", token_objective=objective,
     )  # fmt: skip
     selected = {name: round(value, 4) for name, value in metrics.items() if name in PRETRAINING_METRICS}
     pairs = {name: value for name, value in loaded.record["validation"].items() if name in PAIR_METRICS}

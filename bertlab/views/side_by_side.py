@@ -49,7 +49,7 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
         figure.update_xaxes(tickangle=-60, **labels, **place)
         figure.update_yaxes(autorange="reversed", **labels, **place)
     figure.update_layout(
-        template=TEMPLATE, height=110 + ROW_HEIGHT * rows,
+        template=TEMPLATE, height=130 + ROW_HEIGHT * rows, margin={"t": 50},
         coloraxis={
             "colorscale": PALETTE["sequential"], "cmin": 0, "cmax": 1,
             "colorbar": {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS],
