@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from support.serving import ServerProcess
 
+from bertlab.bench.serve_load import ServeLoadBenchConfig, measure
 from bertlab.explore.session import load
 
 TEXTS = [f"The keeper of mill {number} carried the lantern." + number % 7 * " Rain fell." for number in range(40)]
@@ -147,3 +148,20 @@ def test_mistakes_are_one_line(checkpoints):
             assert done.stderr.startswith("bertlab: ")
             assert done.stderr.count("\n") == 1
             assert done.stdout == ""
+
+
+@pytest.mark.release
+def test_no_request_is_lost_or_answered_wrongly_under_load(checkpoints):
+    """The benchmark: growing load, overload, a killed worker, and a stop in the middle."""
+    config = ServeLoadBenchConfig(
+        checkpoint=str(checkpoints / "sst2"), clients=(1, 16), seconds=5, texts=100, workers=2, queue=16, json=True
+    )
+    measurements = measure(config)
+    for part in (*measurements["rows"], measurements["overload"], measurements["killed_worker"]):
+        assert (part["lost"], part["errors"], part["wrong"]) == (0, 0, 0), measurements
+    assert all(row["requests_per_second"] > 0 for row in measurements["rows"])
+    assert measurements["overload"]["refused"] > 0
+    assert measurements["killed_worker"]["requests"] > 0
+    stop = measurements["stop"]
+    assert (stop["without_reply"], stop["wrong"], stop["exit_code"]) == (0, 0, 0), stop
+    assert stop["requests"] > 0

@@ -107,6 +107,9 @@ COMMANDS = {
     "bench writing": Command(
         "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
     ),
+    "bench serve-load": Command(
+        "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load, and disturb it"
+    ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
 

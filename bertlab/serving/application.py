@@ -175,6 +175,7 @@ class RequestCounter:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         start = time.perf_counter()
+        self.metrics.taken += 1
         # unknown paths share one label, since every label takes memory
         route = scope["path"] if scope["path"] in {*ROUTES, *INFO_ROUTES} else "other"
 
@@ -183,5 +184,7 @@ class RequestCounter:
                 self.metrics.requests.labels(route, message["status"]).inc()
                 self.metrics.seconds.labels(route).observe(time.perf_counter() - start)
             await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self.metrics.answered += 1
 
         return await self.app(scope, receive, send_and_count)

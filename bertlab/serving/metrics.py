@@ -16,9 +16,12 @@ class ServerMetrics:
         batch_size: requests in a batch.
         workers: worker processes that are ready.
         restarts: worker processes that died or hung and were replaced.
+        taken: the number of all requests, for the last line of the server.
+        answered: the number of complete replies.
     """
 
     def __init__(self):
+        self.taken = self.answered = 0
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "bertlab_requests", "Replies by route and HTTP status.", ["route", "status"], registry=registry

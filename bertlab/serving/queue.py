@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bertlab.serving.worker import WorkerRequest
 
-MAX_PADDED_RATIO = 1.5  # how much larger a batch may be with padding, in characters, than without
+MAX_PADDED_RATIO = 1.25  # how much larger a batch may be with padding, in characters, than without
 MAX_ATTEMPTS = 3  # after so many workers have died with it, a request is answered with an error
 
 

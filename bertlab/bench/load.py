@@ -1,0 +1,147 @@
+"""A load generator for `bertlab serve`: clients that send one request after another, and check every reply.
+
+Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do. It is written here
+because the well-known generators compare no replies. It runs in the process of the benchmark, so it takes a part of the
+cores from the server that it measures.
+"""
+
+import asyncio
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import httpx2
+
+TOLERANCE = 1e-4  # of numbers in a reply: those of another batch differ by rounding
+NOT_TAKEN = "not taken"  # the server does not listen any more
+LOST = "lost"  # the connection was closed without a reply
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request, and its correct reply."""
+
+    path: str
+    """The route."""
+    body: bytes
+    """The body of the request, as JSON."""
+    expected: dict
+    """The reply as a JSON object."""
+
+
+@dataclass
+class LoadResult:
+    """What the clients saw."""
+
+    seconds: float = 0.0
+    """The time from the first request to the last reply."""
+    latency_ms: list[float] = field(default_factory=list)
+    """The time of each request that was answered with 200, in milliseconds."""
+    outcomes: Counter = field(default_factory=Counter)
+    """The number of requests by outcome: an HTTP status, `NOT_TAKEN` or `LOST`."""
+    wrong: int = 0
+    """The number of replies with the status 200 that differ from the expected one."""
+
+    @property
+    def throughput(self) -> float:
+        """Correct replies per second."""
+        return (self.outcomes[200] - self.wrong) / self.seconds
+
+    @property
+    def replies(self) -> int:
+        """The number of requests that were answered, with whatever status."""
+        return sum(count for outcome, count in self.outcomes.items() if isinstance(outcome, int))
+
+    def percentile(self, percent: int) -> float:
+        """Return a percentile of the times in milliseconds; NaN if there are fewer than two."""
+        if len(self.latency_ms) < 2:
+            return float("nan")
+        return round(statistics.quantiles(self.latency_ms, n=100, method="inclusive")[percent - 1], 1)
+
+
+def run_load(
+    url: str,
+    exchanges: Sequence[Exchange],
+    clients: int,
+    seconds: float | None = None,
+    disturb: Callable[[], None] | None = None,
+    *,
+    keep_alive: bool = True,
+) -> LoadResult:
+    """Send requests from several clients at once.
+
+    Args:
+        url: the address of the server.
+        exchanges: the requests. They are sent in turn, again and again if there is a time.
+        clients: the number of clients.
+        seconds: how long to send requests; None sends each request once.
+        disturb: a function that runs in another thread after half of the time, or of the requests.
+        keep_alive: whether a client uses its connection again.
+    """
+    return asyncio.run(_run_load(url, exchanges, clients, seconds, disturb, keep_alive))
+
+
+async def _run_load(url, exchanges, clients, seconds, disturb, keep_alive) -> LoadResult:
+    result, numbers = LoadResult(), iter(range(len(exchanges) if seconds is None else 10**9))
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
+    start, half_done = time.perf_counter(), asyncio.Event()
+
+    async def run_client(client: httpx2.AsyncClient) -> None:
+        for number in numbers:
+            elapsed = time.perf_counter() - start
+            if elapsed > (seconds or elapsed):
+                return
+            if elapsed > (seconds or float("inf")) / 2 or (seconds is None and 2 * number >= len(exchanges)):
+                half_done.set()
+            outcome = await _send(client, exchanges[number % len(exchanges)], result)
+            result.outcomes[outcome] += 1
+            if outcome == NOT_TAKEN:
+                return
+
+    async def disturb_later() -> None:
+        await half_done.wait()
+        await asyncio.to_thread(disturb)
+
+    disturbance = asyncio.create_task(disturb_later()) if disturb else None
+    async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=600) as client:
+        await asyncio.gather(*(run_client(client) for _ in range(clients)))
+    result.seconds = time.perf_counter() - start
+    if disturbance:
+        await disturbance
+    return result
+
+
+async def _send(client: httpx2.AsyncClient, exchange: Exchange, result: LoadResult) -> int | str:
+    start = time.perf_counter()
+    try:
+        reply = await client.post(exchange.path, content=exchange.body, headers={"content-type": "application/json"})
+    except httpx2.ConnectError:
+        return NOT_TAKEN
+    except httpx2.TransportError:
+        return LOST
+    if reply.status_code == 200:
+        result.latency_ms.append((time.perf_counter() - start) * 1000)
+        result.wrong += not is_equal(json.loads(reply.content), exchange.expected)
+    return reply.status_code
+
+
+def is_equal(actual: object, expected: object) -> bool:
+    """Whether two JSON values are equal; numbers may differ by `TOLERANCE`.
+
+    >>> is_equal({"label": "a", "p": 0.3}, {"label": "a", "p": 0.300001}), is_equal([1.0], [1.1])
+    (True, False)
+    """
+    if isinstance(expected, dict):
+        return (
+            isinstance(actual, dict)
+            and actual.keys() == expected.keys()
+            and all(is_equal(actual[key], value) for key, value in expected.items())
+        )
+    if isinstance(expected, list):
+        return len(actual) == len(expected) and all(map(is_equal, actual, expected))
+    if isinstance(expected, float):
+        return abs(actual - expected) <= TOLERANCE
+    return actual == expected
