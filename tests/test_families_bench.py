@@ -157,5 +157,7 @@ def test_missing_data_is_reported(corpus, tmp_path):
 def test_the_command_prints_the_table_of_finished_runs(corpus, tasks, tmp_path, capsys):
     config = make_config(corpus, tasks, tmp_path, parts=("pretraining",))
     do_runs(config)
-    assert main(["bench", "families", "--results", str(config.results)]) == 0
-    assert "| BERT | masked tokens and next sentence | 1 | 0.0" in capsys.readouterr().out
+    document = tmp_path / "families.md"
+    assert main(["bench", "families", "--results", str(config.results), "--document", str(document)]) == 0
+    assert "| BERT | masked tokens and next sentence | 1 | 0.0" in (printed := capsys.readouterr().out)
+    assert document.read_text() == printed

@@ -42,7 +42,6 @@ from bertlab.training.run_settings import CHECKPOINT
 FamilyName = Literal["bert", "roberta", "albert", "electra", "modernbert", "distilbert"]
 Part = Literal["pretraining", "sst2", "mrpc", "stsb", "cola", "squad"]
 ROWS_PATH = RESULTS_PATH.parent / "families.jsonl"
-DOCUMENT_PATH = RESULTS_PATH.parents[1] / "docs" / "families.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,7 @@ class FamiliesBenchConfig(BenchOptions):
       bertlab bench families --corpus runs/en8k --validation runs/en8k-val --data tasks --out runs/families \\
           --families bert modernbert --seeds 1 2 --minutes 20
       bertlab bench families    # only prints the table of the finished runs
-      bertlab bench families --record    # also writes docs/families.md
+      bertlab bench families --document docs/families.md
     """
 
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
@@ -104,6 +103,8 @@ class FamiliesBenchConfig(BenchOptions):
     """Held-out inputs on which masked tokens are evaluated."""
     teacher: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
     """The teacher of the distilled family, from which it also starts. It was trained before, which is not counted."""
+    document: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Also write the tables of all finished runs to this Markdown file."""
     task_rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of rows of every task, for a quick test."""
 
@@ -226,10 +227,7 @@ def make_row_settings(config: FamiliesBenchConfig) -> dict:
 
 
 def run(config: FamiliesBenchConfig) -> None:
-    """Do the missing runs, and print the tables of all finished ones.
-
-    With `--record`, the tables are also written to docs/families.md, and the newest one is recorded.
-    """
+    """Do the missing runs, and print or write the tables of all finished ones; `--record` records the newest one."""
     if config.corpus is not None:
         missing = [f"--{name}" for name in ("validation", "data") if getattr(config, name) is None]
         if missing:
@@ -241,8 +239,8 @@ def run(config: FamiliesBenchConfig) -> None:
         raise DataError("bench-families-no-rows", path=str(config.results))
     if not config.json:
         print("\n".join(format_document(tables)))
-    if config.record:
-        write_atomically(DOCUMENT_PATH, "\n".join(format_document(tables)) + "\n")
+    if config.document:
+        write_atomically(config.document, "\n".join(format_document(tables)) + "\n")
     measurements = {"tables": [asdict(table) for table in tables]} if config.json else {}
     report(measurements, make_results(tables[-1]), config)
 
