@@ -67,6 +67,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
         "comve",
         "klue_ner",
         "klue_sts",
+        "sentences_ko",
     ],
 )
 def test_a_shipped_checkpoint_opens(name):

@@ -13,6 +13,7 @@ from support.errors import raises_error
 from support.hard_strings import CJK, EMOJI, HANGUL, MIXED
 
 import bertlab
+from bertlab.app.examples import read_examples
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.config.languages import Message
@@ -138,6 +139,19 @@ def test_many_copies_of_a_text_are_one_group():
     assert clusters.clusters == ()
     assert set(clusters.labels) == {NO_CLUSTER}
     assert map_sentences(copies).shape == (5000, 2)
+
+
+@pytest.mark.parametrize(("name", "language"), [("sentences", "en"), ("sentences_ko", "ko")])
+def test_a_shipped_checkpoint_separates_unrelated_headlines(name, language, cache):
+    if name not in bertlab.shipped():
+        pytest.skip(f"{name} is not shipped")
+    headlines = read_examples(language).headlines
+    vectors = bertlab.load(name).sentence_vectors(headlines)
+    cosine = vectors.vectors_SP @ vectors.vectors_SP.T
+    assert vectors.is_trained
+    assert cosine[np.triu_indices(len(headlines), 1)].mean() < 0.4  # 0.6 to 0.8 without training
+    for first, second in ((1, 7), (16, 23)):  # two pairs of the examples say the same in other words
+        assert find_neighbours(vectors.vectors_SP, vectors.vectors_SP[first], 1, first)[0].index == second
 
 
 # -- clusters and maps ---------------------------------------------------------------------------------------------
