@@ -6,11 +6,13 @@ import re
 
 import httpx2
 import pytest
-from support.errors import command_error
+from support.errors import command_error, raises_error
 from support.serving import DirectDispatcher
 from support.tiny_model import TEXTS
 
 from bertlab import cli
+from bertlab.checkpoints import checkpoint, onnx_files
+from bertlab.config.errors import CheckpointError
 from bertlab.config.languages import render
 from bertlab.explore.queries import PREPARE
 from bertlab.explore.session import load
@@ -139,6 +141,32 @@ def test_bfloat16_computes_similar_predictions(checkpoints):
     ]  # fmt: skip
     difference = abs(replies[0]["labels"][0]["probability"] - replies[1]["labels"][0]["probability"])
     assert 0 < difference < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["float32", "int8"])
+def test_an_onnx_file_is_served(checkpoints, tmp_path, weights):
+    """ONNX Runtime gives the replies of the checkpoint; with int8, a reply does not depend on the rest of the batch."""
+    pytest.importorskip("onnxruntime")
+    for name, rows in REQUESTS.items():
+        loaded = checkpoint.load(checkpoints / name)
+        path = onnx_files.save(
+            tmp_path / name, loaded.model, loaded.tokenizer, loaded.record, heads=loaded.heads, weights=weights
+        )
+        served, expected = (BatchPredictor(str(each), "float32", 8) for each in (path, checkpoints / name))
+        assert "embed" in served.describe().missing
+        for route, arguments, _ in rows:
+            request = WorkerRequest(ROUTES[route].command, ROUTES[route].fields(**arguments).model_dump())
+            (reply,), (alone,) = served.answer([request]), expected.answer([request])
+            if weights == "float32":
+                assert_similar(json.loads(reply), json.loads(alone))
+            else:
+                longer = {
+                    key: 2 * value if isinstance(value, str) else value for key, value in request.arguments.items()
+                }
+                assert served.answer([request, WorkerRequest(request.command, longer)])[0] == reply
+    with raises_error(CheckpointError, "serve-precision-of-onnx"):
+        BatchPredictor(str(path), "bfloat16", 8)
 
 
 # -- errors

@@ -63,11 +63,11 @@ def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) ->
     app.post(path, name=path.removeprefix("/"))(predict)
 
 
-def _add_missing_route(app: FastAPI, path: str, error: MissingHead) -> None:
-    """Add a route that says which output layer the checkpoint lacks."""
+def _add_missing_route(app: FastAPI, path: str, error: BertlabError) -> None:
+    """Add a route that says what the checkpoint lacks, such as an output layer."""
 
-    async def refuse() -> Response:
-        raise error
+    async def refuse(request: Request) -> Response:
+        return _reply(request, error, 404)
 
     app.post(path, include_in_schema=False)(refuse)
 

@@ -39,7 +39,8 @@ class ServeOptions:
     """
 
     checkpoint: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CHECKPOINT")]
-    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id."""
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id. ONNX Runtime computes a directory
+    that `bertlab export --format onnx` wrote, and PyTorch all others."""
     host: str = "127.0.0.1"
     """Address to listen on. The default accepts connections from this machine only, and 0.0.0.0 from all. There is no
     password and no encryption: put a reverse proxy in front of a public server."""
@@ -48,7 +49,8 @@ class ServeOptions:
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Worker processes, each with one thread and its own copy of the checkpoint. Default: one for each CPU core."""
     precision: Precision = "float32"
-    """The type of the weights in memory. bfloat16 halves the memory and is faster on processors that support it."""
+    """The type of the weights in memory. bfloat16 halves the memory and is faster on processors that support it.
+    ONNX files have a type of their own."""
     batch_size: int = 8
     """Maximum number of requests that a worker computes at once."""
     queue: int = 64

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, TypeVar
 
 from bertlab.config.crash_log import log_unexpected_error
-from bertlab.config.errors import BertlabError, MissingHead
+from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
 from bertlab.serving.options import Precision
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Description:
 
     checkpoint: str
     """The name of the checkpoint."""
-    missing: dict[str, MissingHead]
-    """For each command that the checkpoint does not support, the error that names the missing output layer."""
+    missing: dict[str, BertlabError]
+    """For each command that the checkpoint does not support, the error that says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,21 @@ class BatchPredictor:
         from bertlab.checkpoints import checkpoint
         from bertlab.explore import command_results, queries
         from bertlab.explore.session import Session
+        from bertlab.nn.onnx_model import OnnxBert
 
         torch.set_num_threads(1)
         self.session = Session(checkpoint.load(source, dtype=getattr(torch, precision)))
         self.compute = functools.partial(queries.compute_outputs, self.session.model, self.session.tokenizer.pad_id)
         self.batch_size = batch_size
         self._queries, self._describe_result = queries, command_results.describe_result
-        self.compute("", [self.session.tokenizer.encode("a")], None)  # the first computation takes longer than others
+        model = self.session.model
+        if isinstance(model, OnnxBert):
+            if precision != "float32":
+                raise CheckpointError("serve-precision-of-onnx", name=self.session.name, precision=precision)
+            # The scale of int8 activations is computed over a batch. A reply must not depend on other requests.
+            self.batch_size = batch_size if model.weight_type == "float32" else 1
+        head = "" if model.gives_hidden_states else model.head_names[0]
+        self.compute(head, [self.session.tokenizer.encode("a")], None)  # the first computation takes longer than others
 
     def describe(self) -> Description:
         """Describe the checkpoint."""
@@ -108,6 +116,8 @@ class BatchPredictor:
                     self.session.model.require_head(types_of_command(command)[0].head)
                 except MissingHead as error:
                     missing[command] = error
+        if not self.session.model.gives_hidden_states:
+            missing["embed"] = CheckpointError("onnx-no-internals", name=self.session.path.name)
         return Description(self.session.name, missing)
 
     def answer(self, requests: Sequence[WorkerRequest]) -> list[str | BertlabError]:

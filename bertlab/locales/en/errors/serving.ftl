@@ -2,6 +2,7 @@
 
 serve-needs-packages = bertlab serve needs { $packages }: pip install "bertlab[serve]"
 serve-address-unusable = { $host }:{ $port } cannot be used ({ $reason }): choose another port with --port, or another address with --host
+serve-precision-of-onnx = { $name } is an ONNX file, whose weights have a type already: leave out --precision { $precision }
 serve-worker-died = a worker process died while it opened the checkpoint: is there enough memory? Fewer workers (--workers) need less
 serve-started = bertlab serves { $checkpoint } at { $address } ({ $address }/docs lists the routes; Ctrl-C stops the server)
 serve-stopped = the server stops: it has answered { $answered } of { $taken } requests

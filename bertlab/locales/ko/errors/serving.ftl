@@ -2,6 +2,7 @@
 
 serve-needs-packages = bertlab serve 명령에는 { $packages } 패키지가 필요해요: pip install "bertlab[serve]"
 serve-address-unusable = { $host }:{ $port } 주소를 쓸 수 없어요({ $reason }). --port로 다른 포트를, --host로 다른 주소를 골라 주세요.
+serve-precision-of-onnx = { $name } 체크포인트는 가중치 형식이 정해진 ONNX 파일이에요. --precision { $precision } 옵션을 빼 주세요.
 serve-worker-died = 작업 프로세스가 체크포인트를 여는 도중에 끝났어요. 메모리가 부족하면 --workers로 프로세스 수를 줄여 주세요.
 serve-started = { $address }에서 { $checkpoint } 체크포인트로 응답해요. 경로 목록은 { $address }/docs에 있어요. Ctrl-C를 누르면 서버가 멈춰요.
 serve-stopped = 서버를 멈춰요. 받은 요청 { $taken }개 중 { $answered }개에 응답했어요
