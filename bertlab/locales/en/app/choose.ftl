@@ -1,7 +1,7 @@
 choose = Choose
 choose-title = Choose an ending
 choose-lead = BERT reads the context with each ending separately and scores every pair with one vector. Change a word and see whether the best ending changes.
-choose-about = Every ending is read together with the context, and one learned vector gives each pair a score. A softmax turns the scores into probabilities. The highest one is the choice of the model.
+choose-about = Every ending is read together with the context, and one learned vector gives each pair a score. A softmax turns the scores into probabilities. The model chooses the ending with the highest probability.
 choose-try = Make the wrong ending sound more natural: when does the model change its mind?
 start-choose = Let BERT choose the best of several endings.
 choose-context = Context
@@ -9,7 +9,7 @@ choose-count = Number of endings
 choose-ending = Ending { $number }
 choose-empty = Ending { $number } is empty. Type a text there, or choose a smaller number of endings.
 choose-vector = How the vector W decides
-choose-vector-help = For each ending, the [CLS] vector C of “context + ending” is multiplied by the vector W, dimension by dimension. The sum of the products, plus a bias that is the same for every ending, is the score. Blue dimensions favour the best ending, orange ones the ending it is compared with.
+choose-vector-help = For each ending, the [CLS] vector C of “context + ending” is multiplied by the vector W, dimension by dimension. The sum of the products, plus a bias that is the same for every ending, is the score. Blue dimensions favour the best ending; orange dimensions favour the ending that you compare with the best one.
 choose-compare = Compare ending { $number } with
 choose-difference = The score of ending { $first } minus the score of ending { $second } is { $difference }. The bars add up to this difference.
 card-comve = The checkpoint “scratch”, fine-tuned to choose the reason why a statement makes no sense.

@@ -1,6 +1,6 @@
 classify = Classify
 classify-title = Classify a text
-classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second one.
+classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second text.
 classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. It was trained on labelled texts, here film reviews. The words are coloured by how much the probability changes without them.
 classify-try = Write a sentence that praises something with words that are usually negative.
 start-classify = Classify a text as you type.
@@ -8,7 +8,7 @@ classify-text = Text
 classify-pair = Second text
 classify-trained-on-single-texts = This checkpoint was fine-tuned on single texts.
 classify-add-second-text = Add a second text
-classify-second-text-missing = This checkpoint compares two texts: add a second one.
+classify-second-text-missing = This checkpoint compares two texts: add a second text.
 classify-words = Which words matter
 classify-words-help = Each word is masked in turn. Blue with a solid line: the label is less probable without the word. Orange with a dotted line: the label is more probable without the word. Effects of word combinations are not measured.
 classify-value-title = Predict a value

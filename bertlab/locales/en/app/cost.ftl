@@ -1,6 +1,6 @@
 cost = What a BERT costs
 cost-title = What a BERT costs
-cost-lead = Choose a size and a batch to see how many parameters, FLOP and bytes they need, how long training takes, and what it costs.
+cost-lead = Choose the size of a model and of a batch. The page shows the parameters, the FLOP and the memory, how long training takes, and what training costs.
 cost-about = Training needs memory for the weights, for the optimiser and for the intermediate results of every layer. The number of operations (FLOP) divided by the speed of a machine gives the time. All values are calculated; only the button at the end measures real steps.
 cost-try = Double the number of tokens, then the batch size: which of the two costs more memory?
 start-cost = Parameters, memory, time and money of any BERT, estimated and measured.
@@ -32,7 +32,7 @@ cost-parameters = Parameters
 cost-training-flop = FLOP of a training step
 cost-training-flop-help = Floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
 cost-training-memory = Memory of training
-cost-memory-help = Memory at its peak, as bertlab trains: float32 weights for the optimiser, a bfloat16 copy of them if bertlab computes in bfloat16, logits only at masked tokens. Python, PyTorch and the GPU driver take about half a gigabyte more, and on a CPU a process may keep up to a quarter more memory than it uses, because freed memory is not returned at once.
+cost-memory-help = The peak memory when bertlab trains. The weights are in float32 for the optimiser; if bertlab computes in bfloat16, there is also a bfloat16 copy of the weights. Logits are computed at masked tokens only. Python, PyTorch and the GPU driver take about half a gigabyte more. On a CPU, a process may keep up to a quarter more memory than it uses, because freed memory is not returned at once.
 cost-inference-memory = Memory of inference
 cost-inference-help = Predicting one masked token in each sequence of the batch, without gradients.
 cost-forward = In a training step, the forward pass takes { $flop } and the backward pass about twice as much.
@@ -42,7 +42,7 @@ cost-moment-backward = The peak is in the backward pass.
 cost-moment-update = The peak is in the update of the weights.
 cost-growth = Growth with the sequence length
 cost-quantity = Quantity
-cost-quadratic = The attention scores (orange) grow with the square of the length. From { FORMAT($tokens, spec: ",") } tokens on they cost more FLOP than the rest of a layer; at { FORMAT($now, spec: ",") } tokens they are { $share } of a training step.
+cost-quadratic = The attention scores (orange) grow with the square of the length. From { FORMAT($tokens, spec: ",") } tokens on, they need more FLOP than the rest of a layer. At { FORMAT($now, spec: ",") } tokens, they need { $share } of the FLOP of a training step.
 cost-time = Time and money
 cost-steps = Training steps
 cost-share = Share of a GPU's peak, %
@@ -69,12 +69,12 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = memory for that batch (bertlab's estimate)
 cost-column-float32 = largest batch (bertlab, float32)
 cost-column-bfloat16 = largest batch (bertlab, bfloat16)
-cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to our measurements. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so on them bertlab trains in float32.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to our measurements. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so bertlab trains in float32 on these GPUs.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step
    *[other] { $steps } training steps
-} with this configuration on this machine, in a process of its own.
+} with this configuration on this machine, in a separate process.
 cost-measure-button = Measure here
 cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
@@ -89,5 +89,5 @@ cost-chips-days = { $chips ->
     [one] { $days } day
    *[other] { $days } days
 }
-cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
-cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured with its TensorFlow code, which stores all attention scores in float32, and our estimates for bertlab, which does not store attention scores on a GPU. Our estimates do not count the half gigabyte that the driver needs.
+cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share of the TPUs' peak assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
+cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured, and our estimates for bertlab. Google's TensorFlow code stores all attention scores in float32; bertlab does not store attention scores on a GPU. Our estimates do not include the half gigabyte that the driver needs.

@@ -1,7 +1,7 @@
 evaluation = Evaluation
 evaluation-title = Evaluate a checkpoint
 evaluation-lead = Evaluate the checkpoint on labelled rows: metrics, confusion matrix and hardest examples.
-evaluation-about = The checkpoint predicts labelled rows, and the metrics say how often it is right. The confusion matrix shows which labels it mixes up. Below are the rows that it got wrong with the highest confidence.
+evaluation-about = The checkpoint predicts labelled rows, and the metrics say how often it is right. The confusion matrix shows which labels the checkpoint confuses. Below are the rows that the checkpoint predicted wrongly with the highest confidence.
 evaluation-try = Read five errors: how many of them would you have labelled differently yourself?
 start-evaluation = Metrics, confusion matrix, hardest examples.
 evaluation-prediction-type = What to evaluate
@@ -33,8 +33,8 @@ evaluation-max-rows-help = Rows are sampled at regular intervals from the whole 
 evaluation-format-classification = Choose a file with labelled rows. It needs a text column (two for text pairs) and a label column with label names or numbers, for example:
 evaluation-format-regression = Choose a file with labelled rows. It needs a text column (two for text pairs) and a column with a number, for example:
 evaluation-format-multiple_choice = Choose a file with labelled rows. It needs columns with the context, the choices, and the index of the correct choice, counted from 0, for example:
-evaluation-format-tagging = Choose a file with labelled rows. It needs a column of words and a column of the same number of tags, as lists or separated by spaces, for example:
-evaluation-format-span = Choose a file of questions: SQuAD JSON, or a table with the columns question, context and answers (the text of each answer, and optionally its answer_start). Leave answers empty if the passage contains none. For example:
+evaluation-format-tagging = Choose a file with labelled rows. It needs a column of words and a column with one tag for each word. Write both as lists or separated by spaces, for example:
+evaluation-format-span = Choose a file of questions: SQuAD JSON, or a table with the columns question, context and answers (the text of each answer, and optionally its answer_start). Leave answers empty if the passage contains no answer. For example:
 evaluation-insert-sample = Try these rows
 evaluation-run = Evaluate { $count ->
         [one] 1 row
@@ -71,10 +71,10 @@ evaluation-show-all = all, hardest first
 evaluation-confusion-cell = label: { $label } · prediction: { $prediction } ({ $count })
 evaluation-hardest = Hardest examples
 evaluation-selected = Selected examples
-evaluation-hardest-count = { $shown } of { $count }, hardest first.
+evaluation-hardest-count = { $shown } of { $count } examples, hardest first.
 evaluation-hardest-count-all = { $count ->
         [one] One example.
-       *[other] All { $count }, hardest first.
+       *[other] All { $count } examples, hardest first.
     }
 evaluation-download = { $count ->
         [one] Download as CSV

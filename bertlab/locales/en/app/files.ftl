@@ -24,13 +24,13 @@ files-start-embed = { $count ->
     [one] Compute 1 vector
    *[other] Compute { FORMAT($count, spec: ",") } vectors
   }
-files-busy = One file at a time: { $title } (page { $page }) is still being processed. Wait until it ends, or cancel it there.
+files-busy = One file at a time: { $title } (page { $page }) is still being processed. Wait until the work is finished, or cancel it on that page.
 files-file = File
 files-column = Columns
 files-preparing = Opening the checkpoint …
 files-progress = { FORMAT($done, spec: ",") } of { FORMAT($total, spec: ",") } rows · about { $left } left
 files-progress-stopped = { FORMAT($done, spec: ",") } of { FORMAT($total, spec: ",") } rows
-files-close-tab = You can close this tab: the work goes on, and the address of this page leads back to it.
+files-close-tab = You can close this tab: the work goes on. To see it again, open the address of this page.
 files-finished = Finished: { $total ->
     [one] 1 row.
    *[other] { FORMAT($total, spec: ",") } rows.

@@ -1,7 +1,7 @@
 checkpoint = Checkpoint
-checkpoint-help = Choose one, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits it.
+checkpoint-help = Choose a checkpoint, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits the page.
 checkpoint-not-used-here = This page has its own choice of checkpoint. The choice in the sidebar applies to the other pages.
-checkpoint-still-in-use = Still in use:
+checkpoint-still-in-use = The pages still use:
 checkpoint-size = { $layers ->
         [one] 1 layer
        *[other] { $layers } layers
@@ -13,13 +13,13 @@ checkpoint-none-installed = No checkpoints are installed. Type a directory or a 
 checkpoint-missing-for-page = No installed checkpoint fits this page. The command below trains one. Then enter its output directory under Checkpoint in the sidebar.
 language = Language
 undo = Undo
-undo-help = Undoes the last change on this page, whether to a text, a choice, a masked word or the checkpoint.
+undo-help = Undoes the last change on this page. Changes of a text, a choice, a masked word or the checkpoint can be undone.
 undo-nothing = There is nothing to undo on this page.
 text-too-long-for-link = This text is too long for a link: a copied address will not contain it.
 no-column = none
 download-html = Save as one HTML file
 download-live = Save the model as one HTML file
-download-live-help = The file runs this checkpoint in any browser, without Python and without a network: attention, masked words, next sentences, heads and the logit lens. It has about 1.1 bytes per parameter.
+download-live-help = The file runs this checkpoint in any browser, without Python and without a network: attention, masked words, next sentences, heads and the logit lens. The file has about 1.1 bytes per parameter.
 sentence-a = Sentence A
 sentence-b = Sentence B
 sentence-b-optional = optional
@@ -37,7 +37,7 @@ copy-link-copied = Link copied
 qr-code = QR code
 qr-code-label = QR code of the link to this page
 qr-code-lead = Point a phone's camera at the code to open this page with the same texts and settings.
-qr-code-only-here = This address works only on this machine. To open the page on other devices, start the app with the command below and visit it at the machine's network address.
+qr-code-only-here = This address works only on this machine. To open the page on other devices, start the app with the command below and use the network address of this machine.
 page-loading = Computing …
 checkpoint-purpose-auto = suits each page
 checkpoint-purpose-strongest = predicts words

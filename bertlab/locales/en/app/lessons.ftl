@@ -1,7 +1,7 @@
 lessons = Lessons
 lessons-title = Lessons: predict first, then look
 lessons-lead = Each lesson takes you through pages of this app, step by step, with questions to answer before you see the result.
-lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong prediction is remembered better than a right explanation. Alone you see your own answer; in a class, everyone sees what all have predicted.
+lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong prediction is remembered better than a right explanation. If you work alone, you see your own answer; in a class, everyone sees all predictions.
 lessons-try = Start the first lesson and answer its first question.
 start-lessons = Go through a lesson alone, or teach one to a class.
 lessons-in-class = A class is running: the panel of this page follows the teacher.
@@ -11,8 +11,8 @@ lessons-steps = { $count ->
     }
 lessons-start = Start
 lessons-class = Teach a class
-lessons-class-lead = This command starts a class on this machine. It prints an address for the students and one for you. Students need no names; their guesses are stored under `runs/classroom`.
-lessons-own-lead = A lesson is a text file. Copy one from `bertlab/locales/en/classroom`, change it, and start it:
+lessons-class-lead = This command starts a class on this machine. It prints an address for the students and another address for you. Students need no names; their guesses are stored under `runs/classroom`.
+lessons-own-lead = A lesson is a text file. Copy a lesson from `bertlab/locales/en/classroom`, change the copy, and start it:
 
 ## The panel of a lesson
 

@@ -1,7 +1,7 @@
 logit-lens = Logit lens
 logit-lens-title = Logit lens: what each layer would predict
 logit-lens-lead = The MLM output layer is applied to the hidden states of every layer. See in which layer the final prediction appears.
-logit-lens-about = The output layer that predicts masked tokens is applied after every layer, not only after the last one. Each cell shows what the model would predict there. Early layers often repeat the input, and later ones settle on the answer.
+logit-lens-about = The output layer that predicts masked tokens is applied after every layer, not only after the last one. Each cell shows what the model would predict after that layer. Early layers often repeat the input; the final prediction forms in later layers.
 logit-lens-try = Find the layer in which the final prediction appears for the first time.
 start-logit-lens = See what each layer would predict.
 logit-lens-caution = Caution: the output layer was trained on the last layer only. An earlier layer may encode a word in a form that the output layer cannot read.
@@ -11,7 +11,7 @@ logit-lens-probability = probability
 logit-lens-by-layer = The final prediction at every layer: probability and rank
 logit-lens-final-prediction = At position { $position } the last layer predicts <b>{ $word }</b>. The curves show the probability and rank of this token in every layer.
 logit-lens-joint = Several masks together
-logit-lens-joint-help = Masks are filled from left to right, and each prediction uses the words filled in so far. Beam search keeps the best few candidates at every step. The *independently* method fills each mask with its own most probable word. For both methods, the joint probability is computed from left to right.
+logit-lens-joint-help = Masks are filled from left to right, and each prediction uses the words filled in so far. Beam search keeps the best few candidates after each mask. The *independently* method fills each mask with its own most probable word. For both methods, the joint probability is computed from left to right.
 logit-lens-joint-too-few-masks = Type [MASK] at least twice to fill several masks together.
 logit-lens-joint-words = words
 logit-lens-joint-method = method

@@ -1,14 +1,14 @@
 pretraining = Pre-training by hand
 pretraining-title = Pre-training by hand
-pretraining-lead = Draw an example as pre-training does: a real or a random second sentence, and tokens to predict. Then see what the checkpoint answers and how large its losses are.
+pretraining-lead = Draw an example as pre-training does: a true or a random next sentence, and tokens to predict. Then see what the checkpoint predicts and how large the losses are.
 pretraining-about = This is how a training example for BERT is made: a text, a second text that follows it or does not, and 15% of the tokens chosen for prediction. Most chosen tokens become [MASK], some become a random token, and some stay as they are. Below, the checkpoint predicts the chosen tokens, and the losses show how wrong it is.
 pretraining-try = Set the share of tokens to predict to 60% and draw again: what happens to the losses?
 start-pretraining = Draw sentence pairs and masks as pre-training does, and see the losses.
 pretraining-document = Document
-pretraining-document-help = Sentence A comes from this text, and so does B if it is the real one. Random Bs come from short texts that this app ships with.
+pretraining-document-help = Sentence A comes from this text. A true next sentence B comes from this text too; a random sentence B comes from one of the short texts included in this app.
 pretraining-example-text = Use the example text
 pretraining-draw = Current draw
-pretraining-draw-help = The same number gives the same draw, so a copied link shows it again.
+pretraining-draw-help = The same number gives the same draw, so a copied link shows the same draw.
 pretraining-draw-again = Draw again
 pretraining-draw-more = Draw 10 more
 pretraining-whole-word = Mask whole words
@@ -30,16 +30,16 @@ pretraining-chosen = { $count ->
         [one] { $count } of { $tokens } tokens is predicted ({ $share }).
        *[other] { $count } of { $tokens } tokens are predicted ({ $share }).
     }
-pretraining-long-document = The document has { $tokens } tokens, and a pair at most { $limit }, so each draw shows a part of it.
-pretraining-one-sentence = The document has one sentence, so it is cut at a random place into A and B. Type a second sentence to get a real pair.
+pretraining-long-document = The document has { $tokens } tokens, but a pair has at most { $limit } tokens, so each draw shows a part of the document.
+pretraining-one-sentence = The document has one sentence, so it is cut at a random place into A and B. Type a second sentence to get a true next sentence.
 pretraining-answers = Predictions of the checkpoint
-pretraining-answers-help = For every chosen token: the five most probable tokens, and the probability and rank of the true one. An orange frame marks the true token.
+pretraining-answers-help = For every chosen token: the five most probable tokens, and the probability and rank of the true token, which has an orange frame.
 pretraining-token = true token → token that BERT reads
 pretraining-probability = probability
 pretraining-rank = rank
 pretraining-token-loss = −ln p
 pretraining-losses = Losses
-pretraining-losses-help = These are the losses that a training step computes for this example, except that dropout is off here. Points: the losses of each draw. Lines: their means so far.
+pretraining-losses-help = These are the losses that a training step computes for this example, except that dropout is off here. Points: the losses of each draw. Lines: the running means.
 pretraining-mlm-loss = MLM loss, mean over { $count ->
         [one] { $count } token
        *[other] { $count } tokens

@@ -6,7 +6,7 @@ question-try = Ask for something that the passage does not say.
 question-question = Question
 question-passage = Passage
 question-candidates = Candidate answers
-question-candidates-help = Score: the start logit of the first token plus the end logit of the last. Probability: a softmax over the twenty best answers and *no answer*.
+question-candidates-help = Score: the start logit of the first token plus the end logit of the last token. Probability: a softmax over the twenty best answers and *no answer*.
 question-progress = Read { $done } of { $of } windows of the passage
 question-reading = Reading the passage …
 question-too-long = Only the first { $limit } tokens of the question are read.
@@ -23,7 +23,7 @@ question-no-answer-score = The score of “no answer” minus the score of this 
 question-answer-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, not above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is this span.
 question-best-span-prefix = Best span:
 tau = Threshold τ
-tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with it.
+tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with the checkpoint.
 question-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
 question-allow-no-answer = Allow “no answer”
 question-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if its score exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.

@@ -1,6 +1,6 @@
 sentences = Sentences
 sentences-title = Sentences as vectors
-sentences-lead = Paste short texts, such as headlines, one per line. Each line becomes a vector, and similar lines get similar vectors: see their groups, their neighbours and their duplicates.
+sentences-lead = Paste short texts, such as headlines, one per line. Each line becomes a vector, and similar lines get similar vectors. The page shows groups, neighbours and duplicates among the lines.
 sentences-about = BERT makes a vector for every token. The mean of these vectors stands for the whole sentence, and fine-tuning on pairs of sentences makes the cosine of two such vectors a measure of how similar they are in meaning. The map shows the vectors in two dimensions; clusters are regions where many lines lie close together.
 sentences-try = Write one of the lines again in other words, and look for it among the neighbours.
 start-sentences = See groups, neighbours and duplicates of many lines.
@@ -8,18 +8,18 @@ start-sentences = See groups, neighbours and duplicates of many lines.
 sentences-lines = Lines, one text each
 sentences-upload = Or upload a file
 sentences-upload-help = Text, CSV, TSV, JSON Lines or Parquet; up to { FORMAT($limit, spec: ",") } lines. Your data stays on this machine.
-sentences-too-many = { FORMAT($count, spec: ",") } lines are too many at once: only the first { FORMAT($limit, spec: ",") } are used. For more, use `bertlab cluster`.
+sentences-too-many = { FORMAT($count, spec: ",") } lines are too many at once: only the first { FORMAT($limit, spec: ",") } are used. For more lines, use `bertlab cluster`.
 sentences-too-few = { $count ->
         [0] Paste at least two lines, or upload a file.
-        [one] There is only one line, and it has nothing to be compared with: add another one.
+        [one] There is only one line, so there is nothing to compare: add another line.
        *[other] There are only { $count } lines.
     }
-sentences-all-equal = All { FORMAT($count, spec: ",") } lines are equal, so they have one vector: a single point and no clusters.
+sentences-all-equal = All { FORMAT($count, spec: ",") } lines are equal, so they all have the same vector: the map shows a single point and no clusters.
 sentences-progress = Computing vectors: { $done } of { $of }
-sentences-untrained-page = { $checkpoint } was not trained on sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with others, and set “Smallest cosine” high.
+sentences-untrained-page = { $checkpoint } was not trained on sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with other cosines, and set “Smallest cosine” to a high value.
 sentences-cut = { $count ->
-        [one] 1 line is longer than the checkpoint reads; its end has no effect.
-       *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint reads; their ends have no effect.
+        [one] 1 line is longer than the checkpoint can read, so the end of the line has no effect.
+       *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
 sentences-map-method = Map
 sentences-map-tsne = t-SNE
@@ -30,7 +30,7 @@ sentences-map-help = { $clusters ->
         [0] No clusters.
         [one] 1 cluster; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
        *[other] { FORMAT($clusters, spec: ",") } clusters; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
-    } Draw a line around points to list them below, or click one.
+    } Draw a line around points to list their lines below, or click a single point.
 sentences-min-size = Smallest cluster
 sentences-min-size-help = The smallest number of lines that form a cluster. With “auto” it depends on the number of lines.
 sentences-min-size-auto = auto
@@ -46,17 +46,17 @@ sentences-group-none = in no cluster ({ $count })
 sentences-group-empty = Nothing is selected: draw a line around points of the map, or choose a cluster here.
 sentences-line = Line
 sentences-threshold = Smallest cosine
-sentences-threshold-help = Lines with at least this cosine count as duplicates. Lines that are connected through others are in one group.
+sentences-threshold-help = Lines with at least this cosine count as duplicates. Lines that are connected through other duplicates are in one group.
 sentences-pairs = { $pairs ->
-        [0] No two lines are that similar.
+        [0] No two lines have a cosine of at least this value.
         [one] 1 pair in 1 group
        *[other] { FORMAT($pairs, spec: ",") } pairs in { $groups ->
             [one] 1 group
            *[other] { FORMAT($groups, spec: ",") } groups
         }
     }
-sentences-matrix-help = Rows and columns are the lines, in their order. Point at a cell to see both lines.
-sentences-matrix-overview = More than { $limit } lines do not fit: this is the mean cosine between the lines of two clusters.
+sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
+sentences-matrix-overview = More than { $limit } lines do not fit, so each cell shows the mean cosine between the lines of two clusters.
 sentences-matrix-none = More than { $limit } lines do not fit, and there are no clusters to summarise them.
 sentences-column-number = number
 sentences-column-line = line

@@ -4,12 +4,9 @@ sentence-word-label-falls = { $word } has the largest effect: masking it lowers 
 sentence-word-label-rises = { $word } has the largest effect: masking it raises the log-odds of { $label } by { FORMAT($effect, spec: ".2f") }.
 sentence-word-value-falls = { $word } has the largest effect: masking it lowers the value by { FORMAT($effect, spec: ".2f") }.
 sentence-word-value-rises = { $word } has the largest effect: masking it raises the value by { FORMAT($effect, spec: ".2f") }.
-sentence-token-rates = { $few } needs { FORMAT($low, spec: ".1f") } tokens per word, { $many } { FORMAT($high, spec: ".1f") }: { FORMAT($ratio, spec: ".1f") } times as many.
+sentence-token-rates = { $few } needs { FORMAT($low, spec: ".1f") } tokens per word; { $many } needs { FORMAT($high, spec: ".1f") }, which is { FORMAT($ratio, spec: ".1f") } times as many.
 sentence-token-rates-equal = Both vocabularies need { FORMAT($rate, spec: ".1f") } tokens per word.
-sentence-positions = Learned vectors of neighbouring positions have a mean cosine similarity of { FORMAT($near, spec: ".2f") }; vectors { $distance ->
-        [one] 1 position
-       *[other] { $distance } positions
-    } apart, { FORMAT($distant, spec: ".2f") }.
+sentence-positions = Learned vectors of neighbouring positions have a mean cosine similarity of { FORMAT($near, spec: ".2f") }; vectors whose positions differ by { $distance } have a mean of { FORMAT($distant, spec: ".2f") }.
 sentence-embeddings = Mean length of the vectors: token { FORMAT($token, spec: ".2f") }, position { FORMAT($position, spec: ".2f") }, segment { FORMAT($segment, spec: ".2f") }.
 sentence-ranking = Candidate { $best } is the most probable next sentence ({ $high }), candidate { $worst } the least probable ({ $low }).
 sentence-ranking-one = Candidate { $best } follows with a probability of { $high }.
@@ -21,21 +18,21 @@ sentence-lens = After layer { $layer }, { $settled } of { $total } positions alr
     } the same token as after the last layer.
 sentence-lens-at = From layer { $layer } on, { $word } stays in first place.
 sentence-lens-at-once = { $word } is in first place from the embeddings on.
-sentence-head-effects = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. Head { $hurting } hurts it most: without it, they rise by { FORMAT($rises, spec: ".2f") }.
-sentence-head-effects-none-helps = No head helps { $label }. Head { $hurting } hurts it most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
-sentence-head-effects-none-hurts = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. No head hurts it.
-sentence-block = In layer { $layer }, attention adds a vector of length { FORMAT($attention, spec: ".1f") } to this token, and the feed-forward network one of length { FORMAT($feed_forward, spec: ".1f") }.
-sentence-layer-norms = Attention adds most in layer { $attention_layer } (length { FORMAT($attention, spec: ".1f") }), the feed-forward network in layer { $feed_forward_layer } ({ FORMAT($feed_forward, spec: ".1f") }).
+sentence-head-effects = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. Head { $hurting } hurts { $label } most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
+sentence-head-effects-none-helps = No head helps { $label }. Head { $hurting } hurts { $label } most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
+sentence-head-effects-none-hurts = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. No head hurts { $label }.
+sentence-block = In layer { $layer }, attention adds a vector of length { FORMAT($attention, spec: ".1f") } to this token, and the feed-forward network adds a vector of length { FORMAT($feed_forward, spec: ".1f") }.
+sentence-layer-norms = Attention adds its longest vector in layer { $attention_layer } (length { FORMAT($attention, spec: ".1f") }); the feed-forward network adds its longest vector in layer { $feed_forward_layer } (length { FORMAT($feed_forward, spec: ".1f") }).
 sentence-predictions = For { $first } of { $count } chosen tokens, the true token is the first guess; for { $among }, it is among the first { $guesses }.
 sentence-prediction-right = One token was chosen, and the true token is the first guess.
 sentence-prediction-wrong = One token was chosen, and the true token is not the first guess.
 sentence-results = { $best } has the best published result: { FORMAT($value, spec: ".1f") }.
-sentence-results-below = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points below the best published one, { FORMAT($value, spec: ".1f") } ({ $best }).
-sentence-results-above = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points above the best published one, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-results-below = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points below the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-results-above = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points above the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
 sentence-compared-heads = The attention of head { $head } differs most (distance { FORMAT($most, spec: ".2f") }). { $less } of { $total } heads { $less ->
         [one] differs
        *[other] differ
-    } by less than half of that.
+    } by less than half of this distance.
 sentence-compared-heads-equal = No head differs.
 sentence-compared-head-more = In head { $head }, the attention of { $query } to { $key } changes most: it rises by { FORMAT($points, spec: ".1f") } percentage points.
 sentence-compared-head-less = In head { $head }, the attention of { $query } to { $key } changes most: it falls by { FORMAT($points, spec: ".1f") } percentage points.
@@ -92,8 +89,8 @@ sentence-groups-equal = { $groups ->
     }
 sentence-errors = On average, predictions are { FORMAT($mean, spec: ".2f") } away from the labels. Largest error: row { $row }, with label { $label } and prediction { $prediction }.
 sentence-errors-one = The prediction { $prediction } is { FORMAT($error, spec: ".2f") } away from the label { $label }.
-sentence-windows = The best span is in window { $best } (score { $score }), { FORMAT($lead, spec: ".2f") } above the best span of window { $second }. The lowest no-answer score is that of window { $lowest } ({ $no_answer }).
-sentence-windows-one-span = Only window { $best } has a possible span (score { $score }). The lowest no-answer score is that of window { $lowest } ({ $no_answer }).
+sentence-windows = The best span is in window { $best }. Its score, { $score }, is { FORMAT($lead, spec: ".2f") } higher than the best score in window { $second }. The no-answer score is lowest in window { $lowest } ({ $no_answer }).
+sentence-windows-one-span = Only window { $best } has a possible span (score { $score }). The no-answer score is lowest in window { $lowest } ({ $no_answer }).
 sentence-prediction-change-rises = Largest change: the probability of { $outcome } rises by { FORMAT($points, spec: ".1f") } percentage points.
 sentence-prediction-change-falls = Largest change: the probability of { $outcome } falls by { FORMAT($points, spec: ".1f") } percentage points.
 sentence-prediction-change-none = No probability changes by 0.1 percentage points or more.
@@ -101,7 +98,7 @@ sentence-surprise = The most surprising word is { $word } with { FORMAT($most, s
         [0] no word is
         [one] 1 word is
        *[other] { $misfits } words are
-    } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats, the mean { FORMAT($mean, spec: ".2f") }, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
+    } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats and the mean is { FORMAT($mean, spec: ".2f") } nats, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
 sentence-type-ahead = The most probable next word is { $word } ({ $share }). The probability that a punctuation mark comes next instead of a word is { $stop }.
 sentence-corrections-none = No change of one letter or one space gains more than { FORMAT($margin, spec: ".1f") } nats.
 sentence-corrections = { $count ->

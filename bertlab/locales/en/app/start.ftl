@@ -1,13 +1,13 @@
 start = Start
 start-title = Look inside BERT
 start-lead = BERT reads the sentence below. Click a word to mask it: BERT predicts the word, and the arcs show which words attend to each other.
-start-about = BERT reads all words of the sentence at once and predicts the one that you masked. The bars are its five most probable tokens, and the masked word as well. The arcs are attention: a thick arc means that one token takes much of its information from another.
+start-about = BERT reads all words of the sentence at once and predicts the one that you masked. The bars show the five most probable tokens and the masked word itself. The arcs are attention: a thick arc means that one token takes much of its information from another.
 start-try = Mask different words in turn: which can BERT guess, and which not?
 start-choose-checkpoint = Choose a checkpoint
 start-own-checkpoint = To use your own checkpoint, or one from Hugging Face, type its directory or id under *Checkpoint* in the sidebar.
 start-select-checkpoint = Select
 start-checkpoint-selected = Selected
-start-arcs = Attention in layer { $layer }, one colour per head; the thicker the arc, the more attention. Strongest here: head { $head }, “{ $query }” gives { $share } of its attention to “{ $key }”.
+start-arcs = Attention in layer { $layer }, one colour per head; the thicker the arc, the more attention. The strongest attention: head { $head }, “{ $query }” gives { $share } of its attention to “{ $key }”.
 start-input = See the tokens that BERT reads.
 start-attention = See which words attend to which, head by head.
 start-fill-mask = Click a word to mask it and see what BERT predicts.

@@ -1,12 +1,12 @@
 time-machine = Time machine
 time-machine-title = Time machine: how BERT learns
 time-machine-lead = Move the slider to step through the snapshots of a training run. Watch how attention, the predictions for masked words and the next-sentence prediction change, from random weights up to the trained model.
-time-machine-about = A training run saves snapshots of its weights. The slider opens one after another, so that you see attention and predictions while they are learned. At step 0 nothing has been learned yet.
+time-machine-about = A training run saves snapshots of its weights. The slider opens these snapshots one after another, so that you see how attention and predictions are learned. At step 0 nothing has been learned yet.
 time-machine-try = Guess the step at which the first mask is filled correctly, then move the slider there.
 start-time-machine = Step through a training run, from random weights to the trained model.
 run = Training run
-run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.
+run-help = Choose a training run, or type a run directory written by *bertlab pretrain* and press Enter.
 run-none = There is no training run here yet. Enter a run directory above. To start a new run, use the command below, with a text file or a directory of text files in place of CORPUS.
 time-machine-sentence-a = Sentence A, with [MASK] for words to predict
 time-machine-progress = Computing snapshots: { $done } of { $total } done …
-time-machine-start-neighbours = This run began with some first-layer heads attending to neighbouring tokens (`--start neighbours`), so step 0 already shows diagonals. A run with `--start paper` begins without them.
+time-machine-start-neighbours = This run began with some first-layer heads attending to neighbouring tokens (`--start neighbours`), so step 0 already shows diagonals. A run with `--start paper` begins without diagonals.

@@ -1,7 +1,7 @@
 writing = Writing
 writing-title = Writing aids
 writing-lead = Type a text. See which words do not fit and what would fit better, where a letter or a space may be wrong, and what could come next.
-writing-about = BERT hides the tokens of your text one at a time and predicts each from all the others; a word whose tokens get small probabilities is surprising. Its surprise is −ln p, added up over its tokens, and the sum over a whole text is the text's pseudo-log-likelihood with the sign changed. A surprising word is not an error: names and rare words surprise BERT too.
+writing-about = BERT hides the tokens of your text one at a time and predicts each token from the others. A word is surprising if its tokens get small probabilities. The surprise of a word is −ln p, added up over its tokens. The sum over the whole text, with the sign changed, is the pseudo-log-likelihood of the text. A surprising word is not an error: names and rare words surprise BERT too.
 writing-try = Click an underlined word, choose one of the proposals, and watch the surprise of its neighbours change.
 start-writing = Find words that do not fit, check spelling and spacing, and let BERT propose the next word.
 
@@ -12,18 +12,18 @@ writing-text = Text
 writing-empty = There is no word yet: type a text.
 writing-too-long = This text has { FORMAT($count, spec: ",") } words: only the first { $limit } are read. For longer texts, use `bertlab writing`.
 writing-threshold = Underline words with a surprise above (nats)
-writing-threshold-help = A word is underlined if its surprise is larger. 0 nats means certain, 2.3 nats a probability of 10%, and 9.2 nats a probability of 0.01%.
+writing-threshold-help = A word is underlined if its surprise is larger than this value. 0 nats means certain, 2.3 nats a probability of 10%, and 9.2 nats a probability of 0.01%.
 writing-whole-words = Hide whole words
-writing-whole-words-help = If only one token of a word is hidden, the others give it away. With this switch, the later tokens of the word are hidden too: the tokens of a word are predicted one after another, while the rest of the text stays visible.
+writing-whole-words-help = If only one token of a word is hidden, the other tokens of the word reveal it. With this switch, the later tokens of the word are hidden too: the tokens of a word are predicted one after another, while the rest of the text stays visible.
 writing-progress = Hiding the tokens: part { $done } of { $of }
-writing-legend = The darker a word, the more it surprises. Underlined: above the threshold. Click a word to see what BERT would expect.
+writing-legend = The darker a word, the larger its surprise. Underlined: above the threshold. Click a word to see what BERT would expect.
 writing-unknown = { $count ->
-        [one] 1 word has characters that are not in the vocabulary, so its surprise is only that of [UNK].
-       *[other] { $count } words have characters that are not in the vocabulary, so their surprise is only that of [UNK].
+        [one] 1 word has characters that are not in the vocabulary, so its surprise is only the surprise of [UNK].
+       *[other] { $count } words have characters that are not in the vocabulary, so their surprise is only the surprise of [UNK].
     }
 writing-word-title = { $word }: { FORMAT($surprise, spec: ".2f") } nats
 writing-chosen = “{ $word }”: { FORMAT($surprise, spec: ".2f") } nats. Words that fit better:
-writing-proposals-note = A click replaces the word; the undo button takes it back. Proposals are single tokens, so words that the vocabulary splits are never among them.
+writing-proposals-note = A click replaces the word; the undo button restores it. Proposals are single tokens, so words that the vocabulary splits are never proposed.
 writing-no-words = None of the 100 most probable tokens is a whole word.
 writing-proposal = { $word } { $probability }
 writing-token = Token
@@ -41,8 +41,8 @@ writing-last-words = Next word if a full stop follows it
 writing-left-to-right = BERT reads a text from both sides and was not trained to write from left to right. It predicts a [MASK] after your text, so it is weaker here than a model such as GPT, and often expects the sentence to end.
 writing-aid-spelling = Spelling and spacing
 writing-margin = Suggest changes that gain more than (nats)
-writing-margin-help = The gain is how far the pseudo-log-likelihood of the text rises with the change. A larger margin gives fewer suggestions, more of which are right.
+writing-margin-help = The gain is how far the pseudo-log-likelihood of the text rises with the change. With a larger margin, there are fewer suggestions, and a larger share of them is right.
 writing-corrections-legend = Struck through: your text. Blue: the suggestion.
 writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") } nats)
 writing-apply-all = Apply all { $count }
-writing-corrections-note = BERT replaces each of the most surprising words with every word that differs by one letter, adds or removes one space, and compares the result with your text. It uses no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on text with artificial errors.
+writing-corrections-note = BERT tries to change the most surprising words: it replaces a word with every word that differs from it by one letter, and it adds or removes one space. Each changed text is compared with your text. BERT uses no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on text with artificial errors.

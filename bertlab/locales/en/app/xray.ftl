@@ -1,9 +1,9 @@
 xray = Answer x-ray
 xray-title = Answer x-ray: the scores behind an answer
 xray-lead = Every token of the passage has a start score and an end score. Move the threshold and see when the result becomes “no answer”.
-xray-about = Every token of the passage has a probability of being the start and one of being the end of the answer. The lines below are the best combinations of both. If “no answer” beats them by more than the threshold, the result is no answer.
+xray-about = Every token of the passage has two probabilities: that the answer starts there, and that it ends there. The lines below are the pairs of start and end with the highest scores. If the score of “no answer” exceeds the best of these scores by more than the threshold, the result is no answer.
 xray-try = Delete the answer from the passage and see which answer takes its place.
-start-xray = See the scores behind an answer and move its threshold.
+start-xray = See the scores behind an answer and move the threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } the answer is:
 xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } the result is “no answer”.
 xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }, which is the no-answer score ({ FORMAT($no_answer, spec: ".2f") }) minus the score of the best span ({ FORMAT($best, spec: ".2f") }).
@@ -16,7 +16,7 @@ xray-scale = Scale
 xray-scale-linear = linear
 xray-scale-logarithmic = logarithmic (shows small values)
 xray-windows = Windows of the passage
-xray-windows-lead = The passage was read in { $count } overlapping windows. The no-answer score is the lowest of all windows.
+xray-windows-lead = The passage was read in { $count } overlapping windows. The no-answer score is the lowest no-answer score of all windows.
 xray-windows-one = The passage fits into one window.
 xray-window = Window
 xray-heads = Attention between question and answer

@@ -9,7 +9,7 @@ lessons-steps = { $count }단계
 lessons-start = 시작
 lessons-class = 학급에서 가르치기
 lessons-class-lead = 이 명령은 이 컴퓨터에서 수업을 시작하고, 학생용 주소와 선생님용 주소를 출력해요. 학생은 이름을 입력하지 않아요. 답은 `runs/classroom`에 저장돼요.
-lessons-own-lead = 수업은 텍스트 파일이에요. `bertlab/locales/ko/classroom`에서 하나를 복사해 고친 다음 시작하세요.
+lessons-own-lead = 수업은 텍스트 파일이에요. `bertlab/locales/ko/classroom`에서 수업 하나를 복사해 고친 다음 시작하세요.
 
 ## 수업 패널
 

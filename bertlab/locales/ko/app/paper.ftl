@@ -1,6 +1,6 @@
 paper = 논문
 paper-title = BERT 논문의 태스크
-paper-lead = 논문은 BERT를 열한 가지 태스크로 평가했어요. 하나를 골라 예문, 논문에 실린 결과, 이 앱의 체크포인트가 낸 결과를 확인해 보세요.
+paper-lead = 논문은 BERT를 열한 가지 태스크로 평가했어요. 태스크를 골라 예제, 논문에 실린 결과, 이 앱의 체크포인트가 낸 결과를 확인해 보세요.
 paper-about = BERT를 만든 사람들은 영화 리뷰의 감성부터 지문에 대한 질문까지 열한 가지 태스크로 BERT를 평가했어요. 태스크마다 지표가 다르므로 같은 태스크 안에서만 비교하세요. bertlab의 작은 모델은 CPU 코어 두 개로 학습했고, 검증 데이터로 측정했어요.
 paper-try = 태스크를 고르고 예제를 열어 보세요. 정답을 맞힐 수 있었나요?
 start-paper = BERT 논문의 열한 가지 태스크와 논문의 결과, bertlab의 결과를 함께 봐요.
@@ -20,7 +20,7 @@ paper-answer = 정답
 paper-training-rows = 학습 데이터 행 수
 paper-measure = 평가 지표
 paper-shown = 그림에 나타낼 지표
-paper-open = 이 예문을 { $page } 페이지에서 열기
+paper-open = 이 예제를 { $page } 페이지에서 열기
 paper-no-checkpoint = { $task } 체크포인트가 아직 없어요. 아래 명령으로 학습하면 이 페이지가 runs/에서 찾아요.
 paper-similar-checkpoint = 이 예제의 답은 체크포인트 “{ $checkpoint }”로 구해요. 이 체크포인트는 다른 태스크로 파인튜닝했어요: { $task }.
 paper-trained-on-squad_v2 = SQuAD v2.0(답이 없는 질문도 있음)

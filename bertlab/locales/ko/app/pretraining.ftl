@@ -1,6 +1,6 @@
 pretraining = 손으로 해 보는 사전 학습
 pretraining-title = 손으로 해 보는 사전 학습
-pretraining-lead = 사전 학습처럼 예제를 뽑아 보세요. 문장 B는 실제로 이어지는 글이거나 무작위 글이고, 예측할 토큰도 무작위로 골라요. 체크포인트의 답과 손실을 볼 수 있어요.
+pretraining-lead = 사전 학습처럼 예제를 뽑아 보세요. 문장 B는 실제로 이어지는 글이거나 무작위 글이고, 예측할 토큰도 무작위로 골라요. 체크포인트의 예측과 손실을 볼 수 있어요.
 pretraining-about = BERT의 학습 예제는 이렇게 만들어요. 글 하나, 거기에 이어지거나 이어지지 않는 글 하나, 그리고 예측할 토큰 15%예요. 고른 토큰은 대부분 [MASK]로 바꾸고, 일부는 무작위 토큰으로 바꾸고, 일부는 그대로 둬요. 아래에서는 체크포인트가 그 토큰들을 예측하고, 얼마나 틀렸는지를 손실로 보여 줘요.
 pretraining-try = 예측할 토큰을 60%로 올리고 다시 뽑아 보세요. 손실이 어떻게 달라지나요?
 start-pretraining = 사전 학습처럼 문장 쌍과 마스크를 뽑고 손실을 봐요.
@@ -36,7 +36,7 @@ pretraining-probability = 확률
 pretraining-rank = 순위
 pretraining-token-loss = −ln p
 pretraining-losses = 손실
-pretraining-losses-help = 학습 스텝에서 이 예제로 계산하는 손실과 같아요(드롭아웃만 껐어요). 점은 뽑을 때마다의 손실이고, 선은 지금까지의 평균이에요.
+pretraining-losses-help = 학습 스텝에서 이 예제로 계산하는 손실과 같아요(드롭아웃만 껐어요). 점은 뽑을 때마다의 손실이고, 선은 누적 평균이에요.
 pretraining-mlm-loss = MLM 손실(토큰 { $count }개의 평균)
 pretraining-next-loss = NSP 손실: p({ $label }) = { $probability }
 pretraining-order-loss = SOP 손실: p({ $label }) = { $probability }

@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = { FORMAT($count, spec: ",") }줄이 모두 같아서 벡터도 하나예요. 점 하나만 보이고 군집은 없어요.
 sentences-progress = 벡터 계산 중: { $done }/{ $of }
-sentences-untrained-page = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 서로 비교해서만 보고, ‘최소 코사인’을 높게 잡으세요.
+sentences-untrained-page = { $checkpoint }은(는) 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 다른 코사인과 비교해서만 보고, ‘최소 코사인’을 높게 잡으세요.
 sentences-cut = { FORMAT($count, spec: ",") }줄은 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
 sentences-map-method = 지도
 sentences-map-tsne = t-SNE
@@ -42,9 +42,9 @@ sentences-group-none = 군집 없음 ({ $count })
 sentences-group-empty = 고른 줄이 없어요. 지도에서 점들을 선으로 둘러싸거나, 여기에서 군집을 고르세요.
 sentences-line = 줄
 sentences-threshold = 최소 코사인
-sentences-threshold-help = 코사인이 이 값 이상이면 중복으로 봐요. 다른 줄을 거쳐 이어지는 줄도 한 묶음이 돼요.
+sentences-threshold-help = 코사인이 이 값 이상이면 중복으로 봐요. 다른 중복을 거쳐 이어지는 줄도 한 묶음이 돼요.
 sentences-pairs = { $pairs ->
-        [0] 그만큼 비슷한 줄이 없어요.
+        [0] 코사인이 이 값 이상인 두 줄이 없어요.
        *[other] { FORMAT($groups, spec: ",") }묶음, { FORMAT($pairs, spec: ",") }쌍
     }
 sentences-matrix-help = 행과 열은 줄 순서대로예요. 칸을 가리키면 두 줄을 볼 수 있어요.
