@@ -9,8 +9,8 @@ evaluation-stopped-at-invalid-row = { $error } (switch on â€œSkip invalid rowsâ€
 
 app-files-missing = the files of the app are missing: install bertlab again
 app-needs-streamlit = the app needs streamlit: pip install streamlit
-app-port-invalid = { $port } is not a valid port: choose one from 1 to 65535
-app-port-in-use = port { $port } is in use: choose another with --port
+app-port-invalid = { $port } is not a valid port: choose a port from 1 to 65535
+app-port-in-use = port { $port } is in use: choose another port with --port
 app-directory-not-found = --allow { $path }: there is no such directory
 
 # jobs on whole files
@@ -21,5 +21,5 @@ file-job-not-found = there is no such file, or someone has deleted it: upload it
 file-job-damaged = the settings of the job in { $path } are damaged: upload the file again
 file-job-too-large = { $path } contains more than { $megabytes } MB: split it into smaller files
 file-job-too-many-rows = { $path } has more than { FORMAT($limit, spec: ",") } rows: split it into smaller files
-file-job-too-many-columns = { $path } has more than { $limit } columns: remove those that are not needed
-file-job-text-too-long = the text has { FORMAT($count, spec: ",") } characters, but at most { FORMAT($limit, spec: ",") } are read: shorten it
+file-job-too-many-columns = { $path } has more than { $limit } columns: remove the columns that are not needed
+file-job-text-too-long = the text has { FORMAT($count, spec: ",") } characters, but at most { FORMAT($limit, spec: ",") } are read: shorten the text

@@ -4,7 +4,7 @@ checkpoint-not-shipped = there is no shipped checkpoint called { $names } in { $
 checkpoint-is-a-file = { $name } is a file; a checkpoint is a directory with config.json and model.safetensors
 checkpoint-not-found = there is no directory { $name }
 checkpoint-name-mistyped = there is no checkpoint { $name } here, and the hub did not provide it: did you mean { $suggestion }?
-run-not-finished = the run in { $path } has not finished and has no checkpoint yet: run its command again to continue it
+run-not-finished = the run in { $path } has not finished and has no checkpoint yet: run the same command again to continue the run
 hub-model-gated = access to { $name } is restricted: log in to the hub and accept the terms on the page of the model
 hub-model-not-found = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and no public model of that name on the hub
 hub-name-invalid = there is no directory { $name }, and this is not a valid id of a hub model
@@ -18,22 +18,22 @@ hub-download-size = Downloading { $size } MB of weights for { $name }
 checkpoint-no-config = { $path } is not a checkpoint: it has no config.json
 checkpoint-no-weights = { $path } has no weights: there is neither model.safetensors nor pytorch_model.bin
 checkpoint-unusable = { $name } cannot be opened: { $reason }
-checkpoint-tokenizer-of-other = the tokenizer of { $name } is not that of its model: { $token } has the id { $id }, but config.json has pad_token_id { $expected }
+checkpoint-tokenizer-of-other = the tokenizer of { $name } does not belong to its model: { $token } has the id { $id }, but config.json has pad_token_id { $expected }
 checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens but its embedding table has { $rows } rows, so they belong to different models
 checkpoint-multi-label = the model gives several labels to one text (multi-label), which bertlab does not support
 config-not-a-bert = { $path } does not describe a BERT: { $reason }
 config-value-invalid = { $path } has { $name } = { $value }, which no BERT can have
 config-architectures-invalid = { $path } is damaged: architectures is not a list of names
 weights-damaged = { $path } is damaged: { $reason }
-sentence-module-unknown = { $path } makes sentence vectors with a module { $module } of sentence-transformers, which bertlab does not have
-sentence-pooling-unknown = { $path } makes sentence vectors with the pooling { $modes }, which bertlab does not have
-weights-more-than-tensors = { $path } is damaged, or contains Python objects other than tensors, which bertlab does not load
+sentence-module-unknown = { $path } makes sentence vectors with the module { $module } of sentence-transformers: bertlab does not have this module
+sentence-pooling-unknown = { $path } makes sentence vectors with the pooling { $modes }: bertlab does not have this pooling
+weights-more-than-tensors = { $path } is damaged, or contains Python objects that are not tensors: bertlab does not load such objects
 weights-compressed = { $path } is compressed, but torch.save does not compress weights, and bertlab does not decompress such files
 weights-no-table = { $path } is not a dictionary of named tensors
 weights-tensor-not-stored = { $path } does not contain the values of tensor { $tensor }
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
 weights-not-finite = the weights in { $path } contain NaN or infinity in { $tensor }
-weights-of-other-family = config.json has the model_type { $type }, but the names of the tensors begin with { $name }, as those of { $other } do
+weights-of-other-family = config.json has the model_type { $type }, but the names of the tensors begin with { $name }, as in a checkpoint of { $other }
 weights-layer-count = config.json describes { $layers ->
         [one] 1 layer
        *[other] { $layers } layers

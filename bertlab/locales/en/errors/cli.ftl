@@ -1,5 +1,5 @@
-stdin-read-twice = only one text can be read from standard input: give the others on the command line
-command-unknown = there is no command "{ $command }": bertlab --help lists all of them
+stdin-read-twice = only one text can be read from standard input: give the other texts on the command line
+command-unknown = there is no command "{ $command }": bertlab --help lists all commands
 command-needs-package = bertlab { $command } needs the package { $package }: pip install { $package }
 arguments-invalid = { $reason } (see { $command } --help)
 arguments-not-understood = the arguments are not valid
@@ -25,20 +25,20 @@ vectors-written = { $count ->
         [one] 1 vector
        *[other] { FORMAT($count, spec: ",") } vectors
     } of { $size } numbers, by { $checkpoint }
-sentences-only-one = there is only one text, so it has nothing to be compared with
-sentences-too-few-to-cluster = fewer than { $least } different texts form no clusters
+sentences-only-one = there is only one text, so there is nothing to compare
+sentences-too-few-to-cluster = there are fewer than { $least } different texts, too few to form a cluster
 sentences-blank = { $count ->
         [one] 1 blank line or row is left out
        *[other] { FORMAT($count, spec: ",") } blank lines or rows are left out
     }
 sentences-truncated = { $count ->
-        [one] 1 text is longer than the checkpoint reads; its end has no effect
-       *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint reads; their ends have no effect
+        [one] 1 text is longer than the checkpoint can read, so the end of the text has no effect
+       *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint can read, so the ends of these texts have no effect
     }
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`
 summary-truncated = { $count ->
-        [one] 1 sentence is longer than the checkpoint reads; its end has no effect on the choice
-       *[other] { FORMAT($count, spec: ",") } sentences are longer than the checkpoint reads; their ends have no effect on the choice
+        [one] 1 sentence is longer than the checkpoint can read, so the end of the sentence has no effect on the choice
+       *[other] { FORMAT($count, spec: ",") } sentences are longer than the checkpoint can read, so the ends of these sentences have no effect on the choice
     }
 summary-blank = { $count ->
         [one] 1 row has no letters or digits and is left out

@@ -29,13 +29,13 @@ preset-unknown = there is no preset { $name }; choose one of { $presets }
 heads-do-not-divide = hidden_size { $hidden } cannot be divided into { $heads } heads of equal size
 activation-unknown = the activation { $activation } is not one of { $activations }
 model-type-unknown = config.json has the model_type { $type }; bertlab reads { $types }
-family-xlnet = this is an XLNet (model_type { $type }): it predicts tokens in random orders with two streams of attention, so it has neither [MASK] nor one hidden state per layer, which the pages need; bertlab opens encoders like BERT
+family-xlnet = this is an XLNet (model_type { $type }): it predicts tokens in random orders with two streams of attention, so it has neither [MASK] nor one hidden state per layer, and the pages need both; bertlab opens encoders like BERT
 family-bart = this is a BART (model_type { $type }): an encoder with a decoder that writes text token by token; bertlab opens encoders like BERT, and has no decoder
 family-t5 = this is a T5 (model_type { $type }): an encoder with a decoder that writes text token by token; bertlab opens encoders like BERT, and has no decoder
-family-gpt = this is a GPT (model_type { $type }): a decoder, in which a token attends only to those before it; it cannot fill in a [MASK], so bertlab does not open it
+family-gpt = this is a GPT (model_type { $type }): a decoder, in which a token attends only to the tokens before it; it cannot fill in a [MASK], so bertlab does not open it
 config-field-unsupported = config.json has { $name } = { $value }, but bertlab opens such a model only with { $expected }
 position-embeddings-unknown = config.json has the position_embedding_type { $type }; this model needs { $expected }
-config-quantised = the weights are quantised ({ $method }), and bertlab reads only weights in floating point: use the checkpoint that they were made from
+config-quantised = the weights are quantised ({ $method }), and bertlab reads only weights in floating point: use the checkpoint from which they were quantised
 config-rotary-unsupported = config.json has a value of { $name } that bertlab does not support: rotary positions must be unscaled, and layers with global attention must come at regular intervals
 config-sizes-missing = config.json has no whole number for { $fields }
 config-labels-misnumbered = the labels in config.json have the numbers { $numbers }; they must be numbered from 0 without gaps

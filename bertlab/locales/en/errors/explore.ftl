@@ -4,13 +4,13 @@ intervention-unreadable = the change '{ $part }' cannot be read: write 0.3 for h
 heads-unreadable = '{ $text }' is not a list of heads: write LAYER.HEAD, separated by commas, such as 0.3,2.11
 attention-row-without-weight = a row of attention needs a weight of more than 0 for at least one position
 patch-without-text = activation patching takes a hidden state from another text: add that text
-patch-lengths-differ = the two texts have { $tokens } and { $other } tokens, so not every position can be patched: choose one position in each
+patch-lengths-differ = the two texts have { $tokens } and { $other } tokens, so not every position can be patched: choose one position in each text
 patch-position-missing = there is no position { $position } in the other text: positions are counted from 0 to { $last }
 
 ## Texts
 
 second-text-empty = the second text is empty: type some words
-second-text-missing = { $prediction } needs two texts: add a second one
+second-text-missing = { $prediction } needs two texts: add a second text
 pair-without-token-types = this model has one token type and cannot tell two texts apart: give a single text
 block-of-other-layers = the layers of this checkpoint ({ $type }) do not have the steps of a BERT layer that this page shows: choose a checkpoint of a BERT, RoBERTa, DistilBERT, ELECTRA or ALBERT
 positions-rotary = this checkpoint ({ $type }) has no position vectors: it rotates queries and keys by their position instead

@@ -32,7 +32,7 @@ too-many-labels = { $name } has { FORMAT($labels, spec: ",") } different values 
 too-few-rows-to-hold-out = { $name } has only { $count ->
         [one] 1 row
        *[other] { $count } rows
-    }, too few to hold some out: pass validation rows with --validation
+    }, too few to hold out some for validation: pass validation rows with --validation
 max-tokens-too-few = max_tokens is { $max_tokens }, which is too short for a text: use at least 5
 number-below-one = { $name } is { $value }; it must be at least 1
 one-label-only = every row of { $name } has the label { $label }: training needs at least two labels

@@ -6,7 +6,10 @@ cuda-device-not-found = there is no { $name }: this machine has { $count ->
         [one] 1 GPU, number 0
        *[other] { $count } GPUs, numbered from 0
     }
-cuda-device-missing = process { $rank } has no GPU of its own, because this machine has only { $count }: start fewer processes
+cuda-device-missing = process { $rank } has no GPU of its own, because this machine has only { $count ->
+        [one] 1 GPU
+       *[other] { $count } GPUs
+    }: start fewer processes
 training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the last saved state is unchanged
 
 # several processes
@@ -51,8 +54,8 @@ token-objective-unsupported = the checkpoints of { $family } have no output laye
 generator-missing = { $checkpoint } is a discriminator, which is evaluated with its generator: name a run directory that contains checkpoint and generator
 generator-differs = { $generator } has other embeddings than { $checkpoint }, so they were not trained together
 start-teacher-without-teacher = --start teacher copies layers of the teacher: name a teacher with --teacher
-start-teacher-too-shallow = --start teacher: the student has { $layers } layers, more than the teacher's { $teacher_layers }: set --layers
-start-teacher-differs = --start teacher: the student's { $name } has the shape { $own }, the teacher's { $teachers }: set --hidden and --attention-heads to those of the teacher
+start-teacher-too-shallow = --start teacher: the student has { $layers } layers, more than the teacher's { $teacher_layers }: set --layers to a smaller number
+start-teacher-differs = --start teacher: the student's { $name } has the shape { $own }, but the teacher's has { $teachers }: set --hidden and --attention-heads to the values of the teacher
 teacher-share-without-teacher = --teacher-share is the weight of the teacher's loss term: name a teacher with --teacher
 teacher-of-left-to-right = a teacher predicts masked tokens, which a left-to-right model does not have: leave out --teacher or --left-to-right
 teacher-vocabulary-differs = { $teacher } has a different vocabulary from { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
@@ -79,7 +82,7 @@ evaluate-pretraining-needs-corpus = to evaluate pre-training, give --checkpoint,
 evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
 flag-needs-sentence-vectors = { $flag } is for tasks of sentence vectors, such as stsb_vectors, not for { $task }
-record-needs-checkpoint = --record writes into a checkpoint: name one with --checkpoint
+record-needs-checkpoint = --record writes into a checkpoint: name the checkpoint with --checkpoint
 record-needs-own-checkpoint = { $checkpoint } was not made by bertlab, so it has no bertlab.json for --record
 record-needs-labels = these rows have no labels, so there is no result for --record
 finetune-rows-held-out = no validation rows were given: { FORMAT($held_out, spec: ",") } of the { FORMAT($rows, spec: ",") } training rows { $held_out ->
@@ -87,8 +90,8 @@ finetune-rows-held-out = no validation rows were given: { FORMAT($held_out, spec
        *[other] are
     } held out for evaluation (--hold-out)
 search-under-torchrun = the runs of a hyperparameter search (--seeds, --grid or --grid-...) are trained one after the other: start it without torchrun
-search-without-held-out-rows = a hyperparameter search (--seeds, --grid or --grid-...) compares its runs on held-out rows: name some with --validation
-search-other-metric = the runs in { $directory } were compared by a different metric from { $metric }: choose another --out
+search-without-held-out-rows = a hyperparameter search (--seeds, --grid or --grid-...) compares its runs on held-out rows: name their file with --validation
+search-other-metric = the runs in { $directory } were compared by a metric other than { $metric }: choose another --out
 reproduce-row-unknown = { $table } has no row { $name }: use one of { $names }
 reproduce-column-unknown = { $table } has no column { $name }: use one of { $names }
 reproduce-needs-corpus = to reproduce { $table }, bertlab pre-trains models: give --corpus with a corpus made by `bertlab prepare`
