@@ -12,10 +12,10 @@ from bertlab.cli.query import QueryOptions, Text, open_session, print_result, re
 class Writing(QueryOptions):
     """Find the words of a text that do not fit, suggest corrections, and predict the next word.
 
-    BERT hides the tokens of the text one at a time and predicts each from the others. The surprise of a word is -ln p,
-    added up over its tokens; the sum over the text is its pseudo-log-likelihood. A word above --threshold is listed
-    with words that fit better, which are single tokens of the vocabulary. A listed word is surprising, but not
-    necessarily wrong.
+    BERT hides the tokens of the text one at a time and predicts each token from the others. The surprise of a word is
+    -ln p, added up over its tokens; the sum over the text, with the sign changed, is the pseudo-log-likelihood of the
+    text. A word above --threshold is listed with words that fit better, which are single tokens of the vocabulary. A
+    listed word is surprising, but not necessarily wrong.
 
     With --spelling, the most surprising words are changed by one letter (in Korean, a letter of a syllable) or one
     space. A change is suggested if the pseudo-log-likelihood of the text rises by more than --margin. No dictionary is
@@ -42,8 +42,8 @@ class Writing(QueryOptions):
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0
-    """With --spelling: the gain in nats that a change has to exceed. A larger margin gives fewer suggestions, more of
-    which are right."""
+    """With --spelling: the gain in nats that a change has to exceed. With a larger margin, there are fewer suggestions,
+    and a larger share of them is right."""
 
 
 def writing(config: Writing) -> None:
