@@ -67,6 +67,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
         "comve",
         "klue_ner",
         "klue_sts",
+        "sentences",
         "sentences_ko",
     ],
 )
