@@ -186,7 +186,7 @@ def run_missing(config: FamiliesBenchConfig) -> Iterator[dict]:
 def locate_pretraining(config: FamiliesBenchConfig, settings: dict, family: FamilyName, seed: int) -> Path:
     """Return the directory of a pre-training run; other settings have other directories."""
     digest = hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=4).hexdigest()
-    return config.out / digest / f"{family}-{seed}" / "pretraining"
+    return config.out / digest / f"{family}-{seed}"
 
 
 def _has_checkpoint(run: Path, row: dict | None) -> bool:
@@ -206,7 +206,8 @@ def _run_part(config: FamiliesBenchConfig, settings: dict, family: FamilyName, s
         values = run_pretraining(run_config, config.evaluation_rows)
     else:
         rows = save_rows(part, Path(find_task_directory(config.data, part)), config.out / "rows", config.task_rows)
-        out = pretraining.with_name(f"{part}-{compute_checkpoint_digest(pretraining)}")
+        # the name changes if pre-training is repeated, so that an older run of the task is not mistaken for this one
+        out = pretraining.with_name(f"{pretraining.name}-{part}-{compute_checkpoint_digest(pretraining)}")
         values = run_finetuning(config.settings, part, seed, pretraining, out, rows)
     return {
         "family": family, "seed": seed, "part": part, **values, "settings": settings,
