@@ -1,6 +1,6 @@
 pretraining = Pre-training by hand
 pretraining-title = Pre-training by hand
-pretraining-lead = Draw an example as pre-training does: a true or a random next sentence, and tokens to predict. Then see what the checkpoint predicts and how large the losses are.
+pretraining-lead = Draw an example as pre-training does: a true next sentence or a random sentence, and tokens to predict. Then see what the checkpoint predicts and how large the losses are.
 pretraining-about = This is how a training example for BERT is made: a text, a second text that follows it or does not, and 15% of the tokens chosen for prediction. Most chosen tokens become [MASK], some become a random token, and some stay as they are. Below, the checkpoint predicts the chosen tokens, and the losses show how wrong it is.
 pretraining-try = Set the share of tokens to predict to 60% and draw again: what happens to the losses?
 start-pretraining = Draw sentence pairs and masks as pre-training does, and see the losses.
