@@ -276,8 +276,8 @@ def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_pa
         torch.testing.assert_close(got.pooler_output, expected.pooled_BH, rtol=1e-4, atol=1e-5)
 
 
-def test_the_weights_of_pruned_heads_get_no_gradient(tiny_model):
-    model = prune(tiny_model, [(0, 1)])
+def test_zeroed_heads_get_no_gradient(tiny_model):
+    model = prune(tiny_model, [(0, 1)], zeroed=True)
     with torch.enable_grad():
         ids_BT = torch.randint(5, 90, (2, 9))
         batch = type("Inputs", (), {"input_ids_BT": ids_BT, "token_type_ids_BT": 0 * ids_BT, "attention_mask_BT": None})
@@ -287,6 +287,23 @@ def test_the_weights_of_pruned_heads_get_no_gradient(tiny_model):
     for gradient in (attention.qkv.weight.grad.view(3, 16, 16).transpose(0, 1), attention.out.weight.grad.T):
         assert not gradient[own].any()
         assert gradient[other].any()
+
+
+def test_pruned_heads_have_no_weights_and_a_trace_shows_all_heads(session):
+    """With and without a trace, and in the ablation of each head, the outputs are those of heads set to zero."""
+    pruned, zeroed = (session.prune("0.1", zeroed=zeroed) for zeroed in (False, True))
+    parameters = [sum(each.numel() for each in model.parameters()) for model in (pruned.model, zeroed.model)]
+    assert parameters[1] - parameters[0] == 4 * 8 * 16 + 3 * 8
+    for a, b in (
+        (pruned.attention(A).probs_LNTT, zeroed.attention(A).probs_LNTT),
+        (pruned.block(A, layer=0, head=0).heads_H, zeroed.block(A, layer=0, head=0).heads_H),
+        (pruned.head_effects("mask", MASKED).effects_LN, zeroed.head_effects("mask", MASKED).effects_LN),
+        (pruned.embed([A, B]), zeroed.embed([A, B])),
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    again = pruned.prune("1.0", zeroed=True)
+    assert not again.config.pruned_heads
+    np.testing.assert_allclose(again.embed([A]), session.prune("0.1,1.0").embed([A]), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(

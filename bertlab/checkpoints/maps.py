@@ -24,13 +24,6 @@ ALIASES = (
 # Buffers that some versions of transformers saved: 0, 1, 2, ... and zeros. They are not weights.
 IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
-# bertlab's tensors with separate weights for each attention head: (pattern of the name, dimension along which the heads
-# are stacked: 0 rows, 1 columns).
-HEAD_TENSORS = (
-    (r"\.(\d+)\.attention\.qkv\.(weight|bias)$", 0),
-    (r"\.(\d+)\.attention\.out\.weight$", 1),
-)
-
 
 def _head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
     """Map bertlab's modules of a task head, and of a pooler that belongs to the head, to modules of the checkpoint."""
@@ -78,8 +71,7 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     for own_name, tensor in model.state_dict().items():
         names = hf_names(own_name, config, model.head_names)
         for name, part in zip(names, tensor.chunk(max(1, len(names))), strict=False):
-            dim, remaining = _remaining_indices(own_name, config)
-            tensors[name] = part if remaining is None else part.index_select(dim, remaining.to(part.device))
+            tensors[name] = part
     return tensors if model.head_names else {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
 
 
@@ -152,8 +144,7 @@ def hf_to_state(
 
     Every tensor must be used, except for known buffers, and must have the shape that the configuration requires. Only
     the pooler may be missing, since `transformers` writes none for masked language models, question answering and
-    tagging; the state then has no pooler either. The weights of pruned attention heads, which are not stored, become
-    zeros.
+    tagging; the state then has no pooler either.
 
     Args:
         tensors: the tensors by their Hugging Face names.
@@ -193,14 +184,10 @@ def hf_to_state(
     state, used = {}, set()
     for own_name, meta in expected.items():
         names = hf_names(own_name, config, heads)
-        dim, remaining = _remaining_indices(own_name, config)
         parts = []
         for name, part in zip(names, meta.chunk(len(names)), strict=True):
-            stored_part = part if remaining is None else part.index_select(dim, remaining.to("meta"))
             tensor = unused.get(name)
-            _check_tensor(name, tensor, stored_part)
-            if remaining is not None:
-                tensor = tensor.new_zeros(part.shape).index_copy(dim, remaining, tensor)
+            _check_tensor(name, tensor, part)
             parts.append(tensor)
         used |= set(names)
         state[own_name] = torch.cat(parts) if len(parts) > 1 else parts[0]
@@ -242,21 +229,6 @@ def _own_modules(name: str, family: Family) -> set[str]:
         if other != name and get_hf_head_names(other, family).modules[""] != get_hf_head_names(name, family).modules[""]
         for (module,) in _head_modules(other, family).values()
     }
-
-
-def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
-    """Return the dimension along which our tensor is divided into attention heads, and the indices that are not pruned.
-
-    The indices apply to each of the matrices that are stacked in the tensor. They are None if no head is pruned.
-    """
-    for pattern, dim in HEAD_TENSORS if config.pruned_heads else ():
-        match = re.search(pattern, name)
-        pruned = [head for layer, head in config.pruned_heads if match and layer == int(match[1])]
-        if pruned:
-            indices_ND = torch.arange(config.hidden_size).view(config.num_heads, config.head_size)
-            remaining = [head for head in range(config.num_heads) if head not in pruned]
-            return dim, indices_ND[remaining].flatten()
-    return 0, None
 
 
 def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict[str, torch.Tensor]:

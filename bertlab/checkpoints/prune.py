@@ -1,4 +1,4 @@
-"""Prune attention heads: set their weights to zero, so that the outputs are those with the heads ablated.
+"""Prune attention heads: remove their weights or set them to zero; the outputs are those with the heads ablated.
 
 Shape legend: H hidden, N heads, D head size.
 """
@@ -8,24 +8,27 @@ from collections.abc import Iterable
 
 import torch
 
+from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
+from bertlab.nn.variants.pruned import find_remaining_heads
 
 
 @torch.no_grad()
 def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False) -> Bert:
-    """Return a copy of a model in which the query, key, value and output weights of some attention heads are zero.
+    """Return a copy of a model without the query, key, value and output weights of some attention heads.
 
-    Its outputs are those of the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). The gradients of
-    these weights are zero too, so the heads stay pruned if the copy is trained further.
+    Its outputs are those of the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650).
 
     Args:
         model: the model, which is not changed.
         heads: (layer, head) pairs, counted from 0.
-        zeroed: whether `checkpoint.save` writes the zeros. The checkpoint then keeps its size, and every version of
-            `transformers` can load it. Otherwise the weights of pruned heads are not written, and config.json lists
-            the heads as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
+        zeroed: whether to set these weights to zero instead. The checkpoint then keeps its size, and every version of
+            `transformers` can load it. The gradients of these weights are zero too, so the heads stay pruned in further
+            training. Otherwise config.json lists the heads as `pruned_heads`, which bertlab and `transformers` before
+            version 5 can load.
 
     Raises:
         InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or, unless
@@ -39,12 +42,55 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
     for layer in range(config.num_layers):
         if not zeroed and sum(pruned_layer == layer for pruned_layer, _ in pruned_pairs) == config.num_heads:
             raise InterventionError("prune-layer-empty", layer=layer)
-    pruned = copy.deepcopy(model)
+    pruned = restore_heads(model)
     for layer, head in pruned_pairs:
         attention = pruned.encoder.layers[layer].attention
         rows = slice(head * config.head_size, (head + 1) * config.head_size)
         attention.qkv.weight.view(3, config.hidden_size, -1)[:, rows] = 0
         attention.qkv.bias.view(3, -1)[:, rows] = 0
         attention.out.weight[:, rows] = 0
-    pruned.config = config.replace(pruned_heads=() if zeroed else tuple(pruned_pairs))
-    return pruned
+    return pruned if zeroed else _convert(pruned, config.replace(pruned_heads=tuple(pruned_pairs)))
+
+
+def restore_heads(model: Bert) -> Bert:
+    """Return a copy of a model in which pruned heads are stored as zeros, so that all layers have the same shapes."""
+    return _convert(model, model.config.replace(pruned_heads=()))
+
+
+@torch.no_grad()
+def _convert(model: Bert, config: ModelConfig) -> Bert:
+    """Copy a model, and add or remove the weights of pruned heads.
+
+    Args:
+        model: the model.
+        config: its configuration with the new `pruned_heads`.
+    """
+    if config == model.config:
+        return copy.deepcopy(model)
+    with torch.device("meta"):
+        new_model = FastBert(config, model.head_names)
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    for layer in {layer for layer, _ in (*model.config.pruned_heads, *config.pruned_heads)}:
+        old_C, new_C = (_find_rows(each, layer) for each in (model.config, config))
+        prefix, all_rows = f"encoder.layers.{layer}.attention", model.config.hidden_size
+
+        def change(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, all_rows=all_rows) -> torch.Tensor:
+            shape = list(tensor.shape)
+            shape[dim] = all_rows
+            device = tensor.device
+            full = tensor.new_zeros(shape).index_copy(dim, old_C.to(device), tensor)
+            return full.index_select(dim, new_C.to(device))
+
+        for name in (f"{prefix}.qkv.weight", f"{prefix}.qkv.bias"):
+            state[name] = torch.cat([change(part, 0) for part in state[name].chunk(3)])
+        state[f"{prefix}.out.weight"] = change(state[f"{prefix}.out.weight"], 1)
+    new_model.load_state_dict(state, assign=True)
+    for name, parameter in model.named_parameters():
+        new_model.get_parameter(name).requires_grad_(parameter.requires_grad)
+    return new_model.to(model.embeddings.token.weight.device).train(model.training)
+
+
+def _find_rows(config: ModelConfig, layer: int) -> torch.Tensor:
+    """Return the rows of a layer's query matrix that belong to the heads that are not pruned."""
+    rows_ND = torch.arange(config.hidden_size).view(config.num_heads, config.head_size)
+    return rows_ND[list(find_remaining_heads(config, layer))].flatten()

@@ -76,7 +76,7 @@ class ModelConfig:
     labels: tuple[str, ...] = ()
     """The labels of a classification or tagging layer, in the order of its outputs."""
     pruned_heads: tuple[tuple[int, int], ...] = ()
-    """(layer, head) pairs of pruned heads, whose weights are zero and are not stored in a weights file."""
+    """(layer, head) pairs of pruned heads, which have no weights."""
     embedding_size: int | None = None
     """Width of the token embeddings, which are projected to the hidden size; None if they have the hidden size."""
     num_layer_groups: int | None = None
@@ -251,4 +251,8 @@ def _read_pruned_heads(table: object, config: ModelConfig) -> tuple[tuple[int, i
     for layer, head in pairs:
         if not (0 <= layer < config.num_layers and _is_integer(head) and 0 <= head < config.num_heads):
             raise CheckpointError("config-pruned-head-missing", layer=layer, head=str(head))
+    pruned_layers = [layer for layer, _ in pairs]
+    for layer in set(pruned_layers):
+        if pruned_layers.count(layer) == config.num_heads:
+            raise CheckpointError("config-pruned-layer-empty", layer=layer)
     return tuple(pairs)

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from bertlab.checkpoints.int8 import pack_tensors
+from bertlab.checkpoints.prune import restore_heads
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError
 from bertlab.config.files import write_atomically
@@ -117,7 +118,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
     tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
     config = session.config
     max_tokens = min(config.max_tokens, MAX_TOKENS)
-    table, block = pack_tensors(session.model, progress, max_tokens + config.first_position)
+    table, block = pack_tensors(restore_heads(session.model), progress, max_tokens + config.first_position)
     tokens_start = len(block)
     block += "\n".join(session.tokenizer.tokens(range(session.tokenizer.vocab_size))).encode()
     compressed = _compress(block)

@@ -12,6 +12,7 @@ from bertlab.nn.fast.layouts import PaddedLayout
 from bertlab.nn.fast.model import run_layers
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.variants.pre_norm import PreNormEncoder
+from bertlab.nn.variants.pruned import expand_output_weight
 
 
 def ablate_each_head(
@@ -55,7 +56,7 @@ def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
     """
     heads_NTD = attention(*self_attention.split_heads(self_attention.qkv(hidden_1TH)), mask)[0]
     out = self_attention.out
-    terms_NTH = heads_NTD @ out.weight.T.view(self_attention.num_heads, -1, out.out_features)
+    terms_NTH = heads_NTD @ expand_output_weight(self_attention)
     return terms_NTH.sum(0) + out.bias - terms_NTH
 
 

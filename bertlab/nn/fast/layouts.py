@@ -100,7 +100,8 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
         return PaddedLayout((B, T), make_mask(attention_mask_BT))
     has_padding = attention_mask_BT is not None and min(batch.lengths, default=T) < T
     on_cpu = hidden_BTH.device.type == "cpu"
-    if on_cpu and hidden_BTH.dtype == torch.bfloat16:
+    # `HeadBucketLayout` needs the same number of heads in every layer.
+    if on_cpu and hidden_BTH.dtype == torch.bfloat16 and not config.pruned_heads:
         is_token_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
         return HeadBucketLayout(is_token_BT, make_bucket_mask_function(hidden_BTH, causal), config.num_heads)
     if has_padding and on_cpu:

@@ -17,6 +17,7 @@ from bertlab.nn.trace import Trace
 from bertlab.nn.variants.bottleneck import BottleneckEncoder
 from bertlab.nn.variants.embeddings import SumEmbeddings, TokenEmbeddings, TrigramEmbeddings
 from bertlab.nn.variants.pre_norm import PreNormEncoder
+from bertlab.nn.variants.pruned import remove_pruned_heads
 
 # Names of `Family.pooler_activation`.
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
@@ -97,6 +98,7 @@ class FamilyBert(Bert):
         family = self.config.family
         self.embeddings = EMBEDDINGS[family.embeddings](self.config)
         self.encoder = ENCODERS[family.layers](self.config)
+        remove_pruned_heads(self.encoder.layers, self.config)
         self.pooler = self.make_pooler()
 
     def make_pooler(self) -> nn.Module:

@@ -41,6 +41,7 @@ config-sizes-missing = config.json has no whole number for { $fields }
 config-labels-misnumbered = the labels in config.json have the numbers { $numbers }; they must be numbered from 0 without gaps
 config-pruned-heads-malformed = pruned_heads in config.json must map each layer to a list of heads
 config-pruned-head-missing = pruned_heads in config.json names head { $head } of layer { $layer }, but there is no such head
+config-pruned-layer-empty = config.json prunes all attention heads of layer { $layer }, but at least one must remain
 task-excluded = { $task } is excluded: { $reason }
 task-excluded-wnli = the BERT paper excludes it too (section 4.1). The validation set of WNLI repeats training sentences with the opposite label, so no model did better than always predicting the most frequent label, which gives 65.1% (https://gluebenchmark.com/faq, question 12)
 task-unknown = there is no task { $task }: use one of { $tasks }, or `custom` for your own data

@@ -41,6 +41,7 @@ config-sizes-missing = config.json에 { $fields }의 정수 값이 없어요.
 config-labels-misnumbered = config.json의 레이블 번호가 { $numbers }인데, 0부터 차례로 매겨야 해요.
 config-pruned-heads-malformed = config.json의 pruned_heads에는 레이어마다 헤드 목록이 하나씩 있어야 해요.
 config-pruned-head-missing = config.json에는 { $layer }번 레이어의 { $head }번 헤드를 가지치기했다고 적혀 있는데, 그런 헤드는 없어요.
+config-pruned-layer-empty = config.json에서 { $layer }번 레이어의 헤드를 모두 없앴어요. 하나 이상 남아 있어야 해요.
 task-excluded = { $task } 태스크는 제외했어요: { $reason }
 task-excluded-wnli = BERT 논문에서도 제외한 태스크예요(4.1절). WNLI의 검증 데이터에는 학습 문장이 반대 레이블로 다시 나와서, 항상 가장 많은 레이블을 답하는 것(65.1%)보다 나은 모델이 없었어요(https://gluebenchmark.com/faq, 12번 질문).
 task-unknown = { $task } 태스크는 없어요. 쓸 수 있는 태스크: { $tasks }. 내 데이터라면 custom을 쓰세요.

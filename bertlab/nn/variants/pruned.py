@@ -1,0 +1,86 @@
+"""Self-attention without its pruned heads: smaller matrices, and the results of a layer in which these heads are zero.
+
+Shape legend: B batch, T tokens, H hidden, N heads before pruning, D head size, K heads that remain.
+"""
+
+import torch
+from torch import nn
+
+from bertlab.config.config import ModelConfig
+from bertlab.nn.bert import SelfAttention
+
+
+class PrunedProjection(nn.Linear):
+    """The output projection of the remaining heads, which also accepts the outputs of all heads.
+
+    Args:
+        config: the configuration of the model.
+        index_C: the columns of the remaining heads, K * D indices of N * D.
+    """
+
+    def __init__(self, config: ModelConfig, index_C: torch.Tensor):
+        super().__init__(len(index_C), config.hidden_size)
+        self.register_buffer("index_C", index_C, persistent=False)
+
+    def forward(self, heads_X: torch.Tensor) -> torch.Tensor:
+        """Project the outputs of the remaining heads, [..., K * D], or of all heads, [..., N * D] -> [..., H]."""
+        if heads_X.shape[-1] != self.in_features:
+            heads_X = heads_X.index_select(-1, self.index_C)
+        return super().forward(heads_X)
+
+
+class PrunedSelfAttention(SelfAttention):
+    """Self-attention whose matrices contain only the heads that remain.
+
+    `FastBert` computes only these. The reference implementation, with traces and interventions, shows all N heads; a
+    pruned one has queries, keys and values of zero.
+
+    Args:
+        config: the configuration of the model.
+        heads: the numbers of the heads that remain, in order.
+    """
+
+    def __init__(self, config: ModelConfig, heads: tuple[int, ...]):
+        nn.Module.__init__(self)
+        self.num_heads, self.all_heads = len(heads), config.num_heads
+        index_KD = torch.tensor(heads, device="cpu")[:, None] * config.head_size + torch.arange(
+            config.head_size, device="cpu"
+        )
+        self.register_buffer("head_K", torch.tensor(heads, device="cpu"), persistent=False)
+        self.dropout = nn.Dropout(config.attention_dropout)
+        self.qkv = nn.Linear(config.hidden_size, 3 * index_KD.numel())
+        self.out = PrunedProjection(config, index_KD.flatten())
+
+    def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Split the projections of the remaining heads into query, key and value of all heads, each [B, N, T, D]."""
+        parts = []
+        for part_BKTD in super().split_heads(qkv_BTC):
+            B, _, T, D = part_BKTD.shape
+            all_BNTD = part_BKTD.new_zeros(B, self.all_heads, T, D)
+            parts.append(all_BNTD.index_copy(1, self.head_K, part_BKTD))
+        return tuple(parts)
+
+
+def find_remaining_heads(config: ModelConfig, layer: int) -> tuple[int, ...]:
+    """Return the numbers of a layer's heads that are not pruned.
+
+    >>> find_remaining_heads(ModelConfig(num_heads=4, pruned_heads=((0, 1), (2, 0))), 2)
+    (1, 2, 3)
+    """
+    return tuple(head for head in range(config.num_heads) if (layer, head) not in config.pruned_heads)
+
+
+def remove_pruned_heads(layers: nn.ModuleList, config: ModelConfig) -> None:
+    """Replace the attention of the layers that have pruned heads."""
+    for layer in {layer for layer, _ in config.pruned_heads}:
+        layers[layer].attention = PrunedSelfAttention(config, find_remaining_heads(config, layer))
+
+
+def expand_output_weight(attention: SelfAttention) -> torch.Tensor:
+    """Return the weights of the output projection for each head, zero for pruned ones -> [N, D, H]."""
+    weight_CH = attention.out.weight.T
+    if not isinstance(attention, PrunedSelfAttention):
+        return weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
+    weight_KDH = weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
+    all_NDH = weight_KDH.new_zeros(attention.all_heads, *weight_KDH.shape[1:])
+    return all_NDH.index_copy(0, attention.head_K, weight_KDH)
