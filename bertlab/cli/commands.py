@@ -43,6 +43,9 @@ COMMANDS = {
     "cost": Command("cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
     "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
     "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
+    "compress": Command(
+        "training.compression.compress", "CompressConfig", "run", "make a fine-tuned checkpoint smaller and faster"
+    ),
     "export-live": Command(
         "cli.export_live", "ExportLive", "export_live", "write one HTML file that runs a checkpoint in any browser"
     ),

@@ -55,17 +55,19 @@ from bertlab.tasks.registry import TASK_TYPES, probe_types, types_of_command
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 
 
-def load(source: str | Path, device: str = "cpu") -> "Session":
+def load(source: str | Path, device: str = "cpu", dtype: str = "float32") -> "Session":
     """Open a checkpoint.
 
     Args:
         source: a directory (of bertlab or of any Hugging Face BERT), the name of a shipped checkpoint, or a hub id.
         device: where the model computes, such as "cpu" or "cuda".
+        dtype: the type in which it computes, "float32" or "bfloat16"; bfloat16 is for predictions only. A model in an
+            ONNX file computes in its own type.
 
     Raises:
         CheckpointError: the checkpoint is missing or damaged, or is not a BERT.
     """
-    loaded = checkpoint.load(source)
+    loaded = checkpoint.load(source, dtype=getattr(torch, dtype))
     loaded.model.to(device)
     return Session(loaded)
 

@@ -154,6 +154,32 @@ def render_export_card(name: str, record: dict) -> str:
     return "\n".join([*text, "Not evaluated.", ""])
 
 
+def render_compression_card(name: str, record: dict) -> str:
+    """Render the model card of a checkpoint that `bertlab compress` wrote.
+
+    Args:
+        name: the name of the new checkpoint.
+        record: the keys compressed_from, compression, stored and format.
+
+    Returns:
+        Markdown.
+    """
+    changes = dict(record["compression"])
+    rows = [
+        ("compressed from", record["compressed_from"]),
+        ("weights", STORAGE.get(record["stored"], record["stored"])),
+    ]
+    if pruned := changes.pop("pruned_heads", None):
+        heads = ", ".join(f"{layer}.{head}" for layer, head in pruned)
+        rows.append(("pruned attention heads", f"{heads} (layer.head, from 0)"))
+    rows += [(key.replace("_", " "), str(value)) for key, value in changes.items()]
+    described = {**record, "pruned_heads": pruned}
+    text = [f"# {name}", "", f"Written by `bertlab compress`. {_describe_compatibility(described)}", ""]
+    if record.get("attribution"):
+        rows.append(("data", _format_data({"data": record.get("data", []), "attribution": record["attribution"]})))
+    return "\n".join([*text, *_format_table(rows), "", "Evaluate it with `bertlab evaluate`.", ""])
+
+
 def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
     """List the steps after which a finished run was lengthened; its learning rate rose again there."""
     steps = record.get("lengthened_after")

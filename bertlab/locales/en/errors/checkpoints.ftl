@@ -58,6 +58,8 @@ weights-overflow = { $tensor } contains values that are not finite in { $dtype }
 average-architectures-differ = cannot average checkpoints with different architectures: they differ in { $fields }
 average-heads-differ = cannot average checkpoints with different output layers: one has { $heads }, the other { $other_heads }
 average-vocabularies-differ = cannot average checkpoints with different vocabularies
+shrink-unsupported = layers, heads, neurons and weights of this checkpoint ({ $type }) cannot be pruned: its layers share their weights, or are not built like those of BERT
+shrink-too-many-layers = the checkpoint has { $layers } layers, so it cannot keep { $wanted }
 prune-layer-empty = layer { $layer } would have no head left: prune fewer heads, or use --zeroed, which sets the weights of the heads to zero instead of removing them
 
 # runs

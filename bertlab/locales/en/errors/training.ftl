@@ -101,3 +101,9 @@ reproduce-task-not-found = { $directory } has no directory { $task }, which shou
 reproduce-other-settings = { $directory } contains a table made with different settings ({ $changed }): choose another --out, or use the same settings
 reproduce-flag-for-benchmarks = { $flag } is for tables 1 to 4: leave it out
 reproduce-quick-with-grid = --quick and --grid contradict each other: choose one of them
+
+## Compression
+
+compress-weights-need-format = --weights { $weights } needs --format { $format }
+compress-labels-differ = the labels of the checkpoint ({ $labels }) are not those of the task ({ $task_labels })
+bfloat16-not-supported = this processor has no instructions for bfloat16: use --weights float16, or --weights int8 with --format onnx

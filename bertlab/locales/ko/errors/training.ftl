@@ -92,3 +92,9 @@ reproduce-task-not-found = { $directory }에 그 태스크의 행이 든 { $task
 reproduce-other-settings = { $directory }에는 { $changed } 설정이 다른 표가 있어요. 다른 --out을 고르거나 같은 설정을 써 주세요.
 reproduce-flag-for-benchmarks = { $flag }은(는) 표 1~4에만 쓸 수 있어요. 빼고 실행해 주세요.
 reproduce-quick-with-grid = --quick과 --grid는 함께 쓸 수 없어요. 하나만 골라 주세요.
+
+## 압축
+
+compress-weights-need-format = --weights { $weights }에는 --format { $format }이(가) 필요해요.
+compress-labels-differ = 체크포인트의 레이블({ $labels })이 태스크의 레이블({ $task_labels })과 달라요.
+bfloat16-not-supported = 이 프로세서에는 bfloat16 명령어가 없어요. --weights float16을 쓰거나, --format onnx와 함께 --weights int8을 쓰세요.

@@ -1,0 +1,119 @@
+"""Make a model smaller: fewer layers, fewer feed-forward neurons, weights that are zero. `prune` removes heads.
+
+Shape legend: H hidden, I feed-forward neurons, L layers.
+"""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import CheckpointError
+from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
+
+
+def require_separate_layers(config: ModelConfig) -> None:
+    """Check that the layers are built like those of BERT and share no weights.
+
+    Raises:
+        CheckpointError: they are not, or do.
+    """
+    if config.family.layers != "post-norm" or config.num_layer_groups:
+        raise CheckpointError("shrink-unsupported", type=config.model_type)
+
+
+def keep_output_layer(model: Bert, name: str) -> Bert:
+    """Return a copy of a model with only one of its output layers; "" keeps none.
+
+    Raises:
+        MissingHead: the model lacks the output layer.
+    """
+    model.require_head(name)
+    prefix = f"heads.{name}."
+    return _build(
+        model,
+        model.config,
+        {
+            key: tensor
+            for key, tensor in model.state_dict().items()
+            if not key.startswith("heads.") or key.startswith(prefix)
+        },
+        (name,) if name else (),
+    )
+
+
+def keep_first_layers(model: Bert, count: int) -> Bert:
+    """Return a copy of a model without the layers above the first `count`.
+
+    Removing the top layers costs less accuracy than removing other ones (Sajjad et al. 2020, arXiv 2004.03844, section
+    4).
+
+    Raises:
+        CheckpointError: the model has fewer layers, or they share their weights.
+    """
+    config = model.config
+    require_separate_layers(config)
+    if count > config.num_layers:
+        raise CheckpointError("shrink-too-many-layers", layers=config.num_layers, wanted=count)
+    pruned_heads = tuple(pair for pair in config.pruned_heads if pair[0] < count)
+    removed = tuple(f"encoder.layers.{layer}." for layer in range(count, config.num_layers))
+    state = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(removed)}
+    return _build(model, config.replace(num_layers=count, pruned_heads=pruned_heads), state, model.head_names)
+
+
+def keep_neurons(model: Bert, neurons_LI: Sequence[torch.Tensor]) -> Bert:
+    """Return a copy of a model with only these neurons in the feed-forward networks.
+
+    Args:
+        model: the model.
+        neurons_LI: for each layer the numbers of its neurons, the same number in every layer.
+
+    Raises:
+        CheckpointError: the layers share their weights, or are not built like those of BERT.
+    """
+    require_separate_layers(model.config)
+    state = model.state_dict()
+    for layer, neurons_I in enumerate(neurons_LI):
+        prefix = f"encoder.layers.{layer}.feed_forward"
+        state[f"{prefix}.up.weight"] = state[f"{prefix}.up.weight"][neurons_I]
+        state[f"{prefix}.up.bias"] = state[f"{prefix}.up.bias"][neurons_I]
+        state[f"{prefix}.down.weight"] = state[f"{prefix}.down.weight"][:, neurons_I]
+    return _build(model, model.config.replace(intermediate_size=len(neurons_LI[0])), state, model.head_names)
+
+
+@torch.no_grad()
+def zero_small_weights(model: Bert, share: float) -> tuple[Bert, dict[str, torch.Tensor]]:
+    """Return a copy of a model in which the smallest weights of every matrix in the layers are zero.
+
+    Source: Han et al. 2015 (arXiv 1506.02626), section 3; Gordon et al. 2020 (arXiv 2002.08307) for BERT.
+
+    Args:
+        model: the model.
+        share: the share of the weights of each matrix that become zero.
+
+    Returns:
+        The copy, and for each of these matrices a mask of its shape: 0 where the weight is pruned, otherwise 1.
+    """
+    pruned, masks = copy.deepcopy(model), {}
+    for name, weight in pruned.named_parameters():
+        if weight.ndim != 2 or not name.startswith("encoder.layers."):
+            continue
+        count = round(share * weight.numel())
+        mask = torch.ones_like(weight)
+        if count:
+            mask.view(-1)[weight.abs().view(-1).topk(count, largest=False).indices] = 0
+        weight.mul_(mask)
+        masks[name] = mask
+    return pruned, masks
+
+
+@torch.no_grad()
+def _build(model: Bert, config: ModelConfig, state: dict[str, torch.Tensor], heads: Sequence[str]) -> Bert:
+    """Build a model from copies of these tensors, on the device and in the mode of `model`."""
+    with torch.device("meta"):
+        new_model = FastBert(config, heads)
+    new_model.load_state_dict({name: tensor.clone() for name, tensor in state.items()}, assign=True)
+    new_model.requires_grad_(True)
+    return new_model.to(model.embeddings.token.weight.device).train(model.training)

@@ -1,0 +1,1 @@
+"""Compress a fine-tuned checkpoint: prune heads, neurons, layers and weights, retrain, quantise, and measure."""

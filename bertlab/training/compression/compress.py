@@ -1,0 +1,281 @@
+"""`bertlab compress`: make a fine-tuned checkpoint smaller and faster, and measure what that costs.
+
+The steps, each only if its flag is given: remove top layers, prune heads and neurons by their importance, prune small
+weights, retrain, store with fewer bits or as an ONNX file. Then size, latency and the task's metric are measured for
+the checkpoint as it was and as it was written.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import tyro
+from tqdm import tqdm
+
+from bertlab.checkpoints import checkpoint, files, onnx_files
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.checkpoints.prune import prune
+from bertlab.checkpoints.shrink import (
+    keep_first_layers,
+    keep_neurons,
+    keep_output_layer,
+    require_separate_layers,
+    zero_small_weights,
+)
+from bertlab.config.errors import BertlabError, CheckpointError
+from bertlab.config.limits import check_limits
+from bertlab.nn.bert import Bert
+from bertlab.nn.onnx_model import OnnxBert
+from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, make_task_record
+from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
+from bertlab.tasks.training_data import TrainingData, TrainingOptions
+from bertlab.training.compression.importance import choose_heads, choose_neurons, compute_importance
+from bertlab.training.compression.measure import Measurements, count_weights, make_inputs, measure_speed, one_thread
+from bertlab.training.compression.retrain import retrain
+from bertlab.training.model_card import render_compression_card
+
+_bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressConfig(TaskFlags):
+    """Make a fine-tuned checkpoint smaller and faster, and print its size, speed and metric before and after.
+
+    Without retraining, prune little at a time: importance is measured once, before anything is removed. Sparse weights
+    (--magnitude) make neither the file smaller nor the model faster; they show how many weights the task needs.
+
+    Examples:
+      bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/small --heads 0.4 --retrain-steps 200
+      bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/fast --format onnx --weights int8
+      bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/tiny --layers 4 --neurons 0.25 \\
+          --retrain-steps 500 --format onnx --weights int8
+    """
+
+    SECTIONS: ClassVar = {
+        "what to remove": ("layers", "heads", "neurons", "magnitude"),
+        "retraining": ("retrain_steps", "lr", "batch_size", "importance_rows", "seed"),
+        "custom task": tuple(TaskFlags.__dataclass_fields__),
+    }
+    """Headings in `--help`, each with the fields listed below it."""
+
+    checkpoint: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT")] = field(kw_only=False)
+    """The checkpoint: a directory, the name of a shipped checkpoint, or a hub id."""
+    task: Annotated[str, tyro.conf.arg(metavar="TASK")]
+    """The task that the checkpoint was fine-tuned on, as in `bertlab finetune`; or custom."""
+    out: Annotated[str, tyro.conf.arg(metavar="DIRECTORY")]
+    """Where to write the compressed checkpoint."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
+    """The rows of the task: a directory with train and validation files, or a hub id. Default: the task's data set on
+    the hub."""
+    layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Keep only this many layers, from the lowest."""
+    heads: float = 0.0
+    """Share of the attention heads to remove, the least important ones first; every layer keeps at least one."""
+    neurons: float = 0.0
+    """Share of the feed-forward neurons of every layer to remove, the least important ones first."""
+    magnitude: float = 0.0
+    """Share of the weights of every matrix in the layers to set to zero, the smallest ones first."""
+    retrain_steps: int = 0
+    """Training steps after the pruning, on the task's training rows. Weights that --magnitude pruned stay zero."""
+    lr: float = 5e-5
+    """Peak learning rate of the retraining."""
+    batch_size: int = 32
+    """Rows in a batch: of the retraining, and for the measurement of throughput."""
+    importance_rows: int = 512
+    """Training rows on which the importance of heads and neurons is measured."""
+    seed: int = 0
+    """Seed of the order of the training rows."""
+    format: Literal["checkpoint", "onnx"] = "checkpoint"
+    """The kind of file to write: a checkpoint, or an ONNX file, which gives predictions only."""
+    weights: Literal["float32", "float16", "bfloat16", "int8"] = "float32"
+    """The type of the weights. float16 is converted to float32 when the checkpoint is opened. bfloat16 is measured in
+    bfloat16, on processors that have it; `bertlab.load(DIRECTORY, dtype="bfloat16")` computes with it. int8 needs
+    --format onnx: every row of a matrix has its own scale, and activations are quantised while the model computes."""
+    max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Maximum number of tokens in an input. Default: as in `bertlab evaluate`."""
+    limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Evaluate on only this many rows."""
+    replace: bool = False
+    """Overwrite an existing checkpoint."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+@dataclass(frozen=True)
+class CompressionResult:
+    """What `compress` did."""
+
+    path: Path
+    """The directory of the compressed checkpoint."""
+    changes: dict
+    """What was changed: the number of layers, the pruned heads, the number of neurons, and so on."""
+    before: Measurements
+    """The checkpoint before compression, in float32 with PyTorch."""
+    after: Measurements
+    """The checkpoint as it was written and opened again."""
+
+
+def compress(config: CompressConfig) -> CompressionResult:
+    """Compress a checkpoint and measure it before and after.
+
+    Raises:
+        BertlabError: a setting is out of range, settings contradict each other, the checkpoint has no output layer for
+            the task or is an ONNX file, the data does not fit the task, or `out` already contains a checkpoint.
+    """
+    check_limits(config)
+    _check(config)
+    loaded = checkpoint.load(config.checkpoint)
+    if isinstance(loaded.model, OnnxBert):
+        raise CheckpointError("onnx-already", name=loaded.name)
+    spec = config.spec(config.task, loaded.record.get("task") if is_custom(config.task) else None)
+    task_type = finetune_type(spec.kind)
+    loaded = replace(loaded, model=keep_output_layer(loaded.model, task_type.head).eval())
+    options = EvaluationOptions(
+        source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
+        max_tokens=config.max_tokens, limit=config.limit,
+    )  # fmt: skip
+    split = task_type.evaluation_splits(spec, options)[0]
+    examples = task_type.read_split(spec, split, loaded, options)
+    if not examples.labelled:
+        raise BertlabError("evaluate-rows-without-labels", name=examples.name)
+    bar = (lambda rows, **_: rows) if config.json else _bar
+    model, changes = _shrink(config, loaded, task_type, spec, bar)
+    path = _write(config, loaded, model, changes, make_task_record(spec), bar)
+    dtype = torch.bfloat16 if config.weights == "bfloat16" else torch.float32
+    with one_thread():
+        compressed = checkpoint.load(path, dtype=dtype)
+        inputs = make_inputs(task_type, loaded, examples, options)
+        speeds = measure_speed(
+            [loaded.model, compressed.model], task_type.head, inputs, loaded.tokenizer.pad_id,
+            batch_size=config.batch_size, progress=partial(bar, desc="measuring speed"),
+        )  # fmt: skip
+    metrics = [
+        task_type.compute_metrics(examples, task_type.predict(each, examples, options, partial(bar, desc="evaluating")))
+        for each in (loaded, compressed)
+    ]
+    parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
+    file = path / (files.ONNX if config.format == "onnx" else files.WEIGHTS)
+    is_onnx = isinstance(compressed.model, OnnxBert)
+    return CompressionResult(
+        path, changes,
+        Measurements(4 * parameters / 1e6, count_weights(loaded.model), *speeds[0], metrics[0]),
+        Measurements(
+            file.stat().st_size / 1e6, count_weights(model) if is_onnx else count_weights(compressed.model), *speeds[1],
+            metrics[1],
+        ),
+    )  # fmt: skip
+
+
+def _check(config: CompressConfig) -> None:
+    """Raise BertlabError if settings contradict each other, or the directory is in use."""
+    if not config.out.strip():
+        raise BertlabError("export-no-directory")
+    if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
+        raise BertlabError("export-checkpoint-exists", path=config.out)
+    checkpoint.check_target(config.out)
+    needed = {"int8": "onnx", "float16": "checkpoint", "bfloat16": "checkpoint"}.get(config.weights)
+    if needed and config.format != needed:
+        raise BertlabError("compress-weights-need-format", weights=config.weights, format=needed)
+    if config.weights == "bfloat16" and not supports_bfloat16():
+        raise BertlabError("bfloat16-not-supported")
+
+
+def supports_bfloat16() -> bool:
+    """Whether the processor has instructions for bfloat16."""
+    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
+    """Remove what the settings say, and retrain. Return the new model and a record of the changes."""
+    model, changes, masks = loaded.model, {}, None
+    if config.heads or config.neurons or config.layers or config.magnitude:
+        require_separate_layers(model.config)
+    data = None
+    if config.heads or config.neurons or config.retrain_steps:
+        data = _read_training_data(config, loaded, task_type, spec)
+    if config.layers:
+        model = keep_first_layers(model, config.layers)
+        changes["layers"] = config.layers
+    if config.heads or config.neurons:
+        batches = data.make_batches(16, config.seed, (0, 1))
+        count = max(1, min(config.importance_rows, data.facts["examples"]) // 16)
+        rows = (next(batches) for _ in bar(range(count), desc="measuring importance"))
+        importance = compute_importance(model, rows, data.loss)
+        if config.neurons:
+            model = keep_neurons(model, choose_neurons(importance.neurons_LI, config.neurons))
+            changes["neurons"] = model.config.intermediate_size
+        if config.heads:
+            chosen = choose_heads(importance.heads_LN, config.heads, model.config.pruned_heads)
+            model = prune(model, chosen)
+            changes["pruned_heads"] = [list(pair) for pair in chosen]
+    if config.magnitude:
+        model, masks = zero_small_weights(model, config.magnitude)
+        changes["zero_weights"] = config.magnitude
+    if config.retrain_steps:
+        if model is loaded.model:
+            model = keep_output_layer(model, task_type.head)
+        steps = partial(bar, desc="retraining", total=config.retrain_steps)
+        model = retrain(
+            model, data, config.retrain_steps, masks=masks, learning_rate=config.lr, batch_size=config.batch_size,
+            seed=config.seed, progress=steps,
+        )  # fmt: skip
+        changes["retrain_steps"] = config.retrain_steps
+    return model.eval(), changes
+
+
+def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec) -> TrainingData:
+    """Read the training rows, whose labels must be those of the checkpoint, in the same order."""
+    limit = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
+    options = TrainingOptions(
+        data=config.data, validation=None, max_tokens=limit, stride=loaded.stride, seed=config.seed
+    )
+    data = task_type.read_training_data(spec, loaded, options)
+    if data.labels and data.labels != loaded.config.labels:
+        raise BertlabError("compress-labels-differ", labels=list(loaded.config.labels), task_labels=list(data.labels))
+    return data
+
+
+def _write(config: CompressConfig, loaded: Checkpoint, model: Bert, changes: dict, task: dict, bar) -> Path:
+    """Write the compressed checkpoint with its record and card."""
+    old = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
+    record = old | {
+        "task": task, "validation": {}, "stored": config.weights, "format": config.format,
+        "compressed_from": loaded.name, "compression": changes,
+    }  # fmt: skip
+    card = render_compression_card(Path(config.out).name, record)
+    settings = loaded.sentence_settings
+    options = {"card": card, "sentence_settings": settings if settings.is_recorded else None}
+    arguments = config.out, model, loaded.tokenizer, record
+    if config.format == "onnx":
+        progress = partial(bar, desc="writing")
+        return onnx_files.save(*arguments, weights=config.weights, progress=progress, **options)
+    return checkpoint.save(*arguments, dtype=getattr(torch, config.weights), **options)
+
+
+def run(config: CompressConfig) -> None:
+    """Compress, and print the measurements as a table or as JSON."""
+    result = compress(config)
+    if config.json:
+        print(json.dumps({**asdict(result), "path": str(result.path)}))
+        return
+    rows = [("", "before", "after", "after / before")]
+    values = [asdict(each) for each in (result.before, result.after)]
+    names = {
+        "megabytes": ("size in MB", "{:.1f}"), "parameters": ("weights that are not zero", "{:,}"),
+        "latency_ms": ("one text in ms (median)", "{:.2f}"), "texts_per_second": ("texts/s in batches", "{:.1f}"),
+    }  # fmt: skip
+    for name, (title, form) in names.items():
+        before, after = (each[name] for each in values)
+        rows.append((title, form.format(before), form.format(after), f"{after / before:.2f}"))
+    for name, before in result.before.metrics.items():
+        after = result.after.metrics[name]
+        form = "{:.2f}" if isinstance(before, float) else "{:,}"
+        change = f"{after - before:+.2f}" if isinstance(before, float) else ""
+        rows.append((name.replace("_", " "), form.format(before), form.format(after), change))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for first, *cells in rows:
+        print("  ".join([first.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]))
+    print(f"\n{result.path}: one thread; size before: four bytes per weight")

@@ -1,0 +1,121 @@
+"""The importance of attention heads and feed-forward neurons for a task: the change of the loss that removing one
+would cause, to first order.
+
+Shape legend: B batch, L layers, N heads, D head size, I feed-forward neurons, H hidden.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from bertlab.nn.bert import Bert, BertInput, BertOutput
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.trace import Trace
+from bertlab.nn.variants.model import FamilyBert
+from bertlab.tasks.loss import Loss
+
+
+@dataclass(frozen=True)
+class Importance:
+    """The importance of every head and every neuron."""
+
+    heads_LN: torch.Tensor
+    """The expected |A_h . dL/dA_h| of every head, A_h being its output, divided by the norm over the heads of its layer
+    (Michel et al. 2019, arXiv 1905.10650, section 4 and equation 2); 0 for heads that are pruned already."""
+    neurons_LI: torch.Tensor
+    """The expected |a_i . dL/da_i| of every neuron, a_i being its activation at all tokens of a batch (Molchanov et al.
+    2017, arXiv 1611.06440, equation 8; Hou et al. 2020, arXiv 2004.04037, section 2.1 for BERT)."""
+
+
+class _ScaledHeads(FamilyBert):
+    """A view of a model that multiplies every head output by a factor 1, whose gradient is A_h . dL/dA_h."""
+
+    def __init__(self, model: Bert):
+        nn.Module.__init__(self)
+        self.__dict__.update(model.__dict__)  # the same modules and parameters
+        self.scales: list[torch.Tensor] = []
+
+    def forward(
+        self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> BertOutput:
+        config, B = self.config, len(batch.input_ids_BT)
+        scale_LBN = torch.ones(config.num_layers, B, config.num_heads, requires_grad=True)
+        self.scales.append(scale_LBN)
+        return FamilyBert.forward(self, batch, interventions=Interventions(head_scale_LBN=scale_LBN))
+
+
+def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module, object], Loss]) -> Importance:
+    """Compute the importance of heads and neurons on the rows of a task.
+
+    Args:
+        model: the model with the output layer of the task; its weights do not change.
+        batches: batches of the task's training rows.
+        loss: the loss function of the task.
+    """
+    was_training, config = model.training, model.config
+    required = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    model.eval().requires_grad_(False)  # other gradients, such as those of the vocabulary, would take most of the time
+    for encoder_layer in model.encoder.layers:
+        encoder_layer.feed_forward.down.weight.requires_grad_(True)
+    scaled = _ScaledHeads(model)
+    heads_LN = torch.zeros(config.num_layers, config.num_heads)
+    neurons_LI = torch.zeros(config.num_layers, config.intermediate_size)
+    with torch.enable_grad():
+        for batch in batches:
+            scaled.scales.clear()
+            model.zero_grad(set_to_none=True)
+            loss(scaled, batch).value.backward()
+            for scale_LBN in scaled.scales:
+                # The loss is a mean over the batch, so the gradient of one row is that row's divided by their number.
+                heads_LN += scale_LBN.grad.abs().sum(1)
+            for layer, encoder_layer in enumerate(model.encoder.layers):
+                weight_HI = encoder_layer.feed_forward.down.weight
+                neurons_LI[layer] += (weight_HI * weight_HI.grad).sum(0).abs()
+    model.zero_grad(set_to_none=True)
+    model.train(was_training)
+    for parameter, requires_grad in required.items():
+        parameter.requires_grad_(requires_grad)
+    heads_LN = heads_LN / heads_LN.norm(dim=1, keepdim=True).clamp(min=1e-30)
+    return Importance(heads_LN, neurons_LI)
+
+
+def choose_heads(heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+    """Choose the least important heads; every layer keeps at least one.
+
+    Args:
+        heads_LN: the importance of every head.
+        share: the share of all heads to choose.
+        pruned: (layer, head) pairs that are pruned already and count as chosen.
+
+    Returns:
+        (layer, head) pairs, including `pruned`.
+
+    >>> choose_heads(torch.tensor([[0.1, 0.2], [0.9, 0.3]]), 0.75)
+    [(0, 0), (1, 1)]
+    """
+    L, N = heads_LN.shape
+    chosen = set(pruned)
+    for index in heads_LN.flatten().argsort(stable=True).tolist():
+        layer, head = divmod(index, N)
+        if len(chosen) >= math.floor(share * L * N):
+            break
+        if (layer, head) not in chosen and sum(each == layer for each, _ in chosen) < N - 1:
+            chosen.add((layer, head))
+    return sorted(chosen)
+
+
+def choose_neurons(neurons_LI: torch.Tensor, share: float, multiple: int = 16) -> list[torch.Tensor]:
+    """Choose the most important neurons of each layer, in their original order.
+
+    Args:
+        neurons_LI: the importance of every neuron.
+        share: the share of the neurons of a layer to leave out.
+        multiple: the number of neurons that remain is rounded up to a multiple of this, which processors compute
+            faster.
+    """
+    I = neurons_LI.shape[1]  # noqa: E741
+    count = min(I, max(1, math.ceil((1 - share) * I / multiple) * multiple))
+    return [importance_I.topk(count).indices.sort().values for importance_I in neurons_LI]

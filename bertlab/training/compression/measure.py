@@ -1,0 +1,111 @@
+"""Measure a checkpoint before and after compression: size, latency, throughput and the metric of a task.
+
+Shape legend: B batch.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
+from bertlab.text.batch import Batch, collate
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The measurements of one checkpoint."""
+
+    megabytes: float
+    """The size of the weights: of the file, or with four bytes per parameter before compression, in 10^6 bytes."""
+    parameters: int | None
+    """The number of weights that are not zero; None for an ONNX file."""
+    latency_ms: float
+    """The median time of one text in milliseconds."""
+    texts_per_second: float
+    """The throughput of batches: the median over the repetitions."""
+    metrics: dict
+    """The metrics of the task on the validation rows."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch compute with one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def make_inputs(task_type: FinetuneTaskType, loaded: Checkpoint, examples, options: EvaluationOptions) -> Sequence:
+    """Tokenise the examples of a task, as its evaluation does."""
+    from bertlab.tasks.span.task import SpanTask
+    from bertlab.tasks.span.windows import make_span_windows
+
+    limit = min(options.max_tokens or loaded.max_tokens_for(task_type.max_tokens), loaded.config.max_tokens)
+    if isinstance(task_type, SpanTask):
+        rows = [examples[index] for index in range(min(len(examples), 64))]
+        texts = [row["question"] for row in rows], [row["context"] for row in rows]
+        return make_span_windows(loaded.tokenizer, *texts, limit, loaded.stride)
+    return task_type.make_features(loaded.tokenizer, examples, limit)
+
+
+def measure_speed(
+    models: Sequence[torch.nn.Module],
+    head: str,
+    inputs: Sequence,
+    pad_id: int,
+    *,
+    num_texts: int = 100,
+    batch_size: int = 32,
+    rounds: int = 5,
+    progress: Callable = iter,
+) -> list[tuple[float, float]]:
+    """Measure the latency of one text and the throughput of batches, of several models alternately.
+
+    Args:
+        models: the models; they compute each text one after the other, because the speed of a shared machine drifts.
+        head: the output layer to compute; "" for the hidden states.
+        inputs: the inputs of a task.
+        pad_id: the token id of padding.
+        num_texts: how many texts to measure one at a time, evenly chosen from the inputs.
+        batch_size: the number of texts in a batch.
+        rounds: how many batches to measure.
+        progress: wraps the sequence of measurements, as `tqdm` does.
+
+    Returns:
+        For each model the median latency in milliseconds, and the median throughput in texts per second.
+    """
+
+    def choose(count: int, offset: int = 0) -> list:
+        return [inputs[(offset + index * max(1, len(inputs) // count)) % len(inputs)] for index in range(count)]
+
+    singles = [collate([each], pad_id) for each in choose(num_texts)]
+    batches = [collate(choose(batch_size, offset), pad_id) for offset in range(rounds)]
+    for model in models:  # the first call prepares memory
+        for batch in (singles[0], batches[0]):
+            compute(model, head, batch)
+    seconds: list[list[list[float]]] = [[[], []] for _ in models]
+    for kind, batch in progress([*((0, batch) for batch in singles), *((1, batch) for batch in batches)]):
+        for model, times in zip(models, seconds, strict=True):
+            start = time.perf_counter()
+            compute(model, head, batch)
+            times[kind].append(time.perf_counter() - start)
+    return [(1000 * statistics.median(single), batch_size / statistics.median(many)) for single, many in seconds]
+
+
+@torch.inference_mode()
+def compute(model: torch.nn.Module, head: str, batch: Batch) -> torch.Tensor:
+    """Compute the logits of an output layer or, for "", the hidden states."""
+    return model.logits(head, batch) if head else model(batch).hidden_BTH
+
+
+def count_weights(model: torch.nn.Module) -> int:
+    """Count the weights of a model that are not zero."""
+    return sum(int(parameter.count_nonzero()) for parameter in model.parameters())

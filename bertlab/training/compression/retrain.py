@@ -1,0 +1,48 @@
+"""Retrain a compressed model on the rows of its task; pruned weights stay zero."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import torch
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.training_data import TrainingData
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.trainer import StepReport, Trainer
+
+
+def retrain(
+    model: Bert,
+    data: TrainingData,
+    steps: int,
+    *,
+    masks: Mapping[str, torch.Tensor] | None = None,
+    learning_rate: float = 5e-5,
+    batch_size: int = 32,
+    seed: int = 0,
+    progress: Callable[[Iterable[StepReport]], Iterable[StepReport]] = iter,
+) -> Bert:
+    """Train a model in place for some steps, without dropout, and return it.
+
+    Args:
+        model: the model with the output layer of the task.
+        data: the training rows.
+        steps: the number of steps.
+        masks: for each sparse matrix a mask of its shape: 0 where the weight stays zero.
+        learning_rate: the peak learning rate; it rises in the first tenth of the steps, then falls to zero.
+        batch_size: the number of rows in a batch.
+        seed: the seed of the order of the rows.
+        progress: wraps the iterable of step reports, as `tqdm` does.
+
+    Raises:
+        Diverged: the loss is not finite, or has risen and stays high.
+    """
+    optim = OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999)
+    batches = data.make_batches(batch_size, seed, (0, 1))
+    trainer = Trainer(model, batches, data.loss, optim, steps)
+    parameters = dict(model.named_parameters())
+    with torch.enable_grad():
+        for _ in progress(trainer):
+            with torch.no_grad():
+                for name, mask in (masks or {}).items():
+                    parameters[name].mul_(mask)
+    return trainer.optimizer.final_model.eval()
