@@ -92,7 +92,7 @@ def test_the_importance_of_a_neuron_is_the_slope_of_the_loss_along_its_output(lo
                 losses.append(float(data.loss(loaded.model, batch).value.detach()))
         with torch.no_grad():
             weight_HI.copy_(original)
-        assert float(neurons_LI[layer, neuron]) == pytest.approx(abs(losses[0] - losses[1]) / 0.02, rel=0.02, abs=1e-4)
+        assert neurons_LI[layer, neuron].item() == pytest.approx(abs(losses[0] - losses[1]) / 0.02, rel=0.02, abs=1e-4)
 
 
 def test_importance_changes_nothing(loaded, data):

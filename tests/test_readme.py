@@ -41,9 +41,10 @@ LAUNCHED = [
     if line.startswith("torchrun ")
 ]
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
+WITH_ROWS = (*TRAINING, "compress")
 
 
-@pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] not in TRAINING], ids=" ".join)
+@pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] not in WITH_ROWS], ids=" ".join)
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
 def test_the_commands_that_use_a_checkpoint_print_a_result(words, capsys):
     assert main(words) == 0
@@ -84,6 +85,22 @@ def test_the_training_commands_run_one_after_another(tmp_path, monkeypatch, caps
     pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").read_documents(0), 64, np.random.default_rng(0))
     assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
+
+
+@pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] == "compress"], ids=" ".join)
+@pytest.mark.skipif("nsmc" not in shipped(), reason="no shipped checkpoints")
+def test_the_compression_commands_write_a_checkpoint_that_classifies(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts = ["A quiet, lovely film.", "A waste of two hours.", "정말 재미있는 영화예요.", "시간이 아까웠어요."] * 4
+    rows = [{"sentence": text, "document": text, "label": (i + 1) % 2, "id": i} for i, text in enumerate(texts)]
+    data = Path(words[words.index("--data") + 1])
+    data.mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        (data / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    smaller = ["--retrain-steps", "1", "--batch-size", "4"] if "--retrain-steps" in words else []
+    assert main([*words, *smaller]) == 0, capsys.readouterr().err
+    assert "accuracy" in capsys.readouterr().out
+    assert main(["classify", texts[0], "--checkpoint", words[words.index("--out") + 1]]) == 0
 
 
 @pytest.mark.parametrize("words", [c for c in commands(KOREAN) if c[0] in TRAINING], ids=" ".join)

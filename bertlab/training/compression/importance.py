@@ -73,7 +73,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
                 heads_LN += scale_LBN.grad.abs().sum(1)
             for layer, encoder_layer in enumerate(model.encoder.layers):
                 weight_HI = encoder_layer.feed_forward.down.weight
-                neurons_LI[layer] += (weight_HI * weight_HI.grad).sum(0).abs()
+                neurons_LI[layer] += (weight_HI.detach() * weight_HI.grad).sum(0).abs()
     model.zero_grad(set_to_none=True)
     model.train(was_training)
     for parameter, requires_grad in required.items():
