@@ -17,7 +17,7 @@ import tyro
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.load import LOST, Exchange, LoadResult, run_load
 from bertlab.bench.results import Result
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import DEFAULT
 from bertlab.explore.command_results import describe_result
 from bertlab.explore.session import load
@@ -47,7 +47,7 @@ class ServeLoadBenchConfig(BenchOptions):
     seconds: float = 10.0
     """Seconds for each number of clients."""
     texts: int = 200
-    """The number of different texts."""
+    """The number of different texts; those that are longer than the checkpoint reads are left out."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Worker processes of the server. Default: one for each CPU core."""
     batch_size: int = 8
@@ -110,7 +110,10 @@ def make_exchanges(checkpoint: str, count: int) -> list[Exchange]:
     session, exchanges = load(checkpoint), []
     for number, story in enumerate(StoryWorld(DEFAULT).documents(count)):
         text = " ".join([sentence.text for sentence in story.sentences][: 1 + number % MAX_SENTENCES])
-        expected = {"checkpoint": session.name} | describe_result("classify", session.classify(text))
+        try:
+            expected = {"checkpoint": session.name} | describe_result("classify", session.classify(text))
+        except TextError:  # longer than the checkpoint reads
+            continue
         exchanges.append(Exchange("/classify", json.dumps({"text": text}).encode(), json.loads(json.dumps(expected))))
     return exchanges
 
