@@ -164,12 +164,15 @@ def test_columns_show_the_whole_passage_as_text(session, passage):
 def test_the_tallest_column_is_the_highest_probability(session):
     [reading] = session.xray(QUESTION, PASSAGE).readings
     for logarithmic in (False, True):
-        heights = [float(h) for h in re.findall(r"[; ]height: ([\d.]+)px; background: (?!rgba)", xray.columns_html(
-            PASSAGE, reading, logarithmic=logarithmic))]  # fmt: skip
+        html = xray.columns_html(PASSAGE, reading, logarithmic=logarithmic)
+        columns = re.findall(r"([\d.]+)px / clamp\([^)]*\) ([\d.]+)px no-repeat", html)
+        assert len(columns) == 2 * html.count("title=")
+        assert all(float(gap) + float(height) == pytest.approx(xray.COLUMN_HEIGHT) for gap, height in columns)
+        heights = [float(height) for _, height in columns]
         assert max(heights) <= xray.COLUMN_HEIGHT
         if not logarithmic:
             assert max(heights) == xray.COLUMN_HEIGHT
-    assert min(heights) >= 0
+        assert min(heights) >= 1, "a line shows where a column is"
 
 
 def test_overlapping_spans_lie_in_lanes():

@@ -39,6 +39,9 @@ from bertlab.views.token_labels import token_labels
 
 COLUMN_HEIGHT = 30  # height of the tallest column, in pixels
 LANE_HEIGHT = 5  # distance from one underline to the next, in pixels
+_COLUMN_WIDTH = "clamp(4px, 70%, 1.1em)"
+# The hatching distinguishes start and end for readers without colour vision.
+_HATCHING = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
 # Colour, dash and gap in pixels. The dashes distinguish the underlines for readers without colour vision.
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
@@ -72,12 +75,13 @@ def columns_html(
     ]
     word_spans = iter(find_words(passage))
     word, cursor = next(word_spans, None), reading.start
-    html = [_make_column(reading, reading.tokens[0], reading.tokens[0].token, height_2T, labels)]
+    cls = _make_column(reading, reading.tokens[0], reading.tokens[0].token, height_2T, labels)
+    html = [_join_columns([cls]), " "]
     columns: list[str] = []  # the columns of the current word
 
     def end_word() -> None:
         if columns:
-            html.append(f'<span style="white-space: nowrap;">{"".join(columns)}</span>')
+            html.append(_join_columns(columns))
             columns.clear()
 
     for token in passage_tokens:
@@ -92,30 +96,31 @@ def columns_html(
         columns.append(_make_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
         cursor = max(cursor, token.end)
     end_word()
-    return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{html[0]} {"".join(html[1:])}</div>'
+    return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{"".join(html)}</div>'
+
+
+def _join_columns(columns: list[str]) -> str:
+    """Join the columns of a word, which stay on one line."""
+    return f'<span style="white-space: pre; text-align: center;">{"".join(columns)}</span>'
 
 
 def _make_column(
     reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]
 ) -> str:
-    up_height, down_height = COLUMN_HEIGHT * height_2T[:, token.position]
+    """A token as one element, whose background is the two columns; an element for each would make drawing slow."""
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
-    best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
-    background = f"background: {transparent(BLUE, 0.18)};" if best else ""
-    bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
-    up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
-    # The hatching distinguishes start and end for readers without colour vision.
-    hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
-    down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
-    half = f"display: flex; flex-direction: column; height: {COLUMN_HEIGHT}px;"
     title = escape_html(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
-    return (
-        f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
-        f'<span style="{half} justify-content: flex-end;">{up}</span>'
-        f'<span style="{background} white-space: pre; text-align: center; border-radius: 3px;">'
-        f"{escape_html(text)}</span>"
-        f'<span style="{half}">{down}</span></span>'
+    up, down = np.maximum(COLUMN_HEIGHT * height_2T[:, token.position], 1)
+    columns = (
+        f"linear-gradient({BLUE} 0 0) 50% {COLUMN_HEIGHT - up:.1f}px / {_COLUMN_WIDTH} {up:.1f}px no-repeat, "
+        f"{_HATCHING} left 50% bottom {COLUMN_HEIGHT - down:.1f}px / {_COLUMN_WIDTH} {down:.1f}px no-repeat"
     )
+    style = f"display: inline-block; vertical-align: middle; min-width: 4px; padding: {COLUMN_HEIGHT}px 0; "
+    shown = escape_html(text)
+    if reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]:
+        shading = f"display: block; background: {transparent(BLUE, 0.18)}; border-radius: 3px;"
+        shown = f'<span style="{shading}">{shown}</span>'
+    return f'<span title="{title}" style="{style}background: {columns};">{shown}</span>'
 
 
 def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str:
