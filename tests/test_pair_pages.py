@@ -81,8 +81,8 @@ def test_the_texts_of_the_page_fit_a_value_or_a_label(shipped, pair_checkpoints,
     assert shows(app, f"{of}-lead", language)
     (words,) = [heading for heading in app.subheader if heading.value == text(f"{of}-words", language)]
     assert words.help == text(f"{of}-words-help", language)
-    formulas = [latex.value for latex in app.latex]
-    assert [NUMBERS[effect].formula in formula for formula in formulas][-1]
+    formulas = [markdown.value for markdown in app.markdown if markdown.value.startswith("$$")]
+    assert NUMBERS[effect].formula in formulas[-1]
     axis = read_charts(app)[-1]["layout"]["yaxis"]["title"]["text"]
     assert axis == text("classify-value-axis" if name == "value" else "classify-log-odds-axis", language)
 

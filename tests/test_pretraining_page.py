@@ -43,7 +43,7 @@ def test_the_page_opens_with_a_drawn_example(shipped, language):
     assert "[MASK]" in tokens_of(app)
     assert [menu["name"] for menu in saved_figures(app)] == ["pretraining-candidates", "pretraining-losses"]
     assert any(shows(app, f"pretraining-drawn-next-{label}", language, draw=1) for label in (0, 1))
-    assert len(app.latex) == 6
+    assert sum(markdown.value.startswith("$$") for markdown in app.markdown) == 6
 
 
 def test_drawing_again_advances_and_a_link_shows_the_same_draw(shipped):

@@ -28,9 +28,9 @@ def _draw_explanation(key: str) -> None:
     """Draw the name of a number. A click opens its explanation."""
     with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
         number = NUMBERS[key]
-        st.latex(number.formula)
-        st.markdown(t(f"number-{key}-explanation"))
-        st.caption(f"{t('number-source')}: [{number.source}]({number.link})")
+        source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
+        # One element and not three: a page sends up to ten explanations with every change.
+        st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
 
 
 def sentence(content: Sentence | None) -> None:
