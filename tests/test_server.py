@@ -1,5 +1,6 @@
 """What keeps the server usable: unforeseen errors as one line, more open files, a log without repetitions."""
 
+import gc
 import logging
 import os
 import subprocess
@@ -80,6 +81,14 @@ def test_two_threads_never_import_slow_modules_at_the_same_time(monkeypatch):
         thread.join()
     assert len(overlaps) >= 3 * len(server.SLOW_MODULES)
     assert set(overlaps) == {1}
+
+
+def test_after_the_slow_imports_no_collection_visits_the_objects_so_far(monkeypatch):
+    monkeypatch.setattr(server, "import_module", lambda name: None)
+    kept = [[number] for number in range(1000)]
+    frozen = gc.get_freeze_count()
+    server._import_and_freeze()
+    assert gc.get_freeze_count() >= frozen + len(kept)
 
 
 def test_pandas_is_complete_before_a_page_is_drawn(checkpoints):
