@@ -68,6 +68,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
         "klue_ner",
         "klue_sts",
         "sentences",
+        "klue_nli",
         "sentences_ko",
     ],
 )

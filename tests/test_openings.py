@@ -95,6 +95,11 @@ def test_the_example_questions_are_answered_from_the_passage():
     assert "three ships had been lost" in answers[2]
 
 
+def test_the_korean_example_pair_is_an_entailment():
+    examples = read_examples("ko")
+    assert bertlab.load("klue_nli").classify(*examples.similar_pair).best.label == "entailment"
+
+
 def test_the_example_names_are_found():
     entities = bertlab.load("wikiann_en").tag(read_examples("en").text_with_names).entities
     assert {(entity.text, entity.label) for entity in entities} == {
