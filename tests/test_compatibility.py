@@ -69,6 +69,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
         "klue_sts",
         "sentences",
         "klue_nli",
+        "korquad",
         "sentences_ko",
     ],
 )

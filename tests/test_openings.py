@@ -95,6 +95,13 @@ def test_the_example_questions_are_answered_from_the_passage():
     assert "three ships had been lost" in answers[2]
 
 
+def test_the_korean_example_questions_are_answered_from_the_passage():
+    examples = read_examples("ko")
+    session = bertlab.load(bertlab.default_checkpoint("answer", "ko"))
+    answers = [session.answer(question, examples.passage).answers[0].text for question in examples.questions]
+    assert answers == ["1987년", "1987년", "박물관", "고래기름"]
+
+
 def test_the_korean_example_pair_is_an_entailment():
     examples = read_examples("ko")
     assert bertlab.load("klue_nli").classify(*examples.similar_pair).best.label == "entailment"
