@@ -176,7 +176,7 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
         LookupError: neither catalogue has this id.
 
     >>> render("text-too-long", "en", tokens=70, limit=64)
-    'the text has 70 tokens, but the model reads at most 64: shorten it'
+    'the text has 70 tokens, but the model reads at most 64: shorten the text'
     """
     bundle = next((b for code in (language, DEFAULT) if (b := _bundle(code)) and b.has_message(id)), None)
     if bundle is None:
