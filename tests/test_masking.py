@@ -64,6 +64,17 @@ def test_15_percent_are_chosen_of_which_80_10_10_are_masked_random_unchanged():
     assert torch.equal(before[untouched], after[untouched])
 
 
+def test_rows_with_a_negative_key_are_not_masked():
+    original = batch()
+    keys = torch.arange(2000)
+    keys[::2] = -1
+    masked, _, labels_P = mask_tokens(original, keys, rule())
+    labels_BK = labels_P.view(2000, -1)
+    assert torch.equal(masked.input_ids_BT[::2], original.input_ids_BT[::2])
+    assert (labels_BK[::2] == IGNORED).all()
+    assert (labels_BK[1::2] != IGNORED).any(1).all()
+
+
 def test_no_special_token_is_masked_or_inserted():
     original = batch()
     masked, index_P, labels_P = mask_tokens(original, torch.arange(2000), rule(0.6))

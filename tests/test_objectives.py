@@ -179,6 +179,27 @@ def test_longer_pairs_begin_at_their_share_of_the_run_and_continue(corpus):
     assert len(set(keys)) == len(keys)
 
 
+def test_a_run_may_begin_without_masks(corpus):
+    run, usual = sampler(corpus, unmasked_share=0.25), sampler(corpus)
+    for step in range(32):
+        assert run.update_progress(step / 40) == (step in (10, 30))
+        usual.update_progress(step / 40)
+        position = run.position
+        batch, expected = next(run), next(usual)
+        assert torch.equal(batch.inputs.input_ids_BT, expected.inputs.input_ids_BT)
+        assert torch.equal(batch.key_B, torch.full_like(batch.key_B, -1) if step < 10 else expected.key_B)
+        again = sampler(corpus, unmasked_share=0.25, position=position)
+        assert not again.update_progress(step / 40)
+        assert torch.equal(next(again).key_B, batch.key_B)
+
+
+def test_only_sentence_pairs_are_trained_without_masks(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=12, unmasked_share=0.5, random_b_position="same")
+    reports = list(pretrain(config))
+    assert [report.metrics["mlm_loss"] == 0 for report in reports] == [True] * 6 + [False] * 6
+    assert all(report.metrics["nsp_loss"] > 0 for report in reports)
+
+
 @pytest.mark.parametrize("stop", [5, 8, 10])
 def test_a_run_stopped_anywhere_resumes_bit_for_bit(corpus, tmp_path, stop):
     whole = settings(corpus, tmp_path / "whole", steps=12, final_max_tokens=64, final_share=0.34, dropout=0.1)

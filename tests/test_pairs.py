@@ -118,3 +118,23 @@ def test_very_short_or_long_documents(lengths):
         assert (pairs.a_length_E >= 1).all()
         assert (pairs.b_length_E >= 1).all()
         assert (pairs.a_length_E + pairs.b_length_E <= 29).all()
+
+
+def test_the_place_of_a_random_sentence_in_its_document_does_not_reveal_the_label():
+    """In short documents, a B that follows A often ends its document and never begins it."""
+    rng = np.random.default_rng(3)
+    library = documents([rng.integers(5, 20, rng.integers(8, 20)).tolist() for _ in range(3000)])
+
+    def difference(measure, **options):
+        pairs = make_pairs(library, 128, np.random.default_rng(0), **options)
+        begin_E, end_E = (library.sentence_start[library.document_start[pairs.document_b_E + n]] for n in (0, 1))
+        values_E = measure(pairs.b_start_E - begin_E, end_E - pairs.b_start_E - pairs.b_length_E)
+        next_mean, other_mean = (values_E[pairs.label_E == label].mean() for label in (IS_NEXT, NOT_NEXT))
+        return abs(next_mean - other_mean), bag_of_lengths_accuracy(pairs)
+
+    for measure in (lambda before, after: after < 5, lambda before, after: before / (before + after + 1)):
+        anywhere, _ = difference(measure)
+        same, accuracy = difference(measure, random_b_position="same")
+        assert anywhere > 0.25
+        assert same < anywhere / 5
+        assert accuracy < 0.58

@@ -100,6 +100,14 @@ def test_the_learning_rate_rises_stays_and_falls_to_zero(progress, expected):
     assert OptimConfig(lr=1.0, warmup=0.1, decay=0.2).learning_rate_at(progress) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("progress", "expected"), [(0.01, 0.1), (0.05, 0.25), (0.199, 0.25), (0.25, 0.75), (0.3, 1.0), (0.9, 0.5), (1, 0)]
+)
+def test_the_learning_rate_may_stay_low_at_first(progress, expected):
+    optim = OptimConfig(lr=1.0, warmup=0.1, decay=0.2, low_share=0.2, low_lr=0.25)
+    assert optim.learning_rate_at(progress) == pytest.approx(expected)
+
+
 def test_the_optimiser_is_torchs_adamw():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     torch.manual_seed(1)

@@ -75,7 +75,7 @@ class PairBatch(_TensorRows):
     inputs: Batch
     """[CLS] A [SEP] B [SEP]."""
     key_B: torch.Tensor
-    """The seed of each row's masks, int64 [B]."""
+    """The seed of each row's masks, int64 [B]; negative for a row in which nothing is masked."""
     pair_labels_B: torch.Tensor
     """The label of the sentence-pair objective, int64 [B]: 0 for IsNext and 1 for NotNext, or 0 for sentences in their
     original order and 1 for swapped ones."""

@@ -33,7 +33,7 @@ class OptimConfig:
     """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
-    the run, whose length is given in steps or in minutes.
+    the run, whose length is given in steps or in minutes. With `low_share`, it first stays low for that share.
     """
 
     lr: float = 1e-3
@@ -43,6 +43,10 @@ class OptimConfig:
     decay: float = 1.0
     """Share of the run, at its end, in which the learning rate falls; 1 means the whole time after the warm-up, as in
     the paper."""
+    low_share: float = 0.0
+    """Share of the run, at its start, in which the learning rate does not exceed `low_lr`; then it rises further."""
+    low_lr: float = 3e-4
+    """With `low_share`: the learning rate of that share."""
     beta1: float = 0.9
     """Adam's decay rate for the mean of the gradients."""
     beta2: float = 0.98
@@ -70,7 +74,11 @@ class OptimConfig:
         0.5
         """
         rise = progress / self.warmup if self.warmup else 1.0
-        fall = (1 - progress) / max(1e-9, min(self.decay, 1 - self.warmup))
+        if self.low_share:
+            low = min(1.0, self.low_lr / self.lr)
+            after = progress - self.low_share
+            rise = min(rise, low) if after < 0 else low + (after / self.warmup if self.warmup else 1.0)
+        fall = (1 - progress) / max(1e-9, min(self.decay, 1 - self.warmup - self.low_share))
         return self.lr * max(0.0, min(1.0, rise, round(fall, 12)))
 
 

@@ -66,8 +66,9 @@ with frame.show_errors():
         b = fields.text_line(
             right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")
         )
-        if history.read_settings(run).get("start") == "neighbours":
-            st.caption(t("time-machine-start-neighbours"))
+        start = history.read_settings(run).get("start")
+        if start in ("neighbours", "matches"):
+            st.caption(t("time-machine-start-neighbours", start=start))
         tokenizer = training_runs.read_tokenizer(run)
         selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [a, b])
         with st.container(key="moments"):

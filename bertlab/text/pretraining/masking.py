@@ -143,7 +143,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
 
     Args:
         batch: the inputs.
-        key_B: int64 [B]; equal keys give equal masks.
+        key_B: int64 [B]; equal keys give equal masks, and a row with a negative key has none.
         rule: how many tokens are predicted, and what replaces them.
 
     Returns:
@@ -154,6 +154,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT
     length_B = batch.attention_mask_BT.sum(1, dtype=torch.float64)
     quota_B = torch.minimum((rule.probability * length_B).round().clamp(min=1), maskable_BT.sum(1))
+    quota_B = quota_B * (key_B >= 0)
     draw_BT = draw_uniform(key_B, 0, size)
     if rule.continues_V is None:
         position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.capacity(size)]

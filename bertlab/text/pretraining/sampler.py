@@ -17,7 +17,7 @@ from bertlab.text.batch import PairBatch
 from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.pair_inputs import assemble_inputs
-from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, Pairs, make_pairs
+from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, Pairs, RandomBPosition, make_pairs
 
 # The maximum number of consecutive epochs without pairs. With small weights, an epoch may use no document at all.
 MAX_EMPTY_EPOCHS = 20
@@ -35,6 +35,8 @@ class Position:
     """The number of pairs of the current block that are done."""
     has_long_pairs: bool = False
     """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
+    has_masks: bool = True
+    """Whether tokens are masked; False in the first part of a run with `unmasked_share`."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class PairSampler:
         long_pairs: the long pairs of the last part of a run, with fewer pairs but as many tokens in a batch; None for
             no long pairs.
         prefetch_blocks: how many blocks worker processes draw in advance, one process each; the batches stay the same.
+        random_b_position: where in its document a random B begins, see `make_pairs`. In long pairs, it is always "any".
+        unmasked_share: the share of the run, at its start, in which nothing is masked.
     """
 
     def __init__(
@@ -79,17 +83,20 @@ class PairSampler:
         pair_objective: PairObjectiveName = "next",
         long_pairs: LongPairs | None = None,
         prefetch_blocks: int = 0,
+        random_b_position: RandomBPosition = "any",
+        unmasked_share: float = 0.0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
-        self.position, self.shard = position or Position(), shard
+        self.position, self.shard = position or Position(has_masks=not unmasked_share), shard
         self.pair_objective, self.long_pairs = pair_objective, long_pairs
+        self.random_b_position, self.unmasked_share = random_b_position, unmasked_share
         self._current: tuple[Position, BlockPairs] | None = None
         self.prefetch_blocks, self._pool = prefetch_blocks, None
         self._pending: dict[Position, Future[BlockPairs]] = {}
 
     def update_progress(self, progress: float) -> bool:
-        """Switch to long pairs in the last part of the run.
+        """Switch to masks after the first part of the run, and to long pairs in the last part.
 
         Args:
             progress: the share of the run that is done, 0 to 1.
@@ -97,6 +104,9 @@ class PairSampler:
         Returns:
             whether this call switched; the long pairs begin with the next block.
         """
+        if not self.position.has_masks and progress >= self.unmasked_share:
+            self.position = replace(self.position, has_masks=True)
+            return True
         if self.long_pairs is None or self.position.has_long_pairs or progress < 1 - self.long_pairs.share:
             return False
         self.position = replace(self._next_block() if self.position.row else self.position, has_long_pairs=True)
@@ -155,7 +165,8 @@ class PairSampler:
         """Return the arguments of `_draw_block` for the block at a position, except the corpus."""
         use_long_pairs = position.has_long_pairs and self.long_pairs
         max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
-        return self.seed, position.epoch, position.block, max_tokens, self.pair_objective
+        random_b_position = "any" if use_long_pairs else self.random_b_position
+        return self.seed, position.epoch, position.block, max_tokens, self.pair_objective, random_b_position
 
     def _prefetch(self, position: Position) -> None:
         """Let worker processes draw the blocks after a position, except those that they are already drawing."""
@@ -179,6 +190,8 @@ class PairSampler:
         # The key of a row depends only on its position in the data and on the seed.
         index = (self.position.epoch << 48) + (self.position.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
+        if not self.position.has_masks:
+            key_B = torch.full_like(key_B, -1)
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))
 
 
@@ -187,7 +200,13 @@ BlockPairs = tuple[Documents, Pairs, np.ndarray]
 
 
 def _draw_block(
-    corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, pair_objective: PairObjectiveName
+    corpus: Corpus,
+    seed: int,
+    epoch: int,
+    nth: int,
+    max_tokens: int,
+    pair_objective: PairObjectiveName,
+    random_b_position: RandomBPosition,
 ) -> BlockPairs:
     """Draw the nth block of an epoch: return its documents, its pairs, and the order of the pairs."""
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
@@ -195,7 +214,7 @@ def _draw_block(
     rng = np.random.default_rng([seed, epoch, nth])
     if (times_D := corpus.draw_repetitions(block, rng)) is not None:
         documents = documents.repeat(times_D)
-    pairs = make_pairs(documents, max_tokens, rng, pair_objective=pair_objective)
+    pairs = make_pairs(documents, max_tokens, rng, pair_objective=pair_objective, random_b_position=random_b_position)
     return documents, pairs, rng.permutation(len(pairs))
 
 

@@ -9,6 +9,7 @@ that neither length nor source reveals the label: the accuracy of a classifier t
   sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left out.
 - Sources with few documents, such as files with one text each, count as one source, because each of them offers too few
   other documents.
+- On request, a random B also comes from the same place of its document as the B that it replaces.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
 Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
@@ -29,6 +30,8 @@ MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which ran
 
 PairObjectiveName = Literal["next", "order", "none"]
 """Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
+RandomBPosition = Literal["any", "same"]
+"""Where in its document a random B begins: anywhere, or at the same relative position as the B that it replaces."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def make_pairs(
     rng: np.random.Generator,
     short_probability: float = 0.1,
     pair_objective: PairObjectiveName = "next",
+    random_b_position: RandomBPosition = "any",
 ) -> Pairs:
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
@@ -112,6 +116,9 @@ def make_pairs(
             a B from another document of the same source, and the B that it replaces is used for the next pair. If there
             is no other document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
             "none": one segment, [CLS] A [SEP].
+        random_b_position: with "next", where in its document a random B begins. "any": anywhere, as in the paper.
+            "same": at the same relative position as the B that it replaces, and at the end of its document if that B
+            is; then B does not reveal the label by what usually begins or ends a document.
     """
     if pair_objective == "none":
         return _cut_runs(documents, max_tokens - 2, rng, short_probability)
@@ -148,7 +155,11 @@ def make_pairs(
                     begin, _, end = cuts_D[document_b]
                     b = (max(begin, end - max(1, length_b)), end)
                 else:
-                    b = _draw_span(cuts_D[document_b], max(1, length_b), is_full, rng)
+                    position = None
+                    if random_b_position == "same":
+                        is_end = last == len(cuts) - 1
+                        position = 1.0 if is_end else (cuts[middle] - cuts[0]) / (cuts[-1] - cuts[0])
+                    b = _draw_span(cuts_D[document_b], max(1, length_b), is_full, rng, position)
             a, b = _truncate(a, b, target, rng)
             if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
@@ -255,13 +266,29 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
     return last + 1 if single_remains else last
 
 
-def _draw_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
+def _draw_span(
+    cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator, position: float | None = None
+) -> tuple[int, int]:
     """Draw consecutive whole sentences with about `length` tokens from a document.
 
     With `at_least`, the sentences have at least `length` tokens, unless the document is too short.
+
+    Args:
+        cuts: where each sentence of the document begins, then where the document ends.
+        length: the number of tokens.
+        at_least: see above.
+        rng: the random number generator.
+        position: where to begin, as a share of the document, as far as its length permits; 1 ends the span with the
+            document. None: anywhere.
     """
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
-    first = int(rng.integers(0, latest + 1))
+    if position is None:
+        first = int(rng.integers(0, latest + 1))
+    elif position == 1:
+        first = latest if at_least else int(np.abs(cuts[:-1] - (cuts[-1] - length)).argmin())
+        return int(cuts[first]), int(cuts[-1])
+    else:
+        first = min(latest, int(np.abs(cuts[:-1] - (cuts[0] + position * (cuts[-1] - cuts[0]))).argmin()))
     start = int(cuts[first])
     if at_least:
         end = int(cuts[first + 1 :].searchsorted(start + length))

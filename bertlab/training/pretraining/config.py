@@ -11,7 +11,7 @@ from bertlab.config.presets import PRESETS, list_pretrainable_families
 from bertlab.tasks.pretraining_objectives import TokenObjectiveName
 from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
 from bertlab.text.pretraining.masking import SPAN_LENGTHS
-from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName, RandomBPosition
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
@@ -39,7 +39,9 @@ class PretrainConfig(RunConfig):
 
     SECTIONS: ClassVar = {
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
-        "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
+        "pair": (
+            "max_tokens", "final_max_tokens", "final_share", "pair_objective", "random_b_position", "unmasked_share",
+        ),
         "mask": (
             "mask", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right", "token_objective",
             "replaced_weight", "teacher", "teacher_share",
@@ -129,15 +131,26 @@ class PretrainConfig(RunConfig):
     pair_objective: Annotated[PairObjectiveName, tyro.conf.arg(aliases=("--second",))] = "next"
     """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
     in ALBERT), or none (single segments, as in RoBERTa)."""
+    random_b_position: RandomBPosition = "any"
+    """With --pair-objective next: where in its document a random sentence B begins. any: anywhere, as in the paper.
+    same: at the same relative position as the B that it replaces; in short documents, B would otherwise show by itself
+    whether it is random, because a B that follows A never begins a document and often ends one. The long pairs of the
+    last part of the run (--final-max-tokens) are always drawn as in the paper."""
+    unmasked_share: float = 0.0
+    """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
+    A pair gives one bit, which the gradient of the masked tokens drowns out as long as the model does not compare both
+    sentences. Use a low learning rate for this share (--optim.low-share). Ignored with --pair-objective none."""
     dropout: float = 0.0
     """Dropout rate, 0.1 in the paper. Use 0 for runs that see every text only once: training is faster and
     the loss lower."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
     from 768; smaller models train faster with a larger value."""
-    start: Literal["neighbours", "paper", "teacher"] = "neighbours"
+    start: Literal["neighbours", "matches", "paper", "teacher"] = "neighbours"
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
-    from the start, which shortens the first plateau of the loss. The architecture is the same. teacher: embeddings,
+    from the start, which shortens the first plateau of the loss. The architecture is the same. matches: like
+    neighbours, but with next-sentence prediction, one first-layer head attends from tokens of sentence B to the same
+    tokens of A. teacher: embeddings,
     output layers and evenly spaced layers of --teacher, as in DistilBERT; the hidden size must equal the
     teacher's."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None

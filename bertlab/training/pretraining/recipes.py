@@ -53,14 +53,17 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings for a few minutes on generated stories; used if no corpus is given (docs/lab-notebook.md).
 
     The settings of `fast`, but with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in
-    the last 30 % of the run. The pairs are short because a story has only about 170 tokens: a long sentence B often
-    shows without sentence A whether it is random, while the model has to compare a short one with A. If the changes
-    contain another `preset`, its number of attention heads is used.
+    the last 30 % of the run. Three settings make the model compare both sentences of a pair. In the first 15 % of the
+    run, with a low learning rate, nothing is masked. A head starts with attention to tokens that both sentences share.
+    And up to the last 30 %, a random B comes from the same place of its document as the B that it replaces: a story has
+    only about 170 tokens, so B would often show by itself whether it is random.
+
+    If the changes contain another `preset`, its number of attention heads is used.
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
-        "final_share": 0.3, "mask": 0.2, "dropout": 0.0, "start": "neighbours",
-        "optim": OptimConfig(lr=2e-3, warmup=0.03, decay=0.6, name="muon"),
+        "final_share": 0.3, "mask": 0.2, "dropout": 0.0, "start": "matches", "random_b_position": "same",
+        "unmasked_share": 0.15, "optim": OptimConfig(lr=2e-3, warmup=0.03, decay=0.6, low_share=0.15, name="muon"),
     }  # fmt: skip
     if changes.get("preset", "tiny") != "tiny":
         settings["attention_heads"] = None

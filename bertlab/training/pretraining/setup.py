@@ -13,6 +13,7 @@ from bertlab.config.presets import change_family, make_generator_config, preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import initialise_local_attention, supports_local_attention_init
+from bertlab.nn.matching_head_init import initialise_matching_head
 from bertlab.nn.replaced_tokens import ReplacedTokenModel
 from bertlab.nn.teacher_init import initialise_from_teacher
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, list_pretraining_heads
@@ -129,10 +130,12 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
             initializer_range=_choose_initializer_range(config, sizes.hidden_size), **dropout,
         )  # fmt: skip
         model = FastBert(change_family(sizes, config.family), heads=heads)
-        if config.start == "neighbours":
+        if config.start in ("neighbours", "matches"):
             if not supports_local_attention_init(model.config):
-                raise BertlabError("start-unsupported", family=config.family)
+                raise BertlabError("start-unsupported", start=config.start, family=config.family)
             initialise_local_attention(model)
+        if config.start == "matches" and config.pair_objective == "next" and model.config.type_vocab_size > 1:
+            initialise_matching_head(model)
         return model
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:

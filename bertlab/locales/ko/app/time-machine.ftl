@@ -9,4 +9,4 @@ run-help = 학습 기록을 고르거나, *bertlab pretrain*이 만든 폴더를
 run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하세요. 새로 학습하려면 아래 명령의 CORPUS 자리에 텍스트 파일이나 그런 파일이 든 폴더를 적어 실행하세요.
 time-machine-sentence-a = 문장 A (예측할 단어는 [MASK])
 time-machine-progress = 스냅샷을 계산하고 있어요: { $total }개 중 { $done }개 완료 …
-time-machine-start-neighbours = 이 학습은 첫 레이어의 일부 헤드가 이웃한 토큰에 어텐션을 주는 상태에서 시작했어요(`--start neighbours`). 그래서 0스텝에도 대각선이 보여요. `--start paper`로 시작하면 대각선이 없어요.
+time-machine-start-neighbours = 이 학습은 첫 레이어의 일부 헤드가 이웃한 토큰에 어텐션을 주는 상태에서 시작했어요(`--start { $start }`). 그래서 0스텝에도 대각선이 보여요. `--start paper`로 시작하면 대각선이 없어요.
