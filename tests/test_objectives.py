@@ -200,6 +200,11 @@ def test_only_sentence_pairs_are_trained_without_masks(corpus, tmp_path):
     assert all(report.metrics["nsp_loss"] > 0 for report in reports)
 
 
+def test_without_sentence_pairs_tokens_are_masked_from_the_start(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=2, unmasked_share=0.5, pair_objective="none")
+    assert all(report.metrics["mlm_loss"] > 0 for report in pretrain(config))
+
+
 @pytest.mark.parametrize("stop", [5, 8, 10])
 def test_a_run_stopped_anywhere_resumes_bit_for_bit(corpus, tmp_path, stop):
     whole = settings(corpus, tmp_path / "whole", steps=12, final_max_tokens=64, final_share=0.34, dropout=0.1)

@@ -49,6 +49,12 @@ def test_a_preset_sets_the_heads_in_the_recipe_of_stories():
         assert recipe_from_arguments(["--recipe", "stories", *words]) == stories(None, tyro.MISSING, preset="mini")
 
 
+def test_only_sentence_pairs_delay_the_masks_in_the_recipe_of_stories():
+    pairs, tokens = (recipe_from_arguments(["--recipe", "stories", *words]) for words in ([], ["--family", "roberta"]))
+    assert pairs.unmasked_share == pairs.optim.low_share > 0
+    assert (tokens.pair_objective, tokens.unmasked_share, tokens.optim.low_share) == ("none", 0, 0)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -4,6 +4,7 @@ Keyword arguments change individual settings, as flags do in `bertlab pretrain r
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import tyro
@@ -58,7 +59,8 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     And up to the last 30 %, a random B comes from the same place of its document as the B that it replaces: a story has
     only about 170 tokens, so B would often show by itself whether it is random.
 
-    If the changes contain another `preset`, its number of attention heads is used.
+    If the changes contain another `preset`, its number of attention heads is used. Without sentence pairs, the run
+    begins with masks and the usual learning rate.
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
@@ -67,6 +69,8 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     }  # fmt: skip
     if changes.get("preset", "tiny") != "tiny":
         settings["attention_heads"] = None
+    if changes.get("pair_objective", "next") == "none":
+        settings |= {"unmasked_share": 0.0, "optim": replace(settings["optim"], low_share=0.0)}
     return PretrainConfig(corpus=corpus, out=out, recipe="stories", **(settings | changes))
 
 
