@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from support.families import FAMILIES, save_hf_checkpoint
+from support.pages import errors, open_page
 from support.tiny_model import LABELS, TEXTS
 
 import bertlab
@@ -118,7 +119,7 @@ def test_evaluate_reads_an_onnx_file(shipped, tmp_path, capsys):
     assert metrics[0]["examples"] == len(TEXTS)
 
 
-def test_a_model_without_output_layers_gives_sentence_vectors(shipped, tmp_path):
+def test_a_model_without_output_layers_gives_sentence_vectors(shipped, tmp_path, monkeypatch):
     loaded = checkpoint.load("strongest")
     save_onnx(loaded, tmp_path / "onnx", heads=())
     session = bertlab.load(str(tmp_path / "onnx"))
@@ -127,6 +128,8 @@ def test_a_model_without_output_layers_gives_sentence_vectors(shipped, tmp_path)
         rtol=0,
     )  # fmt: skip
     assert "embed" in session.commands
+    monkeypatch.setenv("BERTLAB_CACHE", str(tmp_path / "cache"))
+    assert [session.sentence_vectors(TEXTS).num_cached for _ in range(2)] == [0, len(TEXTS)]
     with pytest.raises(MissingHead):
         session.fill_mask(SENTENCE)
 
@@ -176,6 +179,22 @@ def test_what_an_onnx_file_lacks_is_one_line(shipped, tmp_path, capsys):
         assert main([*words, "--checkpoint", str(exported.path)]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert main(["finetune", "sst2", "--from", str(exported.path), "--out", str(tmp_path / "run")]) == 2
+
+
+PREDICTING = {"classify": "sst2", "fill_mask": "strongest"}
+INSPECTING = ("attention", "heads", "depth", "input", "sentences")
+
+
+@pytest.mark.parametrize("screen", [*PREDICTING, *INSPECTING])
+def test_pages_predict_with_an_onnx_file_and_say_what_it_lacks(shipped, tmp_path, monkeypatch, screen):
+    monkeypatch.chdir(tmp_path)
+    name = PREDICTING.get(screen, "strongest")
+    save_onnx(checkpoint.load(name), tmp_path / "runs" / "exported")
+    app = open_page(screen, checkpoint="runs/exported")
+    assert not app.exception, app.exception[0].message
+    lines = errors(app)
+    assert len(lines) == (0 if screen in PREDICTING else 1), lines
+    assert all("ONNX" in line for line in lines)
 
 
 def change_metadata(path: Path, content: str | None) -> None:

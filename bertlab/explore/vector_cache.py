@@ -18,6 +18,7 @@ import numpy as np
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.checkpoints.sentence_settings import SentenceSettings
+from bertlab.nn.onnx_model import OnnxBert
 
 DIRECTORY_VARIABLE = "BERTLAB_CACHE"
 MAX_BYTES = 1 << 30  # of one file; the oldest vectors are deleted above this size
@@ -35,7 +36,10 @@ def find_directory() -> Path:
 def compute_fingerprint(loaded: Checkpoint, settings: SentenceSettings) -> str:
     """Compute a fingerprint of the weights, the tokenizer and the settings that determine a checkpoint's vectors."""
     digest = hashlib.blake2b(digest_size=16)
-    for name, tensor in loaded.model.state_dict().items():
+    is_onnx = isinstance(loaded.model, OnnxBert)
+    if is_onnx:
+        digest.update(loaded.model.path.read_bytes())
+    for name, tensor in () if is_onnx else loaded.model.state_dict().items():
         if not name.startswith(("heads.", "pooler.")):
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().float().contiguous().numpy())
