@@ -49,8 +49,11 @@ def find_telling_attention(attention: AttentionMap) -> AttentionSummary:
     distance_TT = np.abs(position_T[:, None] - position_T[None])
     is_special_T = np.array([row.special for row in tokens])
     is_word_T = ~is_special_T & [any(map(str.isalnum, row.token)) for row in tokens]
-    words_TT, texts_TT = np.outer(is_word_T, is_word_T), np.outer(~is_special_T, ~is_special_T)
-    choices = (words_TT & (distance_TT > 1), texts_TT & (distance_TT > 0), texts_TT, np.ones_like(texts_TT))
+    is_word_pair_TT, is_text_pair_TT = np.outer(is_word_T, is_word_T), np.outer(~is_special_T, ~is_special_T)
+    choices = (
+        is_word_pair_TT & (distance_TT > 1), is_text_pair_TT & (distance_TT > 0), is_text_pair_TT,
+        np.ones_like(is_text_pair_TT),
+    )  # fmt: skip
     allowed_TT = next(choice_TT for choice_TT in choices if choice_TT.any())
     best_by_layer = []
     for layer, probs_NTT in enumerate(probs_LNTT):  # layer by layer, because a long text needs much memory
@@ -118,5 +121,5 @@ def _mean_of_other_queries(probs_NTT: np.ndarray) -> np.ndarray:
     offsets = range(-size + 1, size)
     sums_NK = np.stack([np.trace(probs_NTT, offset, 1, 2) for offset in offsets], axis=-1)
     index_TT = np.arange(size)[None] - np.arange(size)[:, None] + size - 1
-    others_TT = np.maximum(size - 1 - np.abs(index_TT - size + 1), 1)
-    return (sums_NK[:, index_TT] - probs_NTT) / others_TT
+    num_others_TT = np.maximum(size - 1 - np.abs(index_TT - size + 1), 1)
+    return (sums_NK[:, index_TT] - probs_NTT) / num_others_TT

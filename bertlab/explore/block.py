@@ -150,7 +150,10 @@ def _complete_layer(
 def _predict(
     model: Bert, tokenizer: Tokenizer, hidden_LH: torch.Tensor
 ) -> list[tuple[str, float]] | list[tuple[None, None]]:
-    """Predict the token after every layer with the MLM output layer; None if the model has none."""
+    """Predict (token, probability) after the embeddings and after every layer by the logit lens.
+
+    All entries are (None, None) if the model has no MLM output layer.
+    """
     if TASK_TYPES["masked_lm"].head not in model.head_names:
         return [(None, None)] * len(hidden_LH)
     # the embedding table may be padded to a convenient size; its extra rows have no token

@@ -16,7 +16,7 @@ from bertlab.explore.word_endings import list_content_words
 MIN_TEXTS = 5  # fewer distinct texts form no clusters
 REDUCED_SIZE = 10  # dimensions in which density is measured; in hundreds of dimensions all distances are similar
 MAP_SIZE = 50  # dimensions from which t-SNE and UMAP start
-NUM_WORDS = 4
+NUM_WORDS = 4  # how many typical words name a cluster
 NO_CLUSTER = -1
 
 MapMethod = Literal["pca", "tsne", "umap"]
@@ -90,7 +90,7 @@ def name_clusters(
     """Find the most typical words of groups of texts by class-based tf-idf.
 
     The weight of a word grows with the number of texts in the group that contain it, and falls with the number of all
-    texts that do.
+    texts that contain it.
 
     Args:
         texts: all texts.
@@ -103,12 +103,12 @@ def name_clusters(
     [('tea',), ('cat',)]
     """
     words_of_text = [dict.fromkeys(words) for words in list_content_words(texts)]
-    total = Counter(word for words in words_of_text for word in words)
-    mean_words = sum(total.values()) / max(len(members), 1)
+    num_texts_with = Counter(word for words in words_of_text for word in words)
+    mean_words = sum(num_texts_with.values()) / max(len(members), 1)
     names = []
     for group in members:
         counts = Counter(word for index in group for word in words_of_text[index])
-        weight = {word: n * np.log(1 + mean_words / total[word]) for word, n in counts.items()}
+        weight = {word: n * np.log(1 + mean_words / num_texts_with[word]) for word, n in counts.items()}
         # `counts` has the words of the first texts first, and sorting keeps this order for equal weights
         names.append(tuple(sorted(weight, key=lambda word: -weight[word])[:count]))
     return names
@@ -155,7 +155,8 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
         from sklearn.manifold import TSNE
 
         perplexity = min(30.0, (count - 1) / 3)
-        # scikit-learn's learning rate, but at least 10 instead of 50, which throws some of a few points far outside
+        # The formula of scikit-learn, but with the minimum 10 instead of 50: if there are few points, a learning rate
+        # of 50 throws some of them far outside.
         learning_rate = max(count / 48, 10.0)
         model = TSNE(
             perplexity=perplexity, init="pca", random_state=seed, max_iter=500, learning_rate=learning_rate, n_jobs=1
@@ -165,6 +166,6 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
 
 
 def _sort_by_centrality(vectors_SP: np.ndarray, members: np.ndarray) -> list[int]:
-    """Sort texts by the cosine of their vector with the mean of all, the most central one first."""
+    """Sort the texts `members` by the cosine of their vector with the mean of their vectors, largest cosine first."""
     part_SP = vectors_SP[members]
     return members[np.argsort(-(part_SP @ part_SP.mean(0)), kind="stable")].tolist()

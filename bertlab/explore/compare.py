@@ -119,9 +119,9 @@ def compare(
     """
     inputs = ((text, pair), (text, pair) if other is None else (other, other_pair))
     sides = [_read_side(session, *texts) for session, texts in zip((first, second), inputs, strict=True)]
-    same_tokens = first.tokenizer.digest == second.tokenizer.digest
+    has_same_vocabulary = first.tokenizer.digest == second.tokenizer.digest
     units_of_sides = [
-        [(row.token, (row.position,)) for row in rows] if same_tokens else _group_into_words(rows, *texts)
+        [(row.token, (row.position,)) for row in rows] if has_same_vocabulary else _group_into_words(rows, *texts)
         for (rows, _, _), texts in zip(sides, inputs, strict=True)
     ]
     units = _align_units(*units_of_sides)
@@ -133,7 +133,7 @@ def compare(
     same_shape = first_LUH.shape == second_MUH.shape
     return Comparison(
         units=tuple(units),
-        unit_kind="tokens" if same_tokens else "words",
+        unit_kind="tokens" if has_same_vocabulary else "words",
         num_left_out=(len(units_of_sides[0]) - len(units), len(units_of_sides[1]) - len(units)),
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
@@ -211,8 +211,8 @@ def _make_membership_matrix(groups: Sequence[Sequence[int]], size: int) -> np.nd
 
 
 def _cosine_similarity(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndarray:
-    norms_LU = np.linalg.norm(first_LUH, axis=-1) * np.linalg.norm(second_LUH, axis=-1)
-    return (first_LUH * second_LUH).sum(-1) / np.maximum(norms_LU, 1e-12)
+    norm_products_LU = np.linalg.norm(first_LUH, axis=-1) * np.linalg.norm(second_LUH, axis=-1)
+    return (first_LUH * second_LUH).sum(-1) / np.maximum(norm_products_LU, 1e-12)
 
 
 # -- units -------------------------------------------------------------------------------------------------------

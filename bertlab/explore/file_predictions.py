@@ -23,11 +23,11 @@ from bertlab.text.readers.registry import Record
 from bertlab.text.readers.rows import format_cell, format_text
 
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
-PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows, the first after one second
+PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first part ends after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
 ROWS_AT_ONCE = {"embed": 128, "answer": 1}  # after so many rows, the time and the request to cancel are checked
 CANCEL = "cancel"  # the name of the file that requests a running job to stop
-Pair = tuple[str, str | None]
+Pair = tuple[str, str | None]  # (text, second text or None); for "answer", (passage, question)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FileJob:
     num_rows: int = 0
     """The number of rows of the file."""
     language: str = DEFAULT
-    """The language of the reasons for rows that cannot be used."""
+    """The language of the messages that say why a row cannot be used."""
     created: float = 0.0
     """When the job was created, in seconds since 1970."""
 
@@ -162,7 +162,7 @@ class _RowPredictor:
 
     def __init__(self, session: Session, job: FileJob):
         self.session, self.job = session, job
-        self.known: dict[Pair, dict] = {}
+        self.known: dict[Pair, dict] = {}  # the predictions made so far
 
     def __call__(self, records: tuple[Record, ...]) -> list[dict]:
         """Predict some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""

@@ -73,18 +73,18 @@ def list_added_columns(results: pa.Table) -> dict[str, str]:
     Returns:
         {name of the column in the results: "row", "error" or the name of a field of the prediction}.
     """
-    stored = {field.name: field.metadata[FIELD].decode() for field in results.schema}
-    return {name: field.removeprefix(OUTPUT) for name, field in stored.items() if not field.startswith(INPUT)}
+    stored_names = {field.name: field.metadata[FIELD].decode() for field in results.schema}
+    return {name: stored.removeprefix(OUTPUT) for name, stored in stored_names.items() if not stored.startswith(INPUT)}
 
 
-def _name_columns(stored: Sequence[str]) -> dict[str, str]:
+def _name_columns(stored_names: Sequence[str]) -> dict[str, str]:
     """Name the columns of the results -> {stored name: name}, in the order of the results.
 
     >>> _name_columns(["row", "error", "in:Predicted", "out:label"])
     {'row': 'row', 'in:Predicted': 'Predicted', 'out:label': 'predicted_2', 'error': 'error'}
     """
-    inputs = [name for name in stored if name.startswith(INPUT)]
-    outputs = [name for name in stored if name.startswith(OUTPUT)]
+    inputs = [name for name in stored_names if name.startswith(INPUT)]
+    outputs = [name for name in stored_names if name.startswith(OUTPUT)]
     names = {name: name.removeprefix(INPUT) for name in inputs}
     used = {name.lower() for name in names.values()}
     for name in ("row", *outputs, "error"):
@@ -140,9 +140,9 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
     columns = dict.fromkeys(name for row in rows for name in row)
     arrays = {}
     for name in columns:
-        kind = pa.list_(pa.float32()) if name == f"{OUTPUT}vector" else None
-        kind = pa.string() if name == "error" or name.startswith(INPUT) else kind
-        arrays[name] = pa.array([row.get(name) for row in rows], kind)
+        arrow_type = pa.list_(pa.float32()) if name == f"{OUTPUT}vector" else None
+        arrow_type = pa.string() if name == "error" or name.startswith(INPUT) else arrow_type
+        arrays[name] = pa.array([row.get(name) for row in rows], arrow_type)
     path = directory / f"part-{first:07d}-{first + len(rows):07d}.parquet"
     _write(path, lambda target: pq.write_table(pa.table(arrays), target))
 

@@ -34,7 +34,8 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = model.normalise_layers(torch.cat(trace["hidden"]))
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
-    # All layers together, because one layer of a short text takes as long: reading the vocabulary's matrix dominates.
+    # All layers are computed together: for a short text this takes no longer than one layer, since reading the matrix
+    # of the vocabulary takes most of the time.
     targets_T = final_T.repeat(len(hidden_LTH))
     parts = [
         _rank_final_tokens(probs_TV, targets_T[chunk])
@@ -59,7 +60,8 @@ def fill_jointly(
     """Fill all masks together by beam search from left to right; each token depends on those filled in before.
 
     BERT defines no joint probability; this is the product p(first) p(second | first) ... in that order, and another
-    order would give another product. With as many beams as tokens in the vocabulary the search would be exhaustive.
+    order would give another product. For two masks, the search is exhaustive with as many beams as there are tokens in
+    the vocabulary.
 
     Raises:
         MissingHead: the model has no MLM output layer.
@@ -71,11 +73,11 @@ def fill_jointly(
     if not positions:
         raise TextError("mask-missing")
     batch = make_batch_of_one(encoding, device_of(model))
-    independent_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
-    independent_ids = independent_MV.argmax(-1)
+    independent_logp_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
+    independent_ids = independent_logp_MV.argmax(-1)
     # One more row of the batch contains the independent predictions, so that the joint probability of these
     # tokens is computed even if the beam search drops them.
-    ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=independent_MV.device)
+    ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=independent_logp_MV.device)
     independent_1T, independent_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
         rows_BT = torch.cat([ids_BT, independent_1T])
@@ -95,7 +97,7 @@ def fill_jointly(
     return JointFill(
         fillings=tuple(map(make_filling, ids_BT, logp_B.tolist())),
         independent=make_filling(independent_1T[0], independent_logp),
-        independent_probs=tuple(independent_MV.max(-1).values.exp().tolist()),
+        independent_probs=tuple(independent_logp_MV.max(-1).values.exp().tolist()),
         spans=tuple(encoding.offsets[position] for position in positions),
     )
 
@@ -123,14 +125,14 @@ def _predict_masks(
     model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]
 ) -> torch.Tensor:
     """Compute log-probabilities at some positions of inputs that differ from `batch` only in their ids -> [B, M, V]."""
-    rows = max(1, MAX_LOGITS // (tokenizer.vocab_size * len(positions)))
+    rows_at_once = max(1, MAX_LOGITS // (tokenizer.vocab_size * len(positions)))
     parts = []
-    for part_BT in ids_BT.split(rows):
+    for part_BT in ids_BT.split(rows_at_once):
         types_BT = batch.token_type_ids_BT.expand_as(part_BT)
-        rows = Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))
-        row_B1 = torch.arange(len(part_BT), device=part_BT.device)[:, None] * part_BT.shape[1]
-        index_BM = row_B1 + torch.tensor(positions, device=part_BT.device)
-        logits_BMV = model.logits("mlm", rows, index_BM.flatten()).unflatten(0, index_BM.shape)
+        part_batch = Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))
+        row_start_B1 = torch.arange(len(part_BT), device=part_BT.device)[:, None] * part_BT.shape[1]
+        index_BM = row_start_B1 + torch.tensor(positions, device=part_BT.device)
+        logits_BMV = model.logits("mlm", part_batch, index_BM.flatten()).unflatten(0, index_BM.shape)
         parts.append(logits_BMV[..., : tokenizer.vocab_size].log_softmax(-1))
     return torch.cat(parts)
 

@@ -1,4 +1,4 @@
-"""Compare how similar learned position vectors are to each other, and how similar the Transformer's sinusoidal ones.
+"""Compare learned position vectors with each other, and the Transformer's sinusoidal position vectors likewise.
 
 Shape legend: P positions of the model, or distances between two positions, S positions on the axes of the matrices,
 H hidden, F frequencies.

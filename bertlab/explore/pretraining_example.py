@@ -76,7 +76,7 @@ class _Draw:
     """The pair as a batch of one row."""
     other: int | None
     """The index of the document that a random B was taken from; None if B is from the text."""
-    text_tokens: int
+    num_text_tokens: int
     """The number of tokens in the text."""
 
 
@@ -86,7 +86,7 @@ class ExampleDrawer:
     Args:
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
-        checkpoint_objective: the sentence-pair objective that it was trained on.
+        checkpoint_objective: the sentence-pair objective that the model was trained on.
         text: the document that A comes from.
         settings: how examples are drawn.
         documents: the documents that random Bs come from; None for `read_documents` in the language of the text.
@@ -182,7 +182,7 @@ class ExampleDrawer:
         label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
             number, objective, label, PAIR_OBJECTIVES[objective].labels[label],
-            None if drawn.other is None else self.texts[drawn.other], drawn.text_tokens, len(self.sentences[0]),
+            None if drawn.other is None else self.texts[drawn.other], drawn.num_text_tokens, len(self.sentences[0]),
             tokens, predictions, self._predict_pair(hidden_RH), self.checkpoint_objective, losses,
         )  # fmt: skip
 

@@ -22,7 +22,7 @@ class DrawLosses:
     pair: float | None
     """The loss of the sentence pair; None if the checkpoint was not trained on the objective of the draw."""
     total: float
-    """The loss that training minimises: the sum of both."""
+    """The loss that training minimises: the sum of `mlm` and, if there is one, `pair`."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ExampleToken:
 
 @dataclass(frozen=True)
 class TokenPrediction:
-    """The prediction for one of the chosen tokens."""
+    """The prediction for one of the tokens that were chosen to be predicted."""
 
     position: int
     """The position in the input, from 0."""
@@ -88,7 +88,7 @@ class PretrainingExample:
     tokens: tuple[ExampleToken, ...]
     """The input."""
     predictions: tuple[TokenPrediction, ...]
-    """The predictions for the chosen tokens, in the order of the input."""
+    """The predictions for the tokens that were chosen to be predicted, in the order of the input."""
     pair: NextSentence | None
     """The prediction for the pair; None if the checkpoint was not trained on the objective of the draw."""
     checkpoint_objective: PairObjectiveName

@@ -3,7 +3,8 @@
 The methods of `Predictor` compute one text at a time. With the parts, a server computes the inputs of several requests
 as one batch, and may do so with another program than PyTorch. The results are those of `Predictor`.
 
-Shape legend: T tokens, H hidden, M masks, V vocabulary, K labels, P dimensions of a vector.
+Shape legend: T tokens, H hidden, M masks, V vocabulary, K labels, P dimensions of a vector,
+R positions of all inputs of a batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ class Query:
     """The inputs; several for a long passage or a list of texts."""
     finish: Callable[[list[torch.Tensor]], object]
     """A function that makes the result from the outputs of all inputs, float32 on the CPU: [K] for an output layer that
-    reads the pooler's output, otherwise [T, K] (or [M, V], at `positions`)."""
+    reads the pooler's output, otherwise [T, K] (or [M, V], at `positions`), and [T, H] for hidden states."""
     positions: tuple[tuple[int, ...], ...] | None = None
     """For each input, the tokens at which the output layer is computed; None for all tokens."""
 
@@ -138,7 +139,10 @@ def prepare_answer(
 
 
 def prepare_embed(session: Predictor, texts: Sequence[str]) -> Query:
-    """Prepare the vectors of `Predictor.sentence_vectors`: {"vectors": [texts, P], "truncated": indices of texts}."""
+    """Prepare the vectors of `Predictor.sentence_vectors`.
+
+    The result is {"vectors": array [texts, P], "truncated": the indices of the texts that were truncated}.
+    """
     settings = session.loaded.sentence_settings
     inputs, truncated = encode_sentences(session.tokenizer, texts, settings, session.config.max_tokens)
     for row, each in enumerate(inputs):
@@ -204,6 +208,7 @@ def answer_queries(
     Returns:
         The result of each query; an error if the result cannot be made from the outputs.
     """
+    # (query, index of one of its inputs) for the inputs of all queries
     rows = [(query, index) for query in queries for index in range(len(query.inputs))]
     order = sorted(range(len(rows)), key=lambda row: -len(rows[row][0].inputs[rows[row][1]].ids))
     outputs: list[torch.Tensor] = [torch.empty(0)] * len(rows)

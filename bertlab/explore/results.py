@@ -203,7 +203,7 @@ class Outcome:
     log_odds_before: float
     """The log-odds log(p / (1 - p)) before the interventions."""
     log_odds_after: float
-    """log(p / (1 - p)) after."""
+    """The log-odds log(p / (1 - p)) after the interventions."""
 
 
 @dataclass(frozen=True)

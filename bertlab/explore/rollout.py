@@ -1,4 +1,6 @@
-"""Attention rollout: the attention of all layers up to one, multiplied (Abnar and Zuidema 2020, arXiv 2005.00928).
+"""Attention rollout: the product of the attention of a layer and of all layers before it.
+
+Source: Abnar and Zuidema 2020, arXiv 2005.00928.
 
 Shape legend: T tokens, L layers, N heads.
 """

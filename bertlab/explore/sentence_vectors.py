@@ -13,7 +13,7 @@ from bertlab.config.errors import TextError
 from bertlab.explore.embed import embed_texts, encode_sentences
 from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
 
-TEXTS_AT_ONCE = 128  # texts that are tokenised, computed and stored together, so that an interrupted run keeps them
+TEXTS_AT_ONCE = 128  # number of texts whose vectors are computed and then stored; an interrupted run keeps those stored
 CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
 
 
@@ -115,11 +115,11 @@ def compute_sentence_vectors(
         vectors_UP[rows] = embed_texts(loaded.model, part, loaded.tokenizer.pad_id, batch_size, settings.pooling)
         if cache:
             cache.write([distinct[row] for row in rows], vectors_UP[rows])
-    cut = {distinct[row] for row in truncated}
+    truncated_texts = {distinct[row] for row in truncated}
     return SentenceVectors(
         texts,
         vectors_UP[[row_of_text[text] for text in texts]],
-        tuple(index for index, text in enumerate(texts) if text in cut),
+        tuple(index for index, text in enumerate(texts) if text in truncated_texts),
         len(stored_vectors),
         settings.is_recorded,
     )
@@ -147,7 +147,7 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
     Args:
         vectors_SP: the vectors of the texts, of length 1.
         threshold: the smallest cosine.
-        limit: the maximum number of pairs to list; the groups contain all.
+        limit: the maximum number of pairs to list; the groups are formed from all pairs.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -158,7 +158,7 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
         copies[row].append(index)
     counts_U = np.array([len(each) for each in copies])
     total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
-    best: list[tuple[float, int, int]] = []  # pairs of distinct vectors
+    best: list[tuple[float, int, int]] = []  # (-cosine, row, larger row) of pairs of distinct vectors
     group_U = np.arange(len(distinct_UP))  # the group of each vector
     rows_at_once = max(1, CELLS_AT_ONCE // max(len(distinct_UP), 1))
     for start in range(0, len(distinct_UP), rows_at_once):

@@ -236,7 +236,9 @@ class Session(Predictor):
         return rank_candidates(self.next_sentence, first, candidates)
 
     def next_sentence_probes(self, progress: Callable = iter) -> list[ProbeResult]:
-        """Run next-sentence prediction on fixed pairs, which show whether the checkpoint recognises coherence or topic.
+        """Run next-sentence prediction on fixed pairs.
+
+        The pairs show whether the checkpoint recognises coherence or only the topic.
 
         Args:
             progress: wraps the iterable of groups of pairs, as `tqdm` does.
@@ -257,7 +259,7 @@ class Session(Predictor):
         """Reconstruct, for each distinct token of a text, the merges that built it when the vocabulary was trained.
 
         Returns:
-            None if the order of the merges cannot be derived from the token ids.
+            The merges of each token; None if the order of the merges cannot be derived from the token ids.
         """
         tokens = (token for search in self.search_tokens(text) for token in search.tokens)
         return self.tokenizer.merges(dict.fromkeys(tokens))

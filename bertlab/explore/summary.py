@@ -116,7 +116,9 @@ def summarise_texts(
         raise TextError("text-empty")
     if TASK_TYPE.can_predict(loaded.model):
         return _summarise_with_head(loaded, texts, spans, num_sentences, progress)
-    groups, size = [[]], 0  # texts that have about `TEXTS_AT_ONCE` sentences together
+    # Each group has the indices of texts with at most `TEXTS_AT_ONCE` sentences together, or the index of a single
+    # longer text; `size` is the number of sentences in the last group.
+    groups, size = [[]], 0
     for index, each in enumerate(spans):
         if groups[-1] and size + len(each) > TEXTS_AT_ONCE:
             groups.append([])

@@ -1,4 +1,7 @@
-"""List the content words of texts: no function words and, in Korean, nouns without particles; they name clusters."""
+"""List the content words of texts, from which clusters are named.
+
+Function words are left out, and Korean nouns are listed without their particles.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ class Cost:
     training_memory: Memory
     """The peak memory of a training step."""
     inference_memory: Memory
-    """The peak memory of that prediction."""
+    """The peak memory of predicting one masked token in each sequence of a batch."""
 
     @property
     def num_parameters(self) -> int:

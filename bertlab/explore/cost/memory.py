@@ -116,8 +116,8 @@ def count_activation_bytes(workload: Workload) -> tuple[int, int]:
     config, X, R = workload.config, workload.batch_tokens, workload.output_positions
     H, F, L = config.hidden_size, config.intermediate_size, config.num_layers
     dropout, scores = _count_dropout_values(workload), _count_score_values(workload)
-    # Before: input, query, key, value. After: output of the heads, two sums, output of the first LayerNorm, and the
-    # input and output of GELU.
+    # Values that a layer stores for each token. Before the output of its heads: input, query, key, value. After that:
+    # output of the heads, two sums, output of the first LayerNorm, and the input and output of GELU.
     before_output, after_output = 4 * H, 4 * H + 2 * F
     layer = X * (before_output + after_output + dropout * 2 * H) + scores
     last = X * before_output + R * (after_output + dropout * 2 * H) + scores

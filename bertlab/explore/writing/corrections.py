@@ -96,8 +96,8 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     compared_groups: list[list[_Candidate]] = []
     for group in groups:
         best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
-        kinds = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
-        compared_groups.append([each for candidates in kinds.values() for each in candidates])
+        by_kind = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
+        compared_groups.append([each for candidates in by_kind.values() for each in candidates])
     edits = {each: edits[each] for group in compared_groups for each in group}
     estimates = _estimate(model, tokenizer, part, edits, _mask_later)
     best_of_word = [

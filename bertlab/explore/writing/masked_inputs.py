@@ -53,6 +53,7 @@ def compute_log_probs(
         queries: the queries, in any order.
         progress: wraps the sequence of batches, as `tqdm` does.
     """
+    # ids of an input -> position -> the numbers of the queries for this position
     numbers: dict[tuple[int, ...], dict[int, list[int]]] = {}
     for number, query in enumerate(queries):
         numbers.setdefault(query.ids, {}).setdefault(query.position, []).append(number)

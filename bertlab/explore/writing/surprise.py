@@ -273,8 +273,8 @@ def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) ->
     for _, _, positions in part.words:
         for number, position in enumerate(positions):
             if ids[position] != tokenizer.mask_id:
-                hidden = positions[number:] if masking == "word" else (position,)
-                masked = tuple(tokenizer.mask_id if index in hidden else id for index, id in enumerate(ids))
+                masked_positions = positions[number:] if masking == "word" else (position,)
+                masked = tuple(tokenizer.mask_id if index in masked_positions else id for index, id in enumerate(ids))
                 yield Query(masked, position, ids[position])
 
 
@@ -351,7 +351,7 @@ def rank_words(
         tokenizer: the tokenizer.
         log_probs_V: the log-probabilities of all tokens.
         top_k: the maximum number of words.
-        without: a word that is left out. If it begins with a capital letter, so do the words.
+        without: a word that is left out. If it begins with a capital letter, so do the returned words.
     """
     words: list[ProposedWord] = []
     for id, probability in list_best_tokens(log_probs_V):
@@ -365,7 +365,9 @@ def rank_words(
 
 
 def match_case(word: str, original: str) -> str:
-    """Write a word with a capital letter if the one that it replaces has one, since many vocabularies have none.
+    """Write a word with a capital letter if the word that it replaces has one.
+
+    This is needed because many vocabularies have only lower case.
 
     >>> match_case("rain", "Snow"), match_case("rain", "snow")
     ('Rain', 'rain')
