@@ -77,7 +77,8 @@ def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[in
 
     Args:
         names: the labels, in the order of the matrix's rows and columns.
-        counts: ((index of the label, index of the prediction), index of the data row), one entry for each count.
+        counts: one entry for each pair of a label and a prediction: ((index of the label, index of the prediction),
+            index of the data row). The matrix counts these entries.
     """
     cells = defaultdict(list)
     for cell, row in counts:

@@ -34,8 +34,8 @@ def generate_rows(
         labels: the labels of the checkpoint. A classification needs exactly two, negative and then positive; without
             labels, "negative" and "positive" are used. Tags that are not among the labels become "O".
         language: a language code; a language without templates gets the English ones.
-        count: maximum number of rows. There are fewer if the templates do not yield as many distinct ones, and none if
-            they do not suit the task, such as a classification of text pairs.
+        count: maximum number of rows. The result has fewer rows if the templates do not yield as many distinct rows,
+            and no rows if the templates do not suit the task, such as a classification of text pairs.
         seed: the seed of all random choices.
 
     >>> from bertlab.config.tasks import TASKS
@@ -123,7 +123,7 @@ def _multiple_choice(spec: TaskSpec, labels: Sequence[str], templates: Mapping, 
     num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
     while True:
         context, *choices = map(_Slots(templates, rng).fill, rng.choice(templates["statements"]))
-        right = choices[0]
+        right = choices[0]  # each template has the context, the right choice, and then the wrong ones
         choices = (choices * 2)[:num_choices]
         rng.shuffle(choices)
         row = {context_column: context} | ({spec.start: ""} if spec.start else {})

@@ -124,8 +124,8 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):
         name = names_by_number[int(name)]
     if name not in labels:
-        known_labels = ", ".join(labels[:8])
+        shown_names = ", ".join(labels[:8])
         if len(labels) > 8:
-            raise DataError("label-unknown-of-many", label=repr(name), known=known_labels)
-        raise DataError("label-unknown", label=repr(name), known=known_labels)
+            raise DataError("label-unknown-of-many", label=repr(name), known=shown_names)
+        raise DataError("label-unknown", label=repr(name), known=shown_names)
     return labels.index(name)

@@ -143,7 +143,7 @@ class LabelledRowReader(FinetuneTaskType):
         rows: list[Example] = []
         has_ids = spec.id in data.columns
         skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
-        number_of_id: dict[str, int] = {}
+        row_number_by_id: dict[str, int] = {}
         names_by_number = (data.label_names.get(column) or spec.labels) if column is not None else ()
         for index, (number, row) in enumerate(data.number_rows()):
             id = None
@@ -156,8 +156,8 @@ class LabelledRowReader(FinetuneTaskType):
                     if not has_label[index]:
                         raise DataError("row-without-label", column=repr(column))
                     target = self.read_target(value_of(row, column), labels, names_by_number, texts)
-                if spec.id in row and number_of_id.setdefault(id, number) != number:
-                    raise DataError("row-id-repeated", row=number_of_id[id])
+                if spec.id in row and row_number_by_id.setdefault(id, number) != number:
+                    raise DataError("row-id-repeated", row=row_number_by_id[id])
                 rows.append(self.make_example(row, spec, id, texts, target))
             except DataError as error:
                 invalid_rows.report(make_row_error(data.name, number, error, id if spec.id in row else None))

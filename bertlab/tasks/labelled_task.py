@@ -38,7 +38,7 @@ class LabelledTaskType(LabelledRowReader):
     """A task type whose rows are `Examples` and whose inputs are `Features`."""
 
     table_suffix: ClassVar[str] = "tsv"
-    """The suffix of a prediction file."""
+    """The suffix of a prediction file, without the dot."""
 
     # -- hooks: features and predictions ----------------------------------------------------------------------------
 

@@ -31,8 +31,9 @@ class Loss:
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
     """The terms of the loss by name; each is a mean, and their sum is `value`."""
     ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Name -> the metrics that are divided to compute it. A precision, for example, is a mean over the items that the
-    model chooses, so it must be computed from means over the whole batch."""
+    """Name of a ratio -> (name of the numerator, name of the denominator), both in `metrics`. A ratio, such as a
+    precision, is computed only after its two metrics were averaged over the whole batch; the mean of the ratios of
+    several micro-batches would be a different number."""
 
     def compute_ratios(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Compute the ratios from the metrics of a whole batch; a ratio with the denominator 0 is 0."""

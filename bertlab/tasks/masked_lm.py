@@ -46,7 +46,7 @@ class PretrainingLoss:
     """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
 
     def make_targets(self, batch) -> tuple:
-        """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
+        """Mask a batch; return the masked inputs, the positions to predict [P] and the labels at these positions [P].
 
         With `left_to_right`, nothing is masked and the labels are the next tokens. See `mask_tokens` and
         `label_next_tokens`.
@@ -97,7 +97,7 @@ class PretrainingLoss:
 
     @torch.no_grad()
     def _teacher_logits(self, inputs, index_P: torch.Tensor, size: int) -> torch.Tensor | None:
-        """Compute the teacher's logits for the same positions [P, V]; None without a teacher.
+        """Compute the teacher's logits at the positions to predict, [P, V]; None without a teacher.
 
         Args:
             inputs: the masked batch.

@@ -24,7 +24,7 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """Compute the F1 of one label; 0 if the label neither occurs nor is predicted (as in scikit-learn).
+    """Compute the F1 of the label `positive`; 0 if it neither occurs nor is predicted (as in scikit-learn).
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
@@ -48,8 +48,10 @@ def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
     """
     gold, predicted = _as_arrays(gold, predicted)
     _, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
-    labels = codes.max() + 1
-    table = np.bincount(codes[: len(gold)] * labels + codes[len(gold) :], minlength=labels**2).reshape(labels, labels)
+    num_labels = codes.max() + 1
+    table = np.bincount(codes[: len(gold)] * num_labels + codes[len(gold) :], minlength=num_labels**2).reshape(
+        num_labels, num_labels
+    )
     table = table.astype(np.float64)
     total, correct, gold_K, predicted_K = table.sum(), np.trace(table), table.sum(1), table.sum(0)
     squared_norm = (total**2 - predicted_K @ predicted_K) * (total**2 - gold_K @ gold_K)
@@ -96,9 +98,9 @@ def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndar
     return np.asarray(gold), np.asarray(predicted)
 
 
-def _f1(correct: int, predicted: int, gold: int) -> float:
+def _f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
     """Compute F1 = 2PR / (P + R) from counts; 0 if all counts are 0."""
-    return 2 * correct / (predicted + gold) if predicted + gold else 0.0
+    return 2 * num_correct / (num_predicted + num_gold) if num_predicted + num_gold else 0.0
 
 
 # -- entities ----------------------------------------------------------------------------------------------------
@@ -136,13 +138,14 @@ def entity_metrics(
         correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)
         predicted_by_type.update(type for type, _, _ in predicted_spans)
         gold_by_type.update(type for type, _, _ in gold_spans)
-    correct, predicted_count, gold_count = correct_by_type.total(), predicted_by_type.total(), gold_by_type.total()
+    correct_count, predicted_count = correct_by_type.total(), predicted_by_type.total()
+    gold_count = gold_by_type.total()
     types = sorted(gold_by_type.keys() | predicted_by_type.keys())
     f1_by_type = [_f1(correct_by_type[type], predicted_by_type[type], gold_by_type[type]) for type in types]
     return {
-        "precision": correct / predicted_count if predicted_count else 0.0,
-        "recall": correct / gold_count if gold_count else 0.0,
-        "f1": _f1(correct, predicted_count, gold_count),
+        "precision": correct_count / predicted_count if predicted_count else 0.0,
+        "recall": correct_count / gold_count if gold_count else 0.0,
+        "f1": _f1(correct_count, predicted_count, gold_count),
         "f1_macro": float(np.mean(f1_by_type)) if f1_by_type else 0.0,
     }
 
@@ -156,10 +159,12 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     0.5
     """
     gold_tags, predicted_tags = ([tag for tags in rows for tag in tags] for rows in (gold, predicted))
-    correct = Counter(tag for tag, other in zip(gold_tags, predicted_tags, strict=True) if tag == other)
+    correct_counts = Counter(tag for tag, other in zip(gold_tags, predicted_tags, strict=True) if tag == other)
     gold_counts, predicted_counts = Counter(gold_tags), Counter(predicted_tags)
     names = sorted((gold_counts.keys() | predicted_counts.keys()) - {"O"})
-    return float(np.mean([_f1(correct[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
+    return (
+        float(np.mean([_f1(correct_counts[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
+    )
 
 
 def prefix_metrics(metrics: dict, split: str, first: bool) -> dict:

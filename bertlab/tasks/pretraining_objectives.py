@@ -1,6 +1,6 @@
 """The objectives of pre-training: one for tokens (masked or replaced tokens) and one for sentence pairs.
 
-`sentence_pair.PAIR_OBJECTIVES` has those for sentence pairs.
+`TOKEN_OBJECTIVES` lists the objectives for tokens, and `sentence_pair.PAIR_OBJECTIVES` those for sentence pairs.
 """
 
 from collections.abc import Callable, Collection
@@ -24,7 +24,7 @@ class TokenObjective:
     head: str
     """The key of the output layer of the checkpoint in `nn.heads.HEADS`."""
     make_loss: Callable[[PretrainingLoss, float], Callable]
-    """(MLM loss, weight of the discriminator's loss) -> loss function of the models that are trained."""
+    """Function: (MLM loss, weight of the discriminator's loss) -> the loss function, (model, batch) -> `Loss`."""
     has_generator: bool = False
     """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained, of which the checkpoint is the discriminator."""
     progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
@@ -46,7 +46,7 @@ def find_token_objective(heads: Collection[str]) -> TokenObjectiveName:
     >>> find_token_objective(("mlm", "nsp")), find_token_objective(("rtd",)), find_token_objective(())
     ('masked', 'replaced', 'masked')
     """
-    return next((name for name, row in TOKEN_OBJECTIVES.items() if row.head in heads), "masked")
+    return next((name for name, objective in TOKEN_OBJECTIVES.items() if objective.head in heads), "masked")
 
 
 def describe_objectives(

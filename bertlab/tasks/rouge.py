@@ -36,7 +36,7 @@ def sum_rouge_1_and_2(reference: str, summary: str) -> float:
 
 
 def _f1(matches: int, words: Sequence[Sequence[str]], size: int) -> float:
-    """F1 = 2 P R / (P + R) of the n-grams of two texts; 0 if there are none."""
+    """F1 = 2 P R / (P + R) of the n-grams of two texts; 0 if neither text has an n-gram."""
     total = sum(max(0, len(each) - size + 1) for each in words)
     return 2 * matches / total if total else 0.0
 

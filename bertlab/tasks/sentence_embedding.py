@@ -4,14 +4,14 @@ There is no output layer: the vector is pooled from the last layer's hidden stat
 same encoder (siamese fine-tuning). The rows determine the loss:
 
 - pairs with a similarity value, such as STS: the cosine is fitted to the value (cosine regression)
-- pairs with an inference label (NLI), or without a label: the second text of an entailed pair should have a larger
-  cosine with the first text than the second text of every other pair in the batch (in-batch negatives) and, if there
-  is one, a text that contradicts the first text
+- pairs with an inference label (NLI), or without a label: the first text of an entailed pair should have its largest
+  cosine with the second text of the same pair. The texts to rank below that are the second texts of all other pairs in
+  the batch (in-batch negatives) and, in rows that have one, a text that contradicts the first text
 
 Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3; Henderson et al. 2017 (arXiv 1705.00652), section 4.4.
 
-Shape legend: B batch, C texts of a row (2, or 3 with a contradiction), I inputs, T tokens, P dimensions of a vector,
-X texts among which the second text is to be found.
+Shape legend: B pairs (of a batch, or of all examples), C texts of a row (2, or 3 with a contradiction), I inputs,
+T tokens, P dimensions of a vector, X texts among which the second text is to be found.
 """
 
 import copy
@@ -107,7 +107,10 @@ class SentenceEmbeddingTask(RegressionTask):
         return _choose_entailed(examples) if examples.spec.labels and examples.labelled else examples
 
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
-        """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first."""
+        """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
+
+        The target of an example is 1 if it has a third text, otherwise 0.
+        """
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
         rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
         labelled = replace(data, columns=(*data.columns, _ADDED_LABEL), rows=rows)
@@ -129,10 +132,10 @@ class SentenceEmbeddingTask(RegressionTask):
         return {} if features.examples.spec.labels else super().extra_facts(features)
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        size = max(len(row.texts) for row in examples)
+        num_texts = max(len(row.texts) for row in examples)
         # a row without a contradiction repeats its second text, which `ranking_loss` then ignores
-        texts = [text for row in examples for text in (*row.texts, *row.texts[-1:] * (size - len(row.texts)))]
-        return tokenise_texts(tokenizer, examples, texts, [], max_tokens, size, torch.float32)
+        texts = [text for row in examples for text in (*row.texts, *row.texts[-1:] * (num_texts - len(row.texts)))]
+        return tokenise_texts(tokenizer, examples, texts, [], max_tokens, num_texts, torch.float32)
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -171,7 +174,11 @@ class SentenceEmbeddingTask(RegressionTask):
         return pool_sentences(model(batch).hidden_BTH, batch.attention_mask_BT, self.pooling)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
-        """Compute the cosine of every pair or, for labelled pairs, 1 if the nearest second text is its own, else 0."""
+        """Compute the cosine of every pair or, for pairs with labels, whether the first text is matched correctly.
+
+        For each pair with a label, the result is 1 if, of all second texts, that of the same pair has the largest
+        cosine with the first text; otherwise it is 0.
+        """
         vectors_BCP = np.stack(scores_I).reshape(-1, features.inputs_per_example, len(scores_I[0]))
         first_BP, second_BP = vectors_BCP[:, 0], vectors_BCP[:, 1]
         if not features.examples.spec.labels:
@@ -222,17 +229,18 @@ def ranking_loss(
 
     Args:
         vectors_BCP: the vectors, of length 1: first text, second text, and optionally a contradiction.
-        has_negative_B: 1 where the third text is a contradiction, 0 where it is only padding.
-        equal_BB: whether two rows of the batch have the same first or second text. They are not negatives of each
+        has_negative_B: 1 where the third text is a contradiction; 0 where it only repeats the second text, and is
+            ignored.
+        equal_BB: whether two rows of the batch have the same first or second text. Such rows are not negatives of each
             other.
     """
     rows_B = torch.arange(len(vectors_BCP), device=vectors_BCP.device)
     cosine_BB = vectors_BCP[:, 0] @ vectors_BCP[:, 1].T
-    other_BB = rows_B[:, None] != rows_B
-    logits_BX = (RANKING_SCALE * cosine_BB).masked_fill(equal_BB & other_BB, -torch.inf)
+    is_other_BB = rows_B[:, None] != rows_B
+    logits_BX = (RANKING_SCALE * cosine_BB).masked_fill(equal_BB & is_other_BB, -torch.inf)
     if vectors_BCP.shape[1] > 2:
-        negative_BB = RANKING_SCALE * vectors_BCP[:, 0] @ vectors_BCP[:, 2].T
-        logits_BX = torch.cat([logits_BX, negative_BB.masked_fill(has_negative_B < 0.5, -torch.inf)], dim=-1)
+        negative_logits_BB = RANKING_SCALE * vectors_BCP[:, 0] @ vectors_BCP[:, 2].T
+        logits_BX = torch.cat([logits_BX, negative_logits_BB.masked_fill(has_negative_B < 0.5, -torch.inf)], dim=-1)
     accuracy = (logits_BX.detach().argmax(-1) == rows_B).float().mean()
     return F.cross_entropy(logits_BX, rows_B), {"accuracy": accuracy}
 
@@ -244,7 +252,10 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
 
 
 def _choose_entailed(examples: Examples) -> Examples:
-    """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one."""
+    """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one.
+
+    The target of an example is 1 if it has a third text, otherwise 0.
+    """
     labels = examples.labels
     contradiction: dict[str, str] = {}
     for row in examples:

@@ -109,6 +109,6 @@ class SentencePairTask(TaskType):
         return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES[pair_objective].labels)
 
     def table_row(self, prediction: NextSentence) -> dict[str, str | float]:
-        """The columns of a prediction in a table of many."""
+        """Convert one prediction to a row of a table of predictions: column -> cell."""
         probability = max(prediction.probability, 1 - prediction.probability)  # of the predicted label
         return {"label": prediction.label, "probability": probability}

@@ -47,9 +47,10 @@ from bertlab.text.readers.rows import Rows
 from bertlab.text.readers.text_file import REFERENCE_NAMES
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-BATCH_SIZE = 8  # windows in a batch of a prediction; they are long
-DOCUMENTS_AT_ONCE = 500  # documents whose sentences are tokenised together, which bounds the memory
-MIN_WINDOW_TOKENS = 16  # for predictions, even if all documents in fine-tuning were shorter
+BATCH_SIZE = 8  # number of windows in a batch for predictions; it is small because windows are long
+DOCUMENTS_AT_ONCE = 500  # number of documents whose sentences are tokenised together, which bounds the memory
+# The smallest number of tokens in a window for predictions, even if all documents in fine-tuning were shorter.
+MIN_WINDOW_TOKENS = 16
 WINDOW_TOKENS_KEY = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window in fine-tuning
 R_PRECISION = "r_precision"
 FIRST_PREFIX = "first_"  # in the metrics of a baseline: the summary that consists of the document's first sentences
@@ -192,7 +193,7 @@ class SummarisationTask(LabelledTaskType):
         """Collect the scores of the sentences -> for each document, the probability [S] that each sentence is chosen.
 
         If several windows contain a sentence, its score comes from the window that gives it the most context, which is
-        the number of sentences before or after it, whichever is smaller.
+        the number of the window's sentences before the sentence or after it, whichever is smaller.
         """
         scores = [np.zeros(len(row.texts), np.float32) for row in features.examples]
         contexts = [np.full(len(row.texts), -1) for row in features.examples]
@@ -274,7 +275,10 @@ def _share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
 
 
 def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
-    """Replace default names of the document and reference columns that the data lacks with names that it has."""
+    """Choose the columns of the document and of the reference by their usual names, unless the task names its own.
+
+    The reference column is left out if the data has none.
+    """
     document, *reference = spec.text
     if document in DOCUMENT_NAMES and document not in data.columns:
         document = next((name for name in DOCUMENT_NAMES if name in data.columns), document)

@@ -160,7 +160,7 @@ def choose_by_scores(
 
 
 def list_trigrams(text: str) -> set[tuple[str, ...]]:
-    """List every three consecutive words of a text; a text of fewer words is the only entry.
+    """List every three consecutive words of a text; a text of fewer than three words gives one tuple of all its words.
 
     >>> sorted(list_trigrams("The rain fell, slowly."))
     [('rain', 'fell', 'slowly'), ('the', 'rain', 'fell')]
@@ -172,7 +172,8 @@ def list_trigrams(text: str) -> set[tuple[str, ...]]:
 def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
     """Divide the sentences of a document into windows (first sentence, sentence after the last) of a limited length.
 
-    Consecutive windows share about half of their sentences, so that most sentences have others on both sides.
+    Consecutive windows share about half of their sentences, so that in at least one window most sentences have other
+    sentences on both sides.
 
     Args:
         lengths: the number of tokens of each sentence; none of them exceeds `max_tokens`.

@@ -109,10 +109,11 @@ def read_tag_logits(
 
 
 def merge_tokens(tags: Tags, text: str) -> Tags:
-    """Give every word between spaces the tag of its first token; the entities stay as they are.
+    """Give every word between spaces the tag of its first token with a letter or digit; the entities stay unchanged.
 
-    The first token that has a letter or digit counts, so that a quotation mark does not give its tag to a word. In
-    Korean, such a word is an eojeol: a noun with its particle, for example.
+    Tokens without letters and digits are passed over, so that a quotation mark does not give its tag to a word; a word
+    without any letter or digit has the tag of its first token. In Korean, a word between spaces is an eojeol: a noun
+    with its particle, for example.
 
     Args:
         tags: the tags of tokens, from `predict_tags(..., by_token=True)`.

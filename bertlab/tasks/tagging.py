@@ -132,6 +132,7 @@ class TaggingTask(LabelledTaskType):
         )
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+        """Compute the index of the most probable tag of each token, because `decode` needs nothing else -> [B, T]."""
         return model.logits("tag", batch).argmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[list[str]]:

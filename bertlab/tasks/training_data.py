@@ -103,8 +103,8 @@ class TrainingData:
 def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
     """Make a model from an encoder and a new task head with random weights, without the encoder's other output layers.
 
-    If the encoder already has a task head with this name and these labels, the weights of the head are copied too. A
-    model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
+    If the encoder already has a task head with this name and these labels, the weights of this task head are copied
+    too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
 
     Args:
         encoder: the model whose weights are copied.

@@ -3,8 +3,7 @@
 This module needs no model: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py`
 of google-research/bert.
 
-Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends, Q
-questions.
+Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends, Q questions.
 """
 
 from collections.abc import Sequence
@@ -73,11 +72,11 @@ def decode_spans(
         n_best: maximum number of spans, and of starts and ends to combine in each window.
         max_answer_tokens: maximum number of tokens in a span.
     """
-    no_answer, columns = float("inf"), []
+    no_answer_score, columns = float("inf"), []
     for k, (window, starts, ends) in enumerate(zip(windows, start_logits, end_logits, strict=True)):
         start_T = np.asarray(starts, np.float64)[: len(window)]
         end_T = np.asarray(ends, np.float64)[: len(window)]
-        no_answer = min(no_answer, float(start_T[0] + end_T[0]))
+        no_answer_score = min(no_answer_score, float(start_T[0] + end_T[0]))
         passage_start, offsets_P2 = window.passage.start, window.offsets_T2[window.passage]
         has_text_P = offsets_P2[:, 1] > offsets_P2[:, 0]
         start_I = _find_highest(start_T[window.passage], has_text_P & window.is_max_context_T[window.passage], n_best)
@@ -88,7 +87,7 @@ def decode_spans(
         score = start_T[passage_start + start] + end_T[passage_start + end]
         columns.append((score, np.full(len(i), k), offsets_P2[start, 0], offsets_P2[end, 1]))
     if not columns:
-        return Decoded((), no_answer)
+        return Decoded((), no_answer_score)
     score, window, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
     spans: dict[str, Span] = {}
     for row in np.lexsort((end, begin, window, -score)):
@@ -97,7 +96,7 @@ def decode_spans(
             spans[text] = Span(int(begin[row]), int(end[row]), text, float(score[row]), int(window[row]))
             if len(spans) == n_best:
                 break
-    return Decoded(tuple(spans.values()), no_answer)
+    return Decoded(tuple(spans.values()), no_answer_score)
 
 
 def decode_all(

@@ -115,8 +115,8 @@ def _question_words(language: str) -> dict[str, str]:
 
 def _length_group(answer: str) -> str:
     """Find the length group of an answer, such as "3-4"."""
-    words = len(answer.split())
-    return next((name for max_words, name in _LENGTHS if words <= max_words), _LONGEST)
+    num_words = len(answer.split())
+    return next((name for max_words, name in _LENGTHS if num_words <= max_words), _LONGEST)
 
 
 def _score_group(

@@ -121,10 +121,10 @@ def rouge_w(prediction: str, gold: str) -> float:
     return _f1(common, len(predicted), len(expected))
 
 
-def _f1(common: int, predicted: int, expected: int) -> float:
-    if not common:
+def _f1(num_common: int, num_predicted: int, num_expected: int) -> float:
+    if not num_common:
         return 0.0
-    precision, recall = common / predicted, common / expected
+    precision, recall = num_common / num_predicted, num_common / num_expected
     return 2 * precision * recall / (precision + recall)
 
 

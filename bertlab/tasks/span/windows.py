@@ -217,17 +217,19 @@ def make_span_windows(
     passage_Q = np.fromiter((passage_index[passage] for passage in passages), np.int64, len(passages))
     question_ids = Ragged.from_rows([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
     passage_ids, begin, end = _tokenise_passages(tokenizer, list(passage_index))
-    question_tokens_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
+    num_question_tokens_Q, num_tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
     # the number of passage tokens that fit into a window
-    capacity_Q = max_tokens - 2 - tokenizer.special.separators - question_tokens_Q
+    capacity_Q = max_tokens - 2 - tokenizer.special.separators - num_question_tokens_Q
     if len(capacity_Q) and capacity_Q.min() < 1:
-        raise TextError("passage-window-too-short", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
+        raise TextError("passage-window-too-short", max_tokens=max_tokens, question=int(num_question_tokens_Q.max()))
     step_Q = np.minimum(stride, capacity_Q)
-    windows_Q = 1 + np.maximum(0, -(-(tokens_Q - capacity_Q) // step_Q))
-    question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
-    window_in_question_W = np.arange(len(question_W)) - np.repeat(np.cumsum(windows_Q) - windows_Q, windows_Q)
+    num_windows_Q = 1 + np.maximum(0, -(-(num_tokens_Q - capacity_Q) // step_Q))
+    question_W = np.repeat(np.arange(len(passage_Q)), num_windows_Q)
+    window_in_question_W = np.arange(len(question_W)) - np.repeat(
+        np.cumsum(num_windows_Q) - num_windows_Q, num_windows_Q
+    )
     first_W = window_in_question_W * step_Q[question_W]
-    length_W = np.minimum(capacity_Q[question_W], tokens_Q[question_W] - first_W)
+    length_W = np.minimum(capacity_Q[question_W], num_tokens_Q[question_W] - first_W)
     return SpanWindows(
         question_ids, passage_ids, begin, end, tuple(passage_index), passage_Q, question_W, first_W, length_W,
         tokenizer.cls_id, tokenizer.sep_id, tokenizer.special.separators,
