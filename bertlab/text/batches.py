@@ -44,7 +44,7 @@ class ShuffledSampler:
         batch_size: the number of rows in a batch, over all processes.
         seed: the seed of the order of rows.
         make_batch: builds a batch from an array of row numbers.
-        shard: (process, processes): this process gets every `processes`-th row of a batch.
+        shard: (rank, number of processes); this process gets rows[rank::number] of each batch.
 
     `position` is the position of the next batch; assign to it to resume.
     """
@@ -60,7 +60,7 @@ class ShuffledSampler:
         self.shard = shard
         self.count, self.batch_size, self.seed, self.make_batch = count, batch_size, seed, make_batch
         self.position = Position()
-        self._epoch: tuple[int, list[np.ndarray]] | None = None
+        self._epoch: tuple[int, list[np.ndarray]] | None = None  # number of the epoch, row numbers of its batches
 
     def __len__(self) -> int:
         """The number of batches in an epoch."""

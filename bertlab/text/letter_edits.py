@@ -3,7 +3,7 @@
 Latin letters are replaced, dropped, inserted, or swapped with a neighbour. A Hangul syllable is taken apart into its
 letters (initial consonant, vowel, final consonant; Unicode's canonical decomposition): a letter is replaced by another
 one of its class, a final consonant is dropped or inserted, and a final consonant is swapped with the initial one of the
-next syllable. Beside the silent ㅇ, swapping means moving: 먹어 and 머거.
+next syllable. If that initial consonant is the silent ㅇ, the final consonant moves to its place: 먹어 becomes 머거.
 """
 
 import random
@@ -79,7 +79,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
     def join(number: int, *syllables: list[str]) -> str:
-        """Replace syllables from a number on, and compose the word."""
+        """Replace the syllables from index `number` on, and compose the word."""
         changed = [*parts[:number], *syllables, *parts[number + len(syllables) :]]
         return unicodedata.normalize("NFC", "".join(letter for part in changed for letter in part))
 
@@ -99,7 +99,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ does not count as one."""
+    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ counts as no consonant."""
     initial, rest = second[0], second[1:]
     if len(first) == 3:
         if first[2] in _INITIAL_OF and initial == SILENT:
@@ -122,7 +122,7 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
         kind: one of `KINDS`.
 
     Returns:
-        The sentence with the error; None if it has no place for one of this kind.
+        The sentence with the error; None if it has no place for an error of this kind.
     """
     if kind == "space removed":
         indices = [n for n in range(1, len(sentence) - 1)

@@ -34,9 +34,9 @@ class DivergenceDetector:
     so the lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference,
     because a median of fewer may be low by chance.
 
-    In the first twenty steps of a run or after `reset`, the reference is the first loss, which was computed before the
-    first update. Because the loss of a single batch may be low by chance, all of the latest ten losses must then be far
-    above the reference.
+    In the first twenty steps of a run, and again after `reset`, the reference is the first loss, which was computed
+    before the first update. Because the loss of a single batch may be low by chance, all of the latest ten losses must
+    then be far above the reference.
 
     All fields are numbers or lists of numbers, so that the state file of a run can contain them.
 
@@ -96,8 +96,8 @@ class DivergenceDetector:
     def _compute_reference(self) -> list[float]:
         """Compute [reference, scatter]; the scatter is the upper quartile of the losses divided by their median."""
         earlier = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
-        level = median(earlier)
-        reference = [level, earlier[3 * len(earlier) // 4] / level if level else 1.0]
+        reference = median(earlier)
+        reference_and_scatter = [reference, earlier[3 * len(earlier) // 4] / reference if reference else 1.0]
         if len(self.losses) == REFERENCE_STEPS + RECENT_STEPS:
-            self.lowest = reference = min(reference, self.lowest or reference)
-        return reference
+            self.lowest = reference_and_scatter = min(reference_and_scatter, self.lowest or reference_and_scatter)
+        return reference_and_scatter

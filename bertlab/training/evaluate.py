@@ -142,8 +142,8 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
             predictions = task_type.read_predictions(config.predictions, examples, options)
         if config.out:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
-        count = {task_type.count_name: len(examples)}
-        split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else count
+        row_count_only = {task_type.count_name: len(examples)}
+        split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else row_count_only
         metrics |= prefix_metrics(split_metrics, split, first=index == 0)
     return metrics
 

@@ -63,9 +63,9 @@ class GlobalGradient:
 
         self.module = self.module or self._build_module(micro_batches[0], shares[0])
         results, sums_W = [], []
-        for micro_batch, share in zip(micro_batches[:-1], shares[:-1], strict=True):
+        for micro_batch, part_shares in zip(micro_batches[:-1], shares[:-1], strict=True):
             with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
-                results.append(self._backward(micro_batch, share))
+                results.append(self._backward(micro_batch, part_shares))
             sums_W = self._accumulate_gradients(sums_W)
         for p, sum_ in zip(self.weights, sums_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
@@ -74,13 +74,13 @@ class GlobalGradient:
         metrics = dict(zip(self.weighted_loss.metric_names, metrics, strict=True))
         return Loss(value, metrics, tokens, ratios=self.weighted_loss.ratios)
 
-    def _build_module(self, micro_batch, share: dict[str, torch.Tensor]) -> nn.Module:
+    def _build_module(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> nn.Module:
         """Build the module of the weighted loss, which averages gradients over the processes if there are several."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
-            value, _ = self.weighted_loss(micro_batch, share)
+            value, _ = self.weighted_loss(micro_batch, part_shares)
         # Some weights may be unused, such as the pooler without a sentence-pair objective. DistributedDataParallel can
         # search for them in every step; this takes time, so the search is switched on only if it is needed.
         has_unused_weights = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
@@ -93,10 +93,10 @@ class GlobalGradient:
         device = self.weights[0].device
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
-    def _backward(self, micro_batch, share: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _backward(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> torch.Tensor:
         """Add the gradient of a micro-batch to `.grad` of the weights, and return the N numbers of its result."""
         with distributed.explain_peer_failures():
-            value, results_N = self.module(micro_batch, share)
+            value, results_N = self.module(micro_batch, part_shares)
             # DistributedDataParallel divides the gradients by the number of processes; this multiplication undoes it.
             (value * distributed.world_size()).backward()
         return results_N
@@ -114,25 +114,25 @@ class GlobalGradient:
 class _WeightedLoss(nn.Module):
     """Computes what a micro-batch contributes to the loss and the metrics of the global batch.
 
-    The argument `share` of the forward pass is, for each part of the loss, the micro-batch's share of all items of the
-    global batch. The results are the loss to differentiate, and [loss, tokens, metrics...] as float64.
+    The argument `part_shares` of the forward pass is, for each part of the loss, the micro-batch's share of all items
+    of the global batch. The results are the loss to differentiate, and [loss, tokens, metrics...] as float64.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
         self.model, self.loss, self.metric_names, self.ratios = model, loss, [], {}
 
-    def forward(self, micro_batch, share: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         loss = self.loss(self.model, micro_batch)
         parts = loss.parts or {ROWS: loss.value}
-        value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
+        value = sum(mean * part_shares[name].to(mean.dtype) for name, mean in parts.items())
         self.metric_names, self.ratios = list(loss.metrics), loss.ratios
         # The metric "mlm_loss" is weighted like the part "mlm"; a metric that belongs to no part is weighted by rows.
-        metric_shares = [share.get(name.split("_")[0], share[ROWS]) for name in self.metric_names]
+        metric_shares = [part_shares.get(name.split("_")[0], part_shares[ROWS]) for name in self.metric_names]
         # A mean over no items is NaN and has the share zero; the product would be NaN, so 0 is used instead.
         metrics = [
             torch.where(metric_share > 0, metric.detach().double() * metric_share, 0.0)
             for metric, metric_share in zip(loss.metrics.values(), metric_shares, strict=True)
         ]
-        tokens = torch.where(share[ROWS] > 0, loss.tokens, 0)
+        tokens = torch.where(part_shares[ROWS] > 0, loss.tokens, 0)
         return value, torch.stack([value.detach().double(), tokens.double(), *metrics])

@@ -227,14 +227,14 @@ def _format_table(rows: list[tuple[str, str]]) -> list[str]:
 def _format_cloze_results(rows: list[dict]) -> list[str]:
     """Format the predictions for cloze sentences, then list the kinds of sentences with and without errors."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
-    kinds: dict[str, list[bool]] = {}
+    correct_by_kind: dict[str, list[bool]] = {}
     for row in rows:
-        kinds.setdefault(row["kind"], []).append(row["right"])
+        correct_by_kind.setdefault(row["kind"], []).append(row["right"])
         predictions = ", ".join(f"`{token}` {100 * probability:.1f} %" for token, probability in row["guesses"][0])
         cells = ("correct" if row["right"] else "wrong", row["text"], predictions, " or ".join(row["fits"]))
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    counts = {kind: f"{kind} ({sum(correct)} of {len(correct)})" for kind, correct in kinds.items()}
-    all_correct = [counts[kind] for kind, correct in kinds.items() if all(correct)]
-    others = [counts[kind] for kind, correct in kinds.items() if not all(correct)]
+    descriptions = {kind: f"{kind} ({sum(correct)} of {len(correct)})" for kind, correct in correct_by_kind.items()}
+    all_correct = [descriptions[kind] for kind, correct in correct_by_kind.items() if all(correct)]
+    others = [descriptions[kind] for kind, correct in correct_by_kind.items() if not all(correct)]
     text += ["", f"All correct: {', '.join(all_correct) or 'no kind'}.", ""]
     return [*text, f"With errors: {', '.join(others) or 'no kind'}.", ""]

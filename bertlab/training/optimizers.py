@@ -110,13 +110,13 @@ def build_adamw(parameters: Parameters, config: OptimConfig, dtype: torch.dtype)
 
 def build_muon(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
     """Build Muon for the matrices inside the layers, and AdamW for all other weights."""
-    hidden = {name: p for name, p in parameters.items() if is_hidden_matrix(name, p)}
-    adamw = build_adamw({name: p for name, p in parameters.items() if name not in hidden}, config, dtype)
-    if not hidden:
+    hidden_matrices = {name: p for name, p in parameters.items() if is_hidden_matrix(name, p)}
+    adamw = build_adamw({name: p for name, p in parameters.items() if name not in hidden_matrices}, config, dtype)
+    if not hidden_matrices:
         return adamw
     # The projections of query, key and value, [H, H] each, are stored as one matrix [3H, H].
-    parts = {p: 3 for name, p in hidden.items() if name.endswith(".qkv.weight")}
-    return [*adamw, Muon(hidden.values(), weight_decay=config.weight_decay, dtype=dtype, parts=parts)]
+    parts = {p: 3 for name, p in hidden_matrices.items() if name.endswith(".qkv.weight")}
+    return [*adamw, Muon(hidden_matrices.values(), weight_decay=config.weight_decay, dtype=dtype, parts=parts)]
 
 
 OPTIMIZERS: dict[str, OptimizerBuilder] = {"adamw": build_adamw, "muon": build_muon}

@@ -125,6 +125,7 @@ def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int
         record = checkpoint.read_record(config.out / CHECKPOINT)
         progress = read_values(config.out / STATE)["progress"]
         step, seconds = progress["step"], progress["seconds"]
+        # the share of the lengthened run that is done already
         share = max(step / steps, seconds / (60 * config.minutes) if config.minutes else 0.0)
     except (CheckpointError, KeyError, TypeError):
         return None

@@ -149,9 +149,9 @@ class Corpus:
             return lists.flatten().to_numpy(zero_copy_only=False), lists.value_lengths().to_numpy()
 
         tokens, _ = flatten("input_ids")
-        sentence_lengths, sentences_D = flatten("segment_lengths")  # segment: here a sentence
+        sentence_lengths, num_sentences_D = flatten("segment_lengths")  # segment: here a sentence
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
-        sentence_start, document_start = compute_offsets(sentence_lengths), compute_offsets(sentences_D)
+        sentence_start, document_start = compute_offsets(sentence_lengths), compute_offsets(num_sentences_D)
         return Documents(tokens, sentence_start, document_start, source_D, np.arange(size))
 
     def draw_repetitions(self, block: int, rng: np.random.Generator) -> np.ndarray | None:

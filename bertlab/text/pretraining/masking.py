@@ -206,7 +206,7 @@ def _find_first_tokens(
 
 
 def _join_words(
-    first_BT: torch.Tensor, maskable_BT: torch.Tensor, draw_BT: torch.Tensor, lengths: tuple[float, ...]
+    first_BT: torch.Tensor, maskable_BT: torch.Tensor, draw_BT: torch.Tensor, frequencies: tuple[float, ...]
 ) -> torch.Tensor:
     """Divide each row into spans of consecutive words, which do not cross special tokens -> [B, T].
 
@@ -216,10 +216,10 @@ def _join_words(
         first_BT: the column of the first token of each token's word.
         maskable_BT: False for special tokens and padding.
         draw_BT: random numbers from [0, 1); that of a span's first token gives the length of the span.
-        lengths: the relative frequency of spans of 1, 2, ... words.
+        frequencies: the relative frequency of spans of 1, 2, ... words.
     """
     column_T = torch.arange(first_BT.shape[1], device=first_BT.device)
-    limits = torch.tensor(lengths, device=first_BT.device).cumsum(0) / sum(lengths)
+    limits = torch.tensor(frequencies, device=first_BT.device).cumsum(0) / sum(frequencies)
     length_BT = 1 + torch.searchsorted(limits[:-1].contiguous(), draw_BT, right=True)
     starts_word_BT = (first_BT == column_T) & maskable_BT
     remaining_B = torch.zeros_like(first_BT[:, 0])  # further words of the current span

@@ -62,7 +62,7 @@ class PairSampler:
         max_tokens: the number of tokens in a pair.
         seed: the seed of the pairs and of their order.
         position: where to begin; None for the start of the first epoch.
-        shard: (process, processes): this process gets every `processes`-th pair of a batch, which may be none.
+        shard: (rank, number of processes); this process gets pairs[rank::number] of each batch, which may be none.
         pair_objective: the sentence-pair objective.
         long_pairs: the long pairs of the last part of a run, with fewer pairs but as many tokens in a batch; None for
             no long pairs.

@@ -123,11 +123,11 @@ def make_pairs(
     if pair_objective == "none":
         return _cut_runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
-    tokens_D = np.diff(documents.sentence_start[documents.document_start])
+    num_tokens_D = np.diff(documents.sentence_start[documents.document_start])
     cuts_D = [_find_cuts(documents, d, longest) for d in range(len(documents))]
-    one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
-    candidates_D = _find_candidates(documents.original_D, 2 * documents.source_D + one_sentence_D)
-    for d in one_sentence_D.nonzero()[0]:
+    has_one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
+    candidates_D = _find_candidates(documents.original_D, 2 * documents.source_D + has_one_sentence_D)
+    for d in has_one_sentence_D.nonzero()[0]:
         begin, end = cuts_D[d]
         cuts_D[d] = np.array([begin, rng.integers(begin + 1, end), end])
     rows: list[tuple[int, ...]] = []
@@ -149,8 +149,8 @@ def make_pairs(
                 label, next_first = NOT_NEXT, middle
                 is_full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
-                document_b = _draw_other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
-                if one_sentence_D[d] and one_sentence_D[document_b]:
+                document_b = _draw_other_document(candidates, d, documents.original_D, num_tokens_D, length_b, rng)
+                if has_one_sentence_D[d] and has_one_sentence_D[document_b]:
                     # B begins within the sentence, like the B that it replaces.
                     begin, _, end = cuts_D[document_b]
                     b = (max(begin, end - max(1, length_b)), end)
@@ -185,8 +185,8 @@ def _cut_runs(documents: Documents, longest: int, rng: np.random.Generator, shor
     """
     rows = []
     for d in range(len(documents)):
-        short = rng.random() < short_probability
-        target = int(rng.integers(2, longest + 1)) if short else longest
+        is_short = rng.random() < short_probability
+        target = int(rng.integers(2, longest + 1)) if is_short else longest
         cuts = _find_cuts(documents, d, longest).tolist()
         first = 0
         while first < len(cuts) - 1:
@@ -220,21 +220,21 @@ def _draw_other_document(
     candidates: np.ndarray,
     d: int,
     original_D: np.ndarray,
-    tokens_D: np.ndarray,
+    num_tokens_D: np.ndarray,
     min_tokens: int,
     rng: np.random.Generator,
 ) -> int:
     """Draw a document that is neither d nor a copy of it.
 
-    Several are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not shorter than
-    the Bs that follow A.
+    Sixteen documents are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not
+    shorter than the Bs that follow A.
     """
     sample = candidates[rng.integers(0, len(candidates), 16)]
     sample = sample[original_D[sample] != original_D[d]]
     if not len(sample):
         sample = candidates[original_D[candidates] != original_D[d]]
-    long = sample[tokens_D[sample] >= min_tokens]
-    return int(long[0] if len(long) else sample[np.argmax(tokens_D[sample])])
+    long = sample[num_tokens_D[sample] >= min_tokens]
+    return int(long[0] if len(long) else sample[np.argmax(num_tokens_D[sample])])
 
 
 def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
@@ -245,11 +245,11 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
     begin, end = documents.document_start[d], documents.document_start[d + 1]
     starts = documents.sentence_start[begin : end + 1]
     lengths = np.diff(starts)
-    parts = -(-lengths // longest)
-    if (parts > 1).any():
-        sentence = np.repeat(np.arange(len(lengths)), parts)
-        nth = np.arange(len(sentence)) - np.repeat(np.cumsum(parts) - parts, parts)
-        starts = np.append(starts[sentence] + nth * lengths[sentence] // parts[sentence], starts[-1])
+    num_parts = -(-lengths // longest)
+    if (num_parts > 1).any():
+        sentence = np.repeat(np.arange(len(lengths)), num_parts)
+        nth = np.arange(len(sentence)) - np.repeat(np.cumsum(num_parts) - num_parts, num_parts)
+        starts = np.append(starts[sentence] + nth * lengths[sentence] // num_parts[sentence], starts[-1])
     return starts
 
 

@@ -9,7 +9,7 @@ import re
 # A sentence ends with . ! ? or their full-width forms, then optional closing quotes and brackets, then white space.
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
 
-# Abbreviations are written without their last period.
+# Abbreviations, without their last period, after which the sentence goes on: before any word, and before a number.
 _BEFORE_ANY_WORD = {
     "Mr", "Mrs", "Ms", "Mx", "Dr", "Prof", "St", "Mt", "Ft", "Gen", "Adm", "Col", "Maj", "Capt", "Lt", "Sgt", "Rev",
     "Fr", "Hon", "Pres", "Gov", "Sen", "Rep", "vs", "e.g", "i.e", "cf",

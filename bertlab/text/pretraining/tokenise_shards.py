@@ -100,7 +100,8 @@ def tokenise_shards(
     """Tokenise all shards.
 
     Yields:
-        for each shard, in order: the bucket of each record batch in its file, the errors of invalid rows, its counts.
+        for each shard, in order: the bucket of each record batch in its file, the errors of its invalid rows, and
+        its counts.
     """
     workers = max(1, min(workers, len(shards)))
     if workers == 1:
@@ -148,8 +149,8 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
                     errors.append(error)
                     continue
                 documents.append((ids, lengths))
-                characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
-                counts.add(Counts(1, len(ids), characters, size))
+                num_characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
+                counts.add(Counts(1, len(ids), num_characters, size))
                 buffered_tokens += len(ids)
             if buffered_tokens > MAX_BUFFERED_TOKENS:
                 buckets += _write_documents(documents, shard, rng, writer)
@@ -161,13 +162,13 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
 
 def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
     """Group texts into lists of bounded size, so that memory depends on neither the number nor the length of texts."""
-    batch, characters = [], 0
+    batch, num_characters = [], 0
     for text in texts:
         batch.append(text)
-        characters += len(text.text or "")
-        if len(batch) == BATCH_ROWS or characters >= BATCH_CHARACTERS:
+        num_characters += len(text.text or "")
+        if len(batch) == BATCH_ROWS or num_characters >= BATCH_CHARACTERS:
             yield batch
-            batch, characters = [], 0
+            batch, num_characters = [], 0
     if batch:
         yield batch
 
@@ -194,13 +195,13 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
 
 def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
     """Group sentences into lists of about `BATCH_CHARACTERS` characters."""
-    part, characters = [], 0
+    part, num_characters = [], 0
     for sentence in sentences:
         part.append(sentence)
-        characters += len(sentence)
-        if characters >= BATCH_CHARACTERS:
+        num_characters += len(sentence)
+        if num_characters >= BATCH_CHARACTERS:
             yield part
-            part, characters = [], 0
+            part, num_characters = [], 0
     yield part
 
 

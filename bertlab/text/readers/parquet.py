@@ -38,10 +38,10 @@ class Parquet(FileFormat):
             return super().sections(file, size)
         with _open_parquet(file) as parquet:
             groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
-        sections, rows = [], 0
+        sections, rows_before = [], 0
         for i, group in enumerate(groups):
-            sections.append(Section(i, i + 1, group.total_byte_size, rows))
-            rows += group.num_rows
+            sections.append(Section(i, i + 1, group.total_byte_size, rows_before))
+            rows_before += group.num_rows
         return sections
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
@@ -51,8 +51,8 @@ class Parquet(FileFormat):
             groups = range(section.first, parquet.num_row_groups if section.last is None else section.last)
             for group in groups:
                 metadata = parquet.metadata.row_group(group)
-                rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
-                for batch in parquet.iter_batches(max(1, rows), row_groups=[group], columns=columns):
+                num_rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
+                for batch in parquet.iter_batches(max(1, num_rows), row_groups=[group], columns=columns):
                     for record in _read_records(batch, number):
                         if file.limits.lines is not None and record.number > file.limits.lines:
                             raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)

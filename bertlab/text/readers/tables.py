@@ -89,19 +89,19 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     """
     if not re.search(r'(^|\t)"', text, re.MULTILINE):
         return False
-    lines, rows = list(io.StringIO(text, newline="")), 0
+    lines, num_rows = list(io.StringIO(text, newline="")), 0
     if not is_whole:
         lines.pop()  # the last line is cut off
     try:
         for _ in filter(None, make_table_reader(lines, "\t")):
-            rows += 1
+            num_rows += 1
     except csv.Error as error:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
     # If there are fewer rows than lines, either quoted fields contain line breaks, or the marks belong to the text. In
     # the first case, a row is spread over several lines, so not all lines have the same number of tabs.
-    tabs = [line.count("\t") for line in lines if line.strip()]
-    return rows == len(tabs) or len(set(tabs)) > 1
+    tab_counts = [line.count("\t") for line in lines if line.strip()]
+    return num_rows == len(tab_counts) or len(set(tab_counts)) > 1
 
 
 def name_blank_columns(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """The vocabulary and grammar of the story world in one language, read from `locales/CODE/story_world`.
 
-The engine knows no language. What depends on one is data: `general.toml` (words that all themes share), `themes.toml`
-(the words of each setting, such as a bakery), `events.toml` (wordings of events), `questions.toml` (labelled questions
-and answers) and `rules.toml` (forms of words, pronouns, noun phrases, connectives).
+The engine knows no language. Everything that depends on the language is data: `general.toml` (words that all themes
+share), `themes.toml` (the words of each setting, such as a bakery), `events.toml` (wordings of events),
+`questions.toml` (labelled questions and answers) and `rules.toml` (forms of words, pronouns, noun phrases,
+connectives).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Turn events into sentences: choose wordings, and names, pronouns or noun phrases for what takes part.
 
-A pronoun stands only where it has one possible referent: the person was mentioned in this or the previous sentence,
-and nobody else of the same or an unknown gender was, nor takes part in the event.
+A pronoun is used only if it has one possible referent: the person was mentioned in this sentence or the previous one,
+and all other people who were mentioned there or take part in the event are known to have another gender.
 
 Sentences of training and held-out worlds are disjoint by construction: the checksum of a sentence decides which of the
 two may contain it, and a wording is drawn again until its checksum fits.
@@ -109,7 +109,7 @@ class Narrator:
             text = rng.choice(self._connectives[event.link]) + " "
         cast = {event.roles[slot.role] for slot in wording.slots}
         cast = {person for person in cast if isinstance(person, Person)}
-        here: list[Person] = []
+        mentioned_here: list[Person] = []
         mentions: list[Mention] = []
         skips_space = False
         for part in wording.parts:
@@ -118,10 +118,10 @@ class Narrator:
                 skips_space = False
                 continue
             referent = event.roles[part.role]
-            phrase, kind = self._refer(part, referent, cast, here, is_first=not mentions)
+            phrase, kind = self._refer(part, referent, cast, mentioned_here, is_first=not mentions)
             if kind == "omitted":
                 skips_space = True
-                here.append(referent)
+                mentioned_here.append(referent)
                 mentions.append(Mention(len(text), len(text), part.role, referent, kind, part.case))
                 continue
             # The possessive suffix of a name is no part of the mention.
@@ -132,18 +132,18 @@ class Narrator:
             if part.particles:
                 text += choose_particle(phrase, part.particles)
             if isinstance(referent, Person) and part.case != "job":
-                here.append(referent)
+                mentioned_here.append(referent)
         first = next((i for i, letter in enumerate(text) if letter.isalpha()), 0)
         return Sentence(text[:first] + text[first].upper() + text[first + 1 :], event, tuple(mentions))
 
     def _refer(
-        self, slot: Slot, referent: Role, cast: set[Person], here: list[Person], is_first: bool
+        self, slot: Slot, referent: Role, cast: set[Person], mentioned_here: list[Person], is_first: bool
     ) -> tuple[str, str]:
         """Return the text for a slot, and what kind of mention it is."""
         if isinstance(referent, Person):
             if slot.case == "job":
                 return self._inflect(referent.job, slot.form), "phrase"
-            return self._refer_to_person(slot, referent, cast, here, is_first)
+            return self._refer_to_person(slot, referent, cast, mentioned_here, is_first)
         if isinstance(referent, Thing):
             return self._refer_to_thing(slot, referent), "phrase"
         if isinstance(referent, int):
@@ -151,28 +151,30 @@ class Narrator:
         return self._inflect(referent, slot.form), "phrase"
 
     def _refer_to_person(
-        self, slot: Slot, person: Person, cast: set[Person], here: list[Person], is_first: bool
+        self, slot: Slot, person: Person, cast: set[Person], mentioned_here: list[Person], is_first: bool
     ) -> tuple[str, str]:
         pronouns, references = self._pronouns.get(person.gender, {}), self._references
         if slot.case == "own":
             return pronouns["own"], "pronoun"
-        if self._is_clear(person, cast, here) and slot.case != "name":
+        if self._is_clear(person, cast, mentioned_here) and slot.case != "name":
             draw = self.rng.random()
             if is_first and person is self._subject and slot.case == "subj" and draw < references["omit"]:
                 return "", "omitted"
             # A second mention in one sentence is always a pronoun, where the language has one.
-            if slot.case in pronouns and (draw < references["omit"] + references["pronoun"] or person in here):
+            if slot.case in pronouns and (
+                draw < references["omit"] + references["pronoun"] or person in mentioned_here
+            ):
                 return pronouns[slot.case], "pronoun"
         name, kind = person.name, "name"
         if not name:
             name, kind = references["job"].format(noun=person.job.base), "phrase"
         return (self._substitute(name, references["possessive"]) if slot.case == "poss" else name), kind
 
-    def _is_clear(self, person: Person, cast: set[Person], here: list[Person]) -> bool:
+    def _is_clear(self, person: Person, cast: set[Person], mentioned_here: list[Person]) -> bool:
         """Whether a pronoun for a person has one possible referent."""
-        if not person.name or not (person in here or person in self._recent):
+        if not person.name or not (person in mentioned_here or person in self._recent):
             return False
-        others = cast | set(here) if person in here else cast | set(here) | self._recent
+        others = cast | set(mentioned_here) if person in mentioned_here else cast | set(mentioned_here) | self._recent
         return all(other is person or (other.gender and other.gender != person.gender) for other in others)
 
     def _refer_to_thing(self, slot: Slot, thing: Thing) -> str:

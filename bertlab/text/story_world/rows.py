@@ -30,7 +30,8 @@ OUTCOMES = (
     ("succeed", "give_up"), ("give", "break"), ("forgive", "not_forgive"), ("win", "lose_contest"),
     ("animal_follows", "animal_escapes"), ("on_time", "late"), ("give_some", "refuse"), ("rest",), ("hand_over",),
 )  # fmt: skip
-"""The events that decide a story, and those that could happen instead. A wrong ending is one of another story's."""
+"""The kinds of events that decide a story; each tuple has kinds that happen instead of each other. A wrong ending comes
+from a tuple that has no kind of an event in the story."""
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -68,7 +69,7 @@ class RowMaker:
     held_out: bool
     """Whether the rows belong to the held-out part."""
     earlier: Story | None = None
-    """The story before, from which wrong sentences come."""
+    """The previous story, from which wrong sentences come."""
     lexicon: Lexicon = field(init=False)
     """The words of the language."""
 
@@ -176,10 +177,10 @@ def make_sentiment(maker: RowMaker, story: Story) -> Row:
 def make_ending(maker: RowMaker, story: Story) -> Row | None:
     """The beginning of a story, and four sentences of which one continues it; the others end other plots."""
     kinds = [event.kind for event in story.events]
-    own = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
-    if own is None:
+    own_outcomes = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
+    if own_outcomes is None:
         return None
-    index = next(i for i, kind in enumerate(kinds) if i >= 3 and kind in own)
+    index = next(i for i, kind in enumerate(kinds) if i >= 3 and kind in own_outcomes)
     others = [outcomes for outcomes in OUTCOMES if not set(outcomes) & set(kinds)]
     cast = _make_cast(story)
     events = [story.events[index]]
@@ -196,7 +197,7 @@ def make_ending(maker: RowMaker, story: Story) -> Row | None:
 
 
 def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
-    """A story up to a pronoun, the question whom it means, and three names."""
+    """A story up to the end of a sentence with a pronoun, the question whom the pronoun means, and three names."""
     candidates = [
         (index, mention)
         for index, sentence in enumerate(story.sentences)

@@ -90,9 +90,9 @@ class Simulation:
         self.other_places = rng.sample(theme.places[1:], 2)
         people = choose_people(lexicon.language, self.seed, theme)
         self.hero = rng.choice(people)
-        # Two people of different gender let pronouns stand more often.
-        is_other = rng.random() < 0.75
-        others = [person for person in people if (person.gender != self.hero.gender) == is_other]
+        # If the two people have different genders, more sentences can use pronouns.
+        has_other_gender = rng.random() < 0.75
+        others = [person for person in people if (person.gender != self.hero.gender) == has_other_gender]
         self.friend = rng.choice([person for person in others if person is not self.hero])
         self.relation = rng.choice(lexicon.relations[self.friend.gender])
         self.expert = Person("", "", rng.choice([job for job in theme.people if job is not self.hero.job]))

@@ -8,6 +8,8 @@ A slot is `{role.case:form|pair}`, where all parts but the role are optional.
   (without an article).
 - pair: a particle that depends on the last letter of the text before it, as Korean particles do: the one after a
   consonant, the one after a vowel, and optionally a third one after the consonant L.
+
+A wording that begins with "~" takes no connective before it.
 """
 
 import re

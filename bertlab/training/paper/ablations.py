@@ -111,7 +111,7 @@ def _size(layers: int, hidden: int, attention_heads: int) -> dict:
 
 
 def _mask_shares(mask: float, random: float) -> dict:
-    """Make the settings for the percentages of [MASK] and of random tokens; the other masked tokens stay the same."""
+    """Make the settings for two percentages of the tokens to predict: those replaced by [MASK] and by random tokens."""
     return {"mask_share": mask / 100, "random_share": random / 100}
 
 

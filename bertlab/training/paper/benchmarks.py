@@ -78,7 +78,7 @@ def _compute_averages(values: Mapping[str, float]) -> dict:
 
 
 def _summarise(table: dict) -> str:
-    """Describe in sentences which of our results are missing, and compare the means over those that we have."""
+    """Describe in sentences which of our results are missing, and compare the means over the columns that we have."""
     ours, sentences = table["rows"][-1]["values"], []
     if table["missing"]:
         sentences.append(f"Missing: {', '.join(table['missing'])}.")
@@ -89,8 +89,10 @@ def _summarise(table: dict) -> str:
             for row in (table["rows"][-1], *table["rows"][:-1])
         ]
         count = len(glue_task_scores(ours))
-        columns = "1 column" if len(present) == 1 else f"{len(present)} columns"
-        sentences.append(f"No average, because only {count} of 8 tasks are there. Mean of the {columns} that we have:")
+        columns_text = "1 column" if len(present) == 1 else f"{len(present)} columns"
+        sentences.append(
+            f"No average, because only {count} of 8 tasks are there. Mean of the {columns_text} that we have:"
+        )
         sentences[-1] += f" {', '.join(means)}."
     sentences.append("Ours are on the validation rows at hand, so compare them with test results with care.")
     return " ".join(sentences)

@@ -33,11 +33,11 @@ def summarise_directions(table: dict) -> str:
     comparisons = compare_directions(table)
     if not comparisons:
         return "Nothing can be compared with the paper yet."
-    agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
+    num_agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
     title = table["rows"][table["against"]]["title"]
     text = (
-        f"Against the row “{title}”, {agreeing} of {len(comparisons)} differences have the paper's direction"
-        if agreeing < len(comparisons)
+        f"Against the row “{title}”, {num_agreeing} of {len(comparisons)} differences have the paper's direction"
+        if num_agreeing < len(comparisons)
         else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
     )
     opposite = [
@@ -47,6 +47,6 @@ def summarise_directions(table: dict) -> str:
         if comparison["agrees"] is False
     ]
     text += f"; the direction is opposite for {', '.join(opposite)}" if opposite else ""
-    equal = sum(comparison["agrees"] is None for comparison in comparisons)
-    text += f"; {equal} of ours {'is' if equal == 1 else 'are'} zero." if equal else "."
+    num_zero = sum(comparison["agrees"] is None for comparison in comparisons)
+    text += f"; {num_zero} of ours {'is' if num_zero == 1 else 'are'} zero." if num_zero else "."
     return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")

@@ -344,7 +344,8 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # These are the limits that apply, not the flags: older tables recorded 10 minutes, now the limit without --minutes.
+    # The limits that apply are recorded, not the flags. Older directories record 10 minutes, which was the default of
+    # --minutes; now the flag has no default, and 10 minutes is the limit that applies without it.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 

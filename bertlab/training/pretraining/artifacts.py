@@ -38,7 +38,7 @@ from bertlab.training.trainer import Trainer
 # The settings that the model card lists.
 CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
-# Those that it lists as well with replaced-token detection.
+# The settings that it lists in addition for replaced-token detection.
 GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")
 
 
@@ -77,13 +77,13 @@ class RunArtifacts:
         """Evaluate the model in the precision in which it is stored, and write the checkpoint."""
         if not is_snapshot_step(self.trainer.progress.step):
             self._predict_samples(is_final=True)
-        pairs = 4 * self.config.evaluate_rows
-        metrics = self._evaluate(pairs, is_final=True)
+        num_pairs = 4 * self.config.evaluate_rows
+        metrics = self._evaluate(num_pairs, is_final=True)
         trained = self.trainer.optimizer.final_model
         # The checkpoint is written last, because it marks the run as finished.
         if get_masked_lm(trained) is not get_result_model(trained):
-            self._save_generator(self.config.out / GENERATOR, metrics, pairs)
-        self._save(self.config.out / CHECKPOINT, metrics, pairs=pairs)
+            self._save_generator(self.config.out / GENERATOR, metrics, num_pairs)
+        self._save(self.config.out / CHECKPOINT, metrics, num_pairs=num_pairs)
 
     def write_after_divergence(self, error: Diverged) -> Diverged:
         """Write the last saved weights as a checkpoint.
@@ -100,7 +100,7 @@ class RunArtifacts:
                 return Diverged("run-diverged-with-checkpoint", error=error, checkpoint=last_good)
         return error
 
-    def _evaluate(self, pairs: int, is_final: bool = False) -> dict:
+    def _evaluate(self, num_pairs: int, is_final: bool = False) -> dict:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
@@ -111,7 +111,7 @@ class RunArtifacts:
             model,
             self.inputs.tokenizer,
             validation,
-            max_pairs=pairs,
+            max_pairs=num_pairs,
             pair_objective=self.config.pair_objective,
             token_objective=self.config.token_objective,
             replaced_weight=self.config.replaced_weight,
@@ -133,21 +133,21 @@ class RunArtifacts:
         self.notify(cloze.format_predictions(predictions, step))
 
     def _save(
-        self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
+        self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, num_pairs: int = DEFAULT_PAIRS
     ) -> None:
         """Write a checkpoint of the model that is trained, with its record and model card."""
         model, config = get_result_model(self.trainer.optimizer.final_model), self.config
         objectives = describe_objectives(config.pair_objective, model.config.left_to_right, config.token_objective)
-        self._write_checkpoint(directory, model, objectives, metrics, dtype, pairs)
+        self._write_checkpoint(directory, model, objectives, metrics, dtype, num_pairs)
 
-    def _save_generator(self, directory: Path, metrics: dict, pairs: int) -> None:
+    def _save_generator(self, directory: Path, metrics: dict, num_pairs: int) -> None:
         """Write a checkpoint of the generator, whose metrics are those of masked tokens."""
         own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
         model = get_masked_lm(self.trainer.optimizer.final_model)
-        self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, pairs)
+        self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, num_pairs)
 
     def _write_checkpoint(
-        self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, pairs: int
+        self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, num_pairs: int
     ) -> None:
         if not distributed.is_main_process():
             return
@@ -164,7 +164,7 @@ class RunArtifacts:
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
             cloze=cloze.answer_clozes(model, tokenizer) if predicts_masks else [],
-            evaluate_command=format_evaluation_command(pairs),
+            evaluate_command=format_evaluation_command(num_pairs),
             **{"from": describe_origin(config), "before": self.inputs.earlier_runs},
         )
         checkpoint.save(directory, model, tokenizer, record, dtype=dtype, card=render_card(config.out.name, record))

@@ -80,7 +80,7 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     batch = collate(encodings, tokenizer.pad_id).to(next(model.parameters()).device)
     was_training = model.training
     model.eval()
-    masks_M2 = (batch.input_ids_BT == tokenizer.mask_id).nonzero()
+    masks_M2 = (batch.input_ids_BT == tokenizer.mask_id).nonzero()  # (row, position) of each mask
     hidden_MH = model(batch).hidden_BTH[masks_M2[:, 0], masks_M2[:, 1]]
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].float().softmax(-1)
     model.train(was_training)
@@ -117,6 +117,6 @@ def format_predictions(rows: list[dict], step: int) -> str:
     width = max(disp_len(row["text"]) for row in rows)  # a Hangul syllable is two columns wide
     lines = [f"step {step:,}"]
     for row in rows:
-        masks = ("   ".join(f"{token} {100 * prob:.0f} %" for token, prob in tokens) for tokens in row["guesses"])
-        lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(masks)}")
+        mask_texts = ("   ".join(f"{token} {100 * prob:.0f} %" for token, prob in tokens) for tokens in row["guesses"])
+        lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(mask_texts)}")
     return "\n".join(lines)

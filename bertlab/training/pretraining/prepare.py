@@ -149,10 +149,10 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
         config_without_story_flags, text=(str(training_file),), cased=is_cased and config.tokenizer is None
     )
     corpus = _prepare_texts(training_config, coverage=1.0)
-    vocabulary = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
-    vocabulary |= {"sample": PrepareConfig.sample, "cased": False}
+    vocabulary_flags = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
+    vocabulary_flags |= {"sample": PrepareConfig.sample, "cased": False}
     held_out_config = replace(
-        config_without_story_flags, text=(str(held_out_file),), out=held_out_corpus(config.out), **vocabulary
+        config_without_story_flags, text=(str(held_out_file),), out=held_out_corpus(config.out), **vocabulary_flags
     )
     _prepare_texts(held_out_config)
     return corpus
@@ -211,19 +211,19 @@ def _choose_vocabulary(
     return Tokenizer.load(subdirectory if subdirectory.is_dir() else directory), None
 
 
-def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[str]:
+def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Iterator[str]:
     """Yield about this many characters from the beginnings of shards, or the whole text if it is shorter.
 
     Each shard adds to a quota of characters, in proportion to its size. If the quota then exceeds a minimum, the shard
     is opened and read until the quota is used up. Therefore every long shard is opened, but only some of the
     small shards, evenly spaced.
     """
-    size, minimum = sum(shard.size for shard in shards), characters / MAX_SAMPLE_PARTS
-    rate = characters / size if size > characters else math.inf
+    size, minimum = sum(shard.size for shard in shards), num_characters / MAX_SAMPLE_PARTS
+    rate = num_characters / size if size > num_characters else math.inf
     quota = minimum
     for shard in shards:
         # The size of a stream is unknown.
-        quota += rate * shard.size if shard.size else characters / len(shards)
+        quota += rate * shard.size if shard.size else num_characters / len(shards)
         if quota <= minimum:
             continue
         for row in read_texts(shard, column):
