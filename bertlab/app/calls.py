@@ -50,8 +50,8 @@ def call_session(
     Args:
         checkpoint: the checkpoint to open.
         method: the name of the method.
-        arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
-            contains its code.
+        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
+            and the generated code contains its code.
         progress: reports the progress of a long computation, as in `sessions.compute`; the generated code omits it.
         options: its keyword arguments.
 
@@ -71,8 +71,8 @@ def call_function(
 
     Args:
         function: the function that the generated code imports and calls.
-        arguments: its positional arguments; for an `Expression`, the call receives its value and the generated code
-            contains its code.
+        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
+            and the generated code contains its code.
         compute_with: a function with the same arguments that computes the result in the app, such as a cached version
             of `function`; the generated code calls `function` all the same.
         steps: further imports and assignments that the generated code needs.

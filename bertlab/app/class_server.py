@@ -24,7 +24,9 @@ _latest = (0.0, "")  # when the news were read, in seconds of `time.monotonic`, 
 
 
 async def answer_news(request: Request) -> PlainTextResponse:
-    """Return the news: the current step and the number of guesses, as `ClassStore.describe` does. None of it is secret.
+    """Return the news: the current step and the number of guesses, as `ClassStore.describe` writes them.
+
+    None of this is secret.
 
     A request also records that its student is present. If the parameter `lang` names a language, the text of the step
     follows below the news, unless the parameter `seen` contains news of the same step.
@@ -39,10 +41,10 @@ async def answer_news(request: Request) -> PlainTextResponse:
         store.record_presence(token)
     if time.monotonic() - _latest[0] > CACHE_SECONDS:
         _latest = (time.monotonic(), store.describe())
-    text, code = _latest[1], request.query_params.get("lang", "")
-    if code and _find_step(request.query_params.get("seen", "")) != _find_step(text):
-        text += f"\n{_make_preview(text, code)}"
-    return PlainTextResponse(text, headers={"Cache-Control": "no-store"})
+    news, code = _latest[1], request.query_params.get("lang", "")
+    if code and _find_step(request.query_params.get("seen", "")) != _find_step(news):
+        news += f"\n{_make_preview(news, code)}"
+    return PlainTextResponse(news, headers={"Cache-Control": "no-store"})
 
 
 def _find_step(news: str) -> str:
@@ -51,7 +53,10 @@ def _find_step(news: str) -> str:
 
 
 def _make_preview(news: str, code: str) -> str:
-    """Make the text of the step in the news; "" if the lesson cannot be read, since the page then shows the error."""
+    """Make the text of the step that the news names.
+
+    It is "" if the lesson cannot be read, since the page then shows the error.
+    """
     from bertlab.app.classroom import current
     from bertlab.classroom.step_text import make_preview
     from bertlab.config.errors import BertlabError

@@ -103,7 +103,7 @@ def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_cl
     Args:
         text: the text.
         words: the words in text order, with `start` and `end` in the text, `strength` (0..1, how strongly the word is
-            shaded), `misfit` (whether it is underlined) and `title` (what a pointer or a screen reader says of it).
+            shaded), `misfit` (whether it is underlined) and `title` (its tooltip, which a screen reader also reads).
         chosen: the index of the chosen word; None if there is none.
         on_click: called with the index of the clicked word.
     """
@@ -264,21 +264,24 @@ def set_cookie(name: str, value: str) -> None:
 
 
 def join_addresses() -> None:
-    """Keep one entry in the browser's history when a page is opened with values, instead of two."""
+    """Make one history entry in the browser, not two, when a page is opened with values, as a step of a lesson does."""
     _component("history")(key="history")
 
 
 def draw_class_news(seen: str, *, is_teacher: bool) -> None:
-    """Run the enclosing fragment again whenever the class has changed. To find out, the browser needs no script run.
+    """Run the enclosing fragment again whenever the class has changed.
+
+    The browser asks the server for changes by itself, without a run of the script.
 
     A student's browser first replaces the panel with the text of a new step, and then runs the fragment.
 
     Args:
         seen: the state of the class that the panel shows, as `ClassStore.describe` returns it.
-        is_teacher: whether a change in the number of guesses also counts, and not only a change of step or phase.
+        is_teacher: whether the panel is the teacher's, which also changes with the number of guesses. A student's panel
+            changes only with the step or the phase.
     """
-    parts = 2 if is_teacher else 1
-    data = {"seen": " ".join(seen.split(" ")[:parts]), "parts": parts, "lang": "" if is_teacher else language()}
+    num_parts = 2 if is_teacher else 1
+    data = {"seen": " ".join(seen.split(" ")[:num_parts]), "parts": num_parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
         _component("news", isolate_styles=False)(key="class-news-asked", data=data, on_news_change=lambda: None)
 

@@ -61,14 +61,14 @@ def table(columns: dict[str, list[str]]) -> None:
     """
     names = [_breakable(name) for name in columns]
     rows = [[_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    header = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
         f'<tr><th scope="row" dir="auto">{first}</th>'
         + "".join(f"<td><span>{name}</span>{text}</td>" for name, text in zip(names[1:], rest, strict=True))
         + "</tr>"
         for first, *rest in rows
     )
-    markup = f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    markup = f'<table class="rows"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
     st.html(f'<div class="rows-frame">{markup}</div>')
 
 

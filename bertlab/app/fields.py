@@ -15,7 +15,7 @@ from bertlab.config.config import ModelConfig
 
 MAX_TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
-MAX_PASSAGE_CHARACTERS = 100_000  # limits a visitor who pastes a book to about 100 windows of the model
+MAX_PASSAGE_CHARACTERS = 100_000  # about 100 passage windows, in case a visitor pastes a book
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 
@@ -189,7 +189,7 @@ def forget_layer_and_head() -> None:
 def _layer_or_head_key(part: str, prefix: str = "") -> str:
     """Return the state key of a field of `layer_and_head`.
 
-    All these keys begin with "neuron", the name of the view of the page Attention whose fields have no prefix.
+    All these keys begin with "neuron". This is the view of the page Attention, and its fields have no other prefix.
     """
     return f"neuron.{prefix}{part}"
 

@@ -30,8 +30,8 @@ def curve(points: Columns, metric: str, name: str) -> Sentence | None:
     """
     spec, curves = METRICS[metric], {}
     split = "held-out" if "held-out" in points["split"] else "training"
-    for run, of_split, value in zip(points["run"], points["split"], points[metric], strict=True):
-        if of_split == split:
+    for run, row_split, value in zip(points["run"], points["split"], points[metric], strict=True):
+        if row_split == split:
             curves.setdefault(run, []).append(value)
     if not curves:
         return None
@@ -57,10 +57,11 @@ def _format_value(value: float, is_percent: bool) -> str:
 
 
 def timeline(timeline: Timeline) -> Sentence | None:
-    """Compare the predictions of the first and the last snapshot; without a prediction, their attention.
+    """Compare the predictions of the first and the last snapshot or, if there are no predictions, their attention.
 
-    The sentence is about the first [MASK] of the text. Without a [MASK], it is about next-sentence prediction; without
-    a second sentence too, it is about the head whose attention changes most. None if there is nothing to compare.
+    The sentence is about the first [MASK] of the text. Without a [MASK], it is about next-sentence prediction; if there
+    is no second sentence either, it is about the head whose attention changes most. None if there is nothing to
+    compare.
     """
     steps = [snapshot.step for snapshot in timeline.snapshots]
     ends = {"first": steps[0], "last": steps[-1]}
@@ -71,9 +72,9 @@ def timeline(timeline: Timeline) -> Sentence | None:
         if len(steps) == 1:
             return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
         leads_S = probs_S >= track.probs_SW.max(1)
-        since = len(steps) - int(np.argmin(leads_S[::-1])) if not leads_S.all() else 0
+        since_index = len(steps) - int(np.argmin(leads_S[::-1])) if not leads_S.all() else 0
         shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
-        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[since])
+        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[since_index])
     if len(steps) == 1:
         return None
     if timeline.follows is not None:
@@ -88,7 +89,12 @@ def timeline(timeline: Timeline) -> Sentence | None:
 
 
 def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
-    """Name the most frequent confusion."""
+    """Name the most frequent confusion.
+
+    Args:
+        names: the names of the labels.
+        counts_GP: how often each label (row) received each prediction (column).
+    """
     errors_GP = np.array(counts_GP).copy()
     np.fill_diagonal(errors_GP, 0)
     label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)

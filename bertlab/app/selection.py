@@ -53,7 +53,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
 
 def find_session(command: str) -> Session | None:
-    """Open the checkpoint that a page for a command uses. None if none is suitable, or if it cannot be opened."""
+    """Open the checkpoint that a page for a command uses; None if no checkpoint is suitable or it cannot be opened."""
     with suppress(BertlabError):
         return sessions.open_session(select_checkpoint(command))
     return None
@@ -152,9 +152,9 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
 
 def _detect_language(texts: Sequence[str]) -> str | None:
     """Detect the language of texts by their script; None if no word has letters of a known script, as in 漢字."""
-    scripts = [each.uses_script for each in languages().values()]
+    script_tests = [each.uses_script for each in languages().values()]
     words = [word for text in texts for word in text.replace(MASK, " ").split()]
-    words = [word for word in words if LATIN.search(word) or any(uses_script(word) for uses_script in scripts)]
+    words = [word for word in words if LATIN.search(word) or any(uses_script(word) for uses_script in script_tests)]
     return detect_language(words) if words else None
 
 
@@ -163,8 +163,8 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
 
     Args:
         checkpoint: the checkpoint that reads the texts.
-        command: the command whose prediction the page shows. The note also says if no shipped checkpoint for this
-            command was trained on the language of the texts.
+        command: the command whose prediction the page shows. If no shipped checkpoint for this command was
+            trained on the language of the texts, the note says this too.
         texts: the texts.
     """
     session = sessions.open_session(checkpoint)

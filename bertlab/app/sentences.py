@@ -74,13 +74,13 @@ def word_effects(effects: WordEffects) -> Sentence | None:
 
 
 def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
-    """Compare how many tokens per word two vocabularies need: {vocabulary: (tokens per word, share unknown)}."""
+    """Compare how many tokens per word two vocabularies need: {name: (tokens per word, share of unknown words)}."""
     if any(not rate for rate, _ in rates.values()):
         return None
-    (few, low), (many, high) = sorted(((name, rate) for name, (rate, _) in rates.items()), key=lambda row: row[1])
+    (better, low), (worse, high) = sorted(((name, rate) for name, (rate, _) in rates.items()), key=lambda row: row[1])
     if low == high:
         return make_sentence("token-rates-equal", rate=low)
-    return make_sentence("token-rates", few=Quote(few), many=Quote(many), low=low, high=high, ratio=high / low)
+    return make_sentence("token-rates", few=Quote(better), many=Quote(worse), low=low, high=high, ratio=high / low)
 
 
 def positions(similarity: PositionSimilarity) -> Sentence:
@@ -92,8 +92,12 @@ def positions(similarity: PositionSimilarity) -> Sentence:
 
 def embeddings(input_map: InputMap) -> Sentence:
     """Compare the mean lengths of the token, position and segment embeddings."""
-    names = {"token": input_map.token_TH, "position": input_map.position_TH, "segment": input_map.token_type_TH}
-    lengths = {name: float(np.linalg.norm(vectors, axis=-1).mean()) for name, vectors in names.items()}
+    vectors_by_part = {
+        "token": input_map.token_TH,
+        "position": input_map.position_TH,
+        "segment": input_map.token_type_TH,
+    }
+    lengths = {name: float(np.linalg.norm(vectors, axis=-1).mean()) for name, vectors in vectors_by_part.items()}
     return make_sentence("embeddings", **lengths)
 
 
@@ -115,7 +119,7 @@ def tags(tags: Tags) -> Sentence | None:
 
 
 def span(answers: Answers, passage: str) -> Sentence | None:
-    """Name the words in which the answer starts and ends most probably."""
+    """Name the word in which the answer most probably starts, and the one in which it most probably ends."""
     if not answers.words:
         return None
     start, end = (int(np.argmax(probs)) for probs in (answers.start_probs, answers.end_probs))
@@ -132,7 +136,7 @@ def lens(lens: Lens) -> Sentence:
 
 
 def lens_at(lens: Lens, position: int) -> Sentence:
-    """Say after which layer the final prediction of a position is in first place for good."""
+    """Say from which layer on the final prediction at a position has rank 1."""
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     word = Quote(lens.final_T[position])
@@ -160,9 +164,9 @@ def head_effects(effects: HeadEffects, label: str) -> Sentence:
 
 def block(block_map: BlockMap) -> Sentence:
     """Compare what attention and the feed-forward network add in one layer."""
-    norms = {"attention": block_map.attention_H, "feed_forward": block_map.feed_forward_H}
+    vectors = {"attention": block_map.attention_H, "feed_forward": block_map.feed_forward_H}
     return make_sentence(
-        "block", layer=block_map.layer, **{name: float(np.linalg.norm(vector)) for name, vector in norms.items()}
+        "block", layer=block_map.layer, **{name: float(np.linalg.norm(vector)) for name, vector in vectors.items()}
     )
 
 
@@ -189,7 +193,11 @@ def predictions(example: PretrainingExample) -> Sentence | None:
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:
-    """Compare our best result with the best published one, or name the best published one."""
+    """Compare our best result with the best published one, or name the best published one.
+
+    Args:
+        rows: (system, split, result in percent); our own results have the split "validation".
+    """
     published = [row for row in rows if row[1] != "validation"]
     own = [row for row in rows if row[1] == "validation"]
     if not published:

@@ -68,7 +68,7 @@ def enter_page(page: str) -> None:
     if opened_by_link:  # undo steps from before the link no longer apply to the values that it set
         state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
-    state.pop("figures.request", None)  # of the previous run
+    state.pop("figures.request", None)  # the request of the previous run
     # values that changed in one of these ways were not edited on this page, so undo must not revert them here
     state["url.skip_undo"] = page_changed or used_history or opened_by_link
 
@@ -85,8 +85,8 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
         The `query_params` for `st.switch_page`. With them, the browser's history has one entry for the change.
     """
     state = st.session_state
-    staying = {name: state["url.values"][name] for name in KEPT_BY_LINKS if name in state["url.values"]}
-    state["url.values"] = dict(values) | staying
+    kept_values = {name: state["url.values"][name] for name in KEPT_BY_LINKS if name in state["url.values"]}
+    state["url.values"] = dict(values) | kept_values
     state["url.opened_by_link"] = True
     return make_address(values)
 
@@ -94,8 +94,8 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
 def make_address(values: Mapping[str, str]) -> dict[str, str]:
     """Make the parameters of a link within the session: some values, and those that stay the same on all pages."""
     stored, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
-    staying = {name: stored[name] for name in KEPT_BY_LINKS if stored.get(name, "") != defaults.get(name, "")}
-    return dict(values) | staying
+    kept_values = {name: stored[name] for name in KEPT_BY_LINKS if stored.get(name, "") != defaults.get(name, "")}
+    return dict(values) | kept_values
 
 
 def is_new_page() -> bool:
@@ -220,7 +220,7 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
 
 
 def forget_previous(names: Iterable[str]) -> None:
-    """Forget the previous values of names, so that undo skips a change that the user did not make."""
+    """Forget the previous values stored under some names, so that undo skips a change that the user did not make."""
     state = st.session_state
     snapshot = state.get("url.page_snapshots", {}).get(state["url.page"], {})
     for name in names:

@@ -84,8 +84,8 @@ def return_to_address(page: str) -> Place | None:
         page: the name of the page in the address.
 
     Returns:
-        The step. None if neither button was pressed, in a class, where the address contains no step, and if the address
-        contains no lesson.
+        The step. None in three cases: neither button was pressed; the session belongs to a class, so that the address
+        contains no step; or the address contains no lesson.
     """
     if os.environ.get(CLASSROOM_LESSON) or not url.used_browser_history():
         return None

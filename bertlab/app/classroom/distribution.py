@@ -50,18 +50,18 @@ def _group(question: Question, counts: Mapping[str, int]) -> list[tuple[str, lis
         return [(choice, [str(index)]) for index, choice in enumerate(question.choices)]
     if question.kind == "word" or len(counts) <= MAX_BARS:
         if question.kind == "number":
-            ordered = sorted(counts, key=float)
+            sorted_guesses = sorted(counts, key=float)
         else:
-            ordered = sorted(counts, key=lambda word: (-counts[word], word))
-        bars = [(describe_guess(question, value), [value]) for value in ordered[:MAX_BARS]]
-        if others := ordered[MAX_BARS:]:
+            sorted_guesses = sorted(counts, key=lambda word: (-counts[word], word))
+        bars = [(describe_guess(question, value), [value]) for value in sorted_guesses[:MAX_BARS]]
+        if others := sorted_guesses[MAX_BARS:]:
             bars.append((t("class-other-guesses"), others))
         return bars
-    ordered = sorted(counts, key=float)
-    low, high = float(ordered[0]), float(ordered[-1])
+    sorted_guesses = sorted(counts, key=float)
+    low, high = float(sorted_guesses[0]), float(sorted_guesses[-1])
     width = (high - low) / 8
     ranges: list[list[str]] = [[] for _ in range(8)]
-    for value in ordered:
+    for value in sorted_guesses:
         ranges[min(int((float(value) - low) / width), 7)].append(value)
     edges = [f"{low + width * number:.3g}" for number in range(9)]
     return [(f"{edges[n]}–{edges[n + 1]}{question.unit}", values) for n, values in enumerate(ranges)]

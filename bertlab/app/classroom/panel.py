@@ -115,7 +115,7 @@ def _draw_step() -> None:
         open_step(place)
     if place.class_id:
         components.draw_class_news(news, is_teacher=roles.is_teacher())
-    # such a page changes when the answer is shown
+    # the page Guess, and a page that is hidden before the answer, must be drawn again when the answer is revealed
     depends_on_phase = place.step.page == "guess" or place.step.hides_page
     if depends_on_phase and place.phase != st.session_state.get("class.phase"):
         st.session_state["class.is_opening"] = True
@@ -200,7 +200,7 @@ def _draw_form(place: Place, question: Question, own: str | None) -> None:
 
 
 def _send(place: Place, question: Question, key: str) -> None:
-    """Record the guess in the form; if it cannot be recorded, the form says why."""
+    """Record the guess that the form contains; if it cannot be recorded, the panel says why."""
     value = st.session_state.get(f"{key}.value")
     guess = None if value is None else question.parse_guess(value)
     if guess is None:

@@ -1,4 +1,7 @@
-"""A background process of the server. Its output goes to a file; at most one process of a kind runs at a time."""
+"""A background process of the server. Its output goes to a file.
+
+There are two kinds, live runs and jobs on whole files. At most one process of each kind runs at a time.
+"""
 
 import json
 import subprocess

@@ -24,8 +24,8 @@ LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1  # retries, because a page that checks the
 
 
 def work(directory: Path) -> int:
-    """Run a job to its end. Return the exit code: 0, or 2 if the job failed, which stores the reason in its state."""
-    with suppress(OSError, AttributeError):  # not on Windows
+    """Run a job to its end. Return the exit code: 0, or 2 if the job failed; its state then contains the reason."""
+    with suppress(OSError, AttributeError):  # Windows has no `os.nice`
         os.nice(NICENESS)
     torch.set_num_threads(1)
     for attempt in range(LOCK_ATTEMPTS):

@@ -67,8 +67,8 @@ def find_error() -> str | None:
 
 
 def find_latest() -> Path | None:
-    """Return the directory of the latest live run, also of one from before a restart of the server; None if there is
-    none."""
+    """Return the directory of the latest live run, even if it ended before the server was restarted; None if there is
+    no live run."""
     runs = history.find_runs(access.RUN_DIRECTORY)
     names = sorted(name for name in runs if name.startswith(PREFIX))
     return runs[names[-1]] if names else None

@@ -163,9 +163,10 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         method: the name of the method.
         values: its positional arguments.
         progress: reports the progress of seven methods; the others ignore it. For `xray`, `pretraining_losses`,
-            `sentence_vectors`, `summarise`, `surprise` and `suggest_corrections` it wraps a sequence, as
-            `frame.progress_bar` does: the windows, or the groups of missing draws, texts, sentences or inputs. For
-            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
+            `sentence_vectors`, `summarise`, `surprise` and `suggest_corrections` it wraps the sequence of the parts
+            that are computed one after another, as `frame.progress_bar` does: the windows, or groups of draws, texts,
+            sentences or inputs that are not cached yet. For `head_effects` it is called after each layer with the
+            share of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -210,7 +211,7 @@ def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _compute_neuron(checkpoint: CheckpointKey, *texts: str | None, **options) -> NeuronMap:
-    # a result takes several MB and only milliseconds, but a class asks for the same one thirty times
+    # a result takes several MB and is computed in milliseconds, but a class asks for the same one thirty times
     return open_session(checkpoint).neuron(*texts, **options)
 
 
@@ -490,7 +491,7 @@ def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
 def view_checkpoints(
     checkpoints: tuple[CheckpointKey, ...], text: str, top_k: int, originals: tuple[str, ...]
 ) -> tuple[ModelView, ...]:
-    """Compute what several checkpoints make of one sentence. The result of each checkpoint is cached.
+    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached.
 
     Args:
         checkpoints: the checkpoints.

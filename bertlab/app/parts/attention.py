@@ -49,11 +49,13 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
     rows, cols = (
         _list_visible_positions(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second)
     )
-    pinned_tokens = [token for token in _as_list(state["tokens"]) if token in range(len(attention.tokens))]
-    if pinned_tokens and state["side"] == "key":
-        cols = [token for token in cols if token in pinned_tokens]
+    pinned_positions = [at for at in _as_list(state["tokens"]) if at in range(len(attention.tokens))]
+    if pinned_positions and state["side"] == "key":
+        cols = [column for column in cols if column in pinned_positions]
+    elif pinned_positions:
+        rows = [row for row in rows if row in pinned_positions]
     else:
-        rows = [row for row in rows if (row in pinned_tokens if pinned_tokens else not attention.tokens[row].special)]
+        rows = [row for row in rows if not attention.tokens[row].special]
     if rows and cols:
         _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, rows, cols))
 

@@ -59,11 +59,11 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             return
         if len(texts) > MAX_ROWS:
             frame.note(t("batch-too-many-rows", limit=MAX_ROWS, count=len(texts)))
-        incomplete = [
+        incomplete_numbers = [
             number for number, row in enumerate(texts, 1) if any(part is not None and not part.strip() for part in row)
         ]
-        if incomplete:
-            frame.note(t("batch-empty-texts", count=len(incomplete), first=incomplete[0]))
+        if incomplete_numbers:
+            frame.note(t("batch-empty-texts", count=len(incomplete_numbers), first=incomplete_numbers[0]))
         selection.note_other_language(checkpoint, command, [part for row in texts[:MAX_ROWS] for part in row if part])
         key, query = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
         if st.button(
@@ -101,17 +101,21 @@ def _read_upload(upload) -> Rows:
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
     """Let the user choose the text columns of a table, and return their texts."""
     left, right = st.columns(2)
-    text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
-    text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{command}")
-    pair = ""
+    text_column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
+    text_column = fields.column(left, t("batch-text-column"), text_column, table.columns, f"text-{command}")
+    pair_column = ""
     if "pair_column" in types_of_command(command)[0].column_flags:
         needs_pair = selection.needs_pair(checkpoint, command)
         num_texts = 2 if needs_pair else sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
-        pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
-        pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
-    return [(format_text(row.get(text)), format_text(row.get(pair)) if pair else None) for row in table.rows]
+        pair_column = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
+        options = ["", *table.columns]
+        pair_column = fields.column(right, t("batch-pair-column"), pair_column, options, f"pair-{command}")
+    return [
+        (format_text(row.get(text_column)), format_text(row.get(pair_column)) if pair_column else None)
+        for row in table.rows
+    ]
 
 
 def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:

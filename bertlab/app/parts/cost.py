@@ -219,12 +219,12 @@ def show_comparison(comparison: Comparison) -> None:
 def _compute_batches() -> dict[str, list[str]]:
     """Compute the columns about the largest batches. They are always the same, so they are cached."""
     rows = published.BATCHES
-    memory = [compute_training_memory(row.make_workload("float32")).total for row in rows]
+    memory_sizes = [compute_training_memory(row.make_workload("float32")).total for row in rows]
     return {
         "model": [f"{row.preset} · {row.tokens}" for row in rows],
         "google": [str(row.batch_size) for row in rows],
         "that-batch": [
-            format_quantity(size, "B") if row.batch_size else "–" for row, size in zip(rows, memory, strict=True)
+            format_quantity(size, "B") if row.batch_size else "–" for row, size in zip(rows, memory_sizes, strict=True)
         ],
         "float32": [str(row.find_largest_batch("float32")) for row in rows],
         "bfloat16": [str(row.find_largest_batch("bfloat16")) for row in rows],

@@ -45,10 +45,10 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
 
 def describe_coverage(analysis: ErrorAnalysis) -> str:
     """Say which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
-    sampled, invalid = len(analysis.rows) < analysis.usable, len(analysis.invalid_rows)
-    scope = "sample" if sampled else "single" if analysis.usable == 1 else "all"
-    id = f"evaluation-coverage-{scope}{'-valid' if invalid else ''}"
-    return t(id, count=len(analysis.rows), total=analysis.usable, invalid=invalid)
+    is_sample, num_invalid = len(analysis.rows) < analysis.usable, len(analysis.invalid_rows)
+    scope = "sample" if is_sample else "single" if analysis.usable == 1 else "all"
+    id = f"evaluation-coverage-{scope}{'-valid' if num_invalid else ''}"
+    return t(id, count=len(analysis.rows), total=analysis.usable, invalid=num_invalid)
 
 
 def _show_invalid_rows(errors: Sequence[str]) -> None:
@@ -85,9 +85,9 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
-    counts_labels = finetune_type(analysis.result.spec.kind).confusion_counts_examples
-    st.caption(t("evaluation-confusion-lead" if counts_labels else "evaluation-confusion-entities-lead"))
-    container = st.container()  # of the chart: it is above the field, but drawn later, because it marks the chosen cell
+    counts_examples = finetune_type(analysis.result.spec.kind).confusion_counts_examples
+    st.caption(t("evaluation-confusion-lead" if counts_examples else "evaluation-confusion-entities-lead"))
+    container = st.container()  # for the chart, which is drawn after the field below it to mark the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
     options = {"": t("evaluation-show-all")}
@@ -131,15 +131,15 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     """Draw the metrics of each group of questions, with a field to choose a group. Return the indices of its rows."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
-    by = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
-    groups = analysis.result.groups[by]
+    criterion = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
+    groups = analysis.result.groups[criterion]
     container = st.container()
     options = {"": t("evaluation-show-all")}
     options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle(group: list) -> None:
-        st.session_state["cell"] = "" if str(group[0]) == chosen_option else str(group[0])
+    def toggle(customdata: list) -> None:
+        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
@@ -147,7 +147,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     }  # fmt: skip
     with container:
         file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
-        bars = analysis.field("groups")[by]
+        bars = analysis.field("groups")[criterion]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
         display.sentence(result_sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
@@ -155,7 +155,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression, with a field to choose a row. Return its index."""
+    """Draw the labels and predictions of a regression, with a field to choose a row. Return its index in a list."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
@@ -165,8 +165,8 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle(row: list) -> None:
-        st.session_state["cell"] = "" if str(row[0]) == chosen_option else str(row[0])
+    def toggle(customdata: list) -> None:
+        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],

@@ -49,7 +49,7 @@ class Source:
 
 
 def choose_command() -> str:
-    """Return the command that the checkpoint selected in the sidebar supports; if it is "auto", let the user choose."""
+    """Return the command that the sidebar's checkpoint supports; if the sidebar says "auto", let the user choose."""
     checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
     for page, prediction in PREDICTIONS.items():
         with suppress(BertlabError):
@@ -153,19 +153,20 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     reads_pairs = "pair_column" in task_type.column_flags
     field_columns = st.columns(3 if reads_pairs else 2)
     task_column = spec.text[0] if spec.text and spec.text[0] in names else None
-    text = task_column or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
-    text = fields.column(field_columns[0], t("evaluation-column-text"), text, names, "textcolumn")
-    texts = (text,)
+    text_column = task_column or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
+    text_column = fields.column(field_columns[0], t("evaluation-column-text"), text_column, names, "textcolumn")
+    text_columns = (text_column,)
     if reads_pairs:
-        pair = next((name for name in spec.text[1:] if name in names), "")
+        pair_column = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
-            pair = guess_column(names, PAIR_NAMES) or ""
-        pair = fields.column(field_columns[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
-        texts = (text, pair) if pair else texts
+            pair_column = guess_column(names, PAIR_NAMES) or ""
+        label = t("evaluation-column-pair")
+        pair_column = fields.column(field_columns[1], label, pair_column, ["", *names], "paircolumn")
+        text_columns = (text_column, pair_column) if pair_column else text_columns
     task_label = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = task_label.partition(".")[0] if task_label else guess_column(names, LABEL_NAMES) or names[-1]
-    label = fields.column(field_columns[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
-    return texts, "" if task_label and label == guess else label
+    label_column = fields.column(field_columns[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
+    return text_columns, "" if task_label and label_column == guess else label_column
 
 
 def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> None:

@@ -26,7 +26,7 @@ from bertlab.views.cost import format_duration
 
 JOB = "job"  # the name of a job's id in the address
 REFRESH_SECONDS = 2
-MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
+MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20  # jobs, reasons for unusable rows, and rows of results shown
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
 QUESTION_NAMES = ("question", "query", "질문")
 TRANSLATED_COLUMNS = {  # column of the results -> message id of its name; columns of the file keep their names
@@ -184,17 +184,17 @@ def _draw_job(id: str) -> None:
         st.session_state["files.was_running"] = stored.is_running
         st.rerun(scope="app")
     st.session_state["files.was_running"] = stored.is_running
-    columns = " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
+    column_names = " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
     display.table(
-        {t("files-file"): [job.title], t("files-column"): [columns], t("checkpoint"): [_name_checkpoint(job)]}
+        {t("files-file"): [job.title], t("files-column"): [column_names], t("checkpoint"): [_name_checkpoint(job)]}
     )
     counts = {"done": state.done, "total": job.num_rows}
     share = min(state.done / max(1, job.num_rows), 1.0)
     if stored.is_running and not state.done:
         st.progress(0.0, t("files-preparing"))
     elif stored.is_running:
-        left = format_duration((job.num_rows - state.done) * state.seconds / state.done, language())
-        st.progress(share, t("files-progress", **counts, left=left))
+        remaining = format_duration((job.num_rows - state.done) * state.seconds / state.done, language())
+        st.progress(share, t("files-progress", **counts, left=remaining))
     elif state.status != "finished":
         st.progress(share, t("files-progress-stopped", **counts))
     if not stored.is_running and state.status in ("finished", "cancelled", "interrupted"):

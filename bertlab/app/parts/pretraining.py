@@ -25,13 +25,13 @@ def choose_draw() -> int:
         The number, from 1 to `MAX_DRAWS`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        buttons = [st.container(width="content") for _ in range(2)]
+        button_containers = [st.container(width="content") for _ in range(2)]
         number = url.number(
             st.number_input, t("pretraining-draw"), 1, MAX_DRAWS, 1, key="draw", width=150,
             help=t("pretraining-draw-help"),
         )  # fmt: skip
         labels = (("pretraining-draw-again", 1, "primary"), ("pretraining-draw-more", 10, "secondary"))
-        for container, (label, count, kind) in zip(buttons, labels, strict=True):
+        for container, (label, count, kind) in zip(button_containers, labels, strict=True):
             container.button(
                 t(label), key=f"draw-{count}", type=kind, icon=":material/casino:", on_click=_advance, args=(count,),
                 disabled=number == MAX_DRAWS,
@@ -53,8 +53,8 @@ def choose_settings(objective: str) -> dict[str, object]:
     Returns:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
-    mask, *share_containers = st.container(key="shares").columns(4)
-    settings = {"mask": _slider(mask, "mask", 1, MAX_MASK, 15)}
+    mask_container, *share_containers = st.container(key="shares").columns(4)
+    settings = {"mask": _slider(mask_container, "mask", 1, MAX_MASK, 15)}
     for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
         share = _slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
@@ -78,8 +78,8 @@ def choose_settings(objective: str) -> dict[str, object]:
 
 def _slider(container, name: str, low: int, high: int, default: int, **settings) -> int:
     """Draw a slider of a share in percent."""
-    label, percents = t(f"pretraining-{name}"), t("pretraining-percent")
-    return url.number(container.slider, label, low, high, default, key=name, format=percents, **settings)
+    label, number_format = t(f"pretraining-{name}"), t("pretraining-percent")
+    return url.number(container.slider, label, low, high, default, key=name, format=number_format, **settings)
 
 
 def _balance_shares(changed: str) -> None:
@@ -101,13 +101,13 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
     draw_text = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.draw)
     st.html(f'<p class="say">{draw_text}</p>')
     count = len(example.predictions)
-    chosen = t(
+    chosen_line = t(
         "pretraining-chosen", count=count, tokens=len(example.tokens), share=percent(count / len(example.tokens))
     )
-    lines = [t("pretraining-odds"), chosen]
+    lines = [t("pretraining-odds"), chosen_line]
     if example.document_b is not None:
-        first = shorten(split_sentences(example.document_b)[0], QUOTE_LENGTH)
-        lines.insert(1, t("pretraining-document-b", text=first))
+        first_sentence = shorten(split_sentences(example.document_b)[0], QUOTE_LENGTH)
+        lines.insert(1, t("pretraining-document-b", text=first_sentence))
     st.html(f'<p class="small" dir="auto">{escape_html(" ".join(lines))}</p>')
     if example.text_sentences == 1:
         frame.note(t("pretraining-one-sentence"))

@@ -111,10 +111,11 @@ def _read_selection(count: int) -> list[int]:
 
     Unknown indices are ignored.
     """
-    linked = url.parse_value(url.recall("chosen", "[]"), [])
-    linked = linked if isinstance(linked, list) else []
-    stored = st.session_state.get("sentences.chosen", ())
-    chosen = stored if len(linked) == MAX_LINKED and list(stored[:MAX_LINKED]) == linked else linked
+    linked_indices = url.parse_value(url.recall("chosen", "[]"), [])
+    linked_indices = linked_indices if isinstance(linked_indices, list) else []
+    stored_indices = st.session_state.get("sentences.chosen", ())
+    is_cut = len(linked_indices) == MAX_LINKED and list(stored_indices[:MAX_LINKED]) == linked_indices
+    chosen = stored_indices if is_cut else linked_indices
     return [index for index in chosen if type(index) is int and 0 <= index < count]
 
 

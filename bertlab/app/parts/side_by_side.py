@@ -19,7 +19,7 @@ MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the val
 
 
 def draw_models() -> None:
-    """Let the user choose checkpoints and a sentence, and draw what each model makes of it.
+    """Let the user choose checkpoints and a sentence, and draw the tokens, candidates and attention of each model.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or the sentence does not fit a model.
@@ -65,8 +65,8 @@ def compute_views(
 ) -> calls.Expression:
     """Compute `view_models` for the chosen checkpoints."""
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
-    opened = ", ".join(f"bertlab.load({name!r})" for name in names)
-    models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{opened}]"))
+    load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
+    models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))
     call = calls.call_function(view_models, models, text, CANDIDATES, originals, compute_with=sessions.view_checkpoints)
     return calls.assign("views", call)
 
@@ -83,8 +83,8 @@ def make_table(views: tuple[ModelView, ...]) -> dict[str, list[str]]:
             f"{len(view.tokens)}: {' '.join(row.token for row in view.tokens if not row.special)}" for view in views
         ],
     }
-    masks = max((len(view.fills or ()) for view in views), default=0)
-    for mask in range(masks):
+    num_masks = max((len(view.fills or ()) for view in views), default=0)
+    for mask in range(num_masks):
         title = t("fill-mask-mask-number", number=mask + 1)
         table[title] = [_format_fill(view, mask) for view in views]
     return table

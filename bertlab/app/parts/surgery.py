@@ -86,13 +86,13 @@ def _draw_text_field(kind: str, examples: Examples, right) -> ProbeInput:
 
 def _draw_mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
     text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
-    masks = sum(map(text.count, MASK_NAMES))
-    if masks < 2:
+    num_masks = sum(map(text.count, MASK_NAMES))
+    if num_masks < 2:
         return ProbeInput(kind, text, None)
     widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
     mask = url.integer_choice(
-        right.selectbox, t("heads-mask-number"), range(1, masks + 1), 1, key="which", **widget_options
+        right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which", **widget_options
     )
     return ProbeInput(kind, text, None, mask - 1)
 
@@ -178,7 +178,7 @@ def recall_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput) 
 
     Args:
         checkpoint: the checkpoint.
-        probe_input: the prediction whose change is measured.
+        probe_input: the input of the prediction whose change is measured.
     """
     if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
@@ -199,7 +199,7 @@ def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput,
 
     Args:
         checkpoint: the checkpoint.
-        probe_input: the prediction whose change is measured.
+        probe_input: the input of the prediction whose change is measured.
         container: the Streamlit element to draw the progress bar in.
 
     Raises:
@@ -291,12 +291,12 @@ def prediction_html(change: PredictionChange) -> str:
     """
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
     old_name, new_name = (escape_html(name_outcome(change.kind, outcome.label)) for outcome in (old, new))
-    line = t(
+    sentence = t(
         "heads-before-after",
         word=f"<b>{old_name}</b>",
         before=percent(old.before),
         after=f"<b>{percent(old.after)}</b>",
     )
     if change.top:
-        line += t("heads-most-probable-now", word=f"<b>{new_name}</b>", after=percent(new.after))
-    return f'<p class="say" dir="auto">{line}</p>'
+        sentence += t("heads-most-probable-now", word=f"<b>{new_name}</b>", after=percent(new.after))
+    return f'<p class="say" dir="auto">{sentence}</p>'

@@ -30,7 +30,7 @@ def _choose_position(container, tokens: tuple[TokenRow, ...], key: str, default:
 def edit_attention(
     line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
-    """Draw the fields that replace a row of attention: by 1 for one position, by equal or by typed weights.
+    """Draw the fields that replace a row of attention: all weight on one position, equal weights, or typed weights.
 
     Args:
         line: the line of changes.
@@ -99,16 +99,18 @@ def patch_hidden_states(
     """
     config = sessions.open_session(checkpoint).config
     other_tokens = sessions.compute(checkpoint, "encode", other)
-    (default_into, default_to), (default_state, default_from) = _find_example_patch(probe_input)
+    (default_target, default_target_position), (default_source, default_source_position) = _find_example_patch(
+        probe_input
+    )
     cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     from_layer = fields.hidden_state(
-        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_state, key="patch.layer"
+        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_source, key="patch.layer"
     )
-    from_position = _choose_position(cells[1], other_tokens, "patch.from", default_from)
+    from_position = _choose_position(cells[1], other_tokens, "patch.from", default_source_position)
     layer = fields.hidden_state(
-        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_into, key="patch.into"
+        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_target, key="patch.into"
     )
-    position = _choose_position(cells[3], tokens, "patch.to", default_to)
+    position = _choose_position(cells[3], tokens, "patch.to", default_target_position)
     one = changes.format_patch_part((layer, position), (from_layer, from_position))
     every = changes.format_patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
@@ -138,8 +140,8 @@ def _find_example_patch(probe_input: ProbeInput) -> tuple[tuple[int, int], tuple
     """Find the initial patch of "Patch hidden states": the (hidden index, position) to replace, and its source."""
     if (parts := _find_example(probe_input)) is None:
         return (0, 1), (0, 1)
-    ((to, source),) = changes.resolve(parts[1], 1).patches.items()
-    return to, source
+    ((target, source),) = changes.resolve(parts[1], 1).patches.items()
+    return target, source
 
 
 def _find_example(probe_input: ProbeInput) -> tuple[str, str] | None:

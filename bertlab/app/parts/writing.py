@@ -24,7 +24,7 @@ from bertlab.views.writing import corrections_html, gain_bars, proposal_bars, su
 DRAFT, START = "draft", "begin"  # keys of the text fields, and their names in the address
 MAX_WORDS = 200  # because all users share the CPU cores
 MAX_THRESHOLD, MAX_MARGIN = 25.0, 30.0  # nats
-STRONGEST = 0.55  # the opacity of the shade of a word at the threshold
+STRONGEST = 0.55  # the opacity of the shade of a word whose surprise reaches the threshold; other words are fainter
 
 
 def cut_text(text: str) -> str:
@@ -59,9 +59,9 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
     chosen = _choose_word(surprise, misfits)
     _draw_words(text, surprise, misfits, threshold, chosen)
     st.caption(t("writing-legend"))
-    unknown = sum(word.is_unknown for word in surprise.words)
-    if unknown:
-        frame.note(t("writing-unknown", count=unknown))
+    num_unknown = sum(word.is_unknown for word in surprise.words)
+    if num_unknown:
+        frame.note(t("writing-unknown", count=num_unknown))
     display.sentence(sentences.surprise(surprise, len(misfits), threshold))
     if chosen is not None:
         _show_word(checkpoint, text, surprise.words[chosen], chosen)
@@ -92,7 +92,7 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
         help=t("writing-margin-help"),
     )  # fmt: skip
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
-    # all gains, so that moving the slider computes nothing
+    # suggestions with any positive gain, so that moving the slider needs no further computation
     call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
     suggested = [each for each in call.result if each.gain > margin]
     with st.container(key="corrections"):
@@ -162,10 +162,10 @@ def _store_word(index: object) -> None:
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
-    strongest = max(threshold, 1.0)
+    full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
-         "strength": STRONGEST * min(word.surprise / strongest, 1.0),
+         "strength": STRONGEST * min(word.surprise / full_shade_surprise, 1.0),
          "title": t("writing-word-title", word=word.text, surprise=word.surprise)}
         for index, word in enumerate(surprise.words)
     ]  # fmt: skip
@@ -204,7 +204,7 @@ def _draw_proposals(
         text: the text of the field, or its beginning.
         span: the characters (start, end) of the text that the word replaces.
         separator: what is written before the word.
-        word: the word that is replaced; a proposal has a capital letter if it has one.
+        word: the word that is replaced; a proposal begins with a capital letter if this word does.
     """
     st.html(f'<p class="say" dir="auto">{escape_html(heading)}</p>')
     if not words:

@@ -51,7 +51,7 @@ def show_probabilities(scores: calls.Expression) -> None:
 
 
 def show_products(scores: calls.Expression) -> None:
-    """Show, for each dimension, the products with W of the best ending and of another one, and where they differ."""
+    """Show in which dimensions the products with W differ between the best ending and another one."""
     choices = scores.result.choices
     best, *others = rank(choices)
     st.subheader(t("choose-vector"), anchor=False, help=t("choose-vector-help"))

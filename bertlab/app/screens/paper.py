@@ -18,14 +18,14 @@ with frame.show_errors():
     names = {each.name: each.title for each in TASKS}
     name = fields.choice(st.pills, t("paper-task"), names, "paper-task", required=True)
     task = next(each for each in TASKS if each.name == name)
-    kind = TASK_TYPES[find_task(name).kind]
+    task_type = TASK_TYPES[find_task(name).kind]
     own_results = paper_results.find_results()
 
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.html(f"<p>{escape_html(t(f'paper-about-{name}'))}</p>")
         parts.show_example(task)
-        parts.show_open_button(task, own_results, PAGES[kind.page])
+        parts.show_open_button(task, own_results, PAGES[task_type.page])
     with right:
         with st.container(horizontal=True):
             st.metric(t("paper-training-rows"), f"{task.training_rows:,}")

@@ -28,7 +28,7 @@ with frame.show_errors():
             st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): percentage})
         else:
             frame.note(t("tag-no-names"))
-    shown, heading = tagging, "tag-all-tags"
+    shown_tagging, heading = tagging, "tag-all-tags"
     if sessions.open_session(checkpoint).tags_tokens:
         left, right = st.columns([3, 2], vertical_alignment="bottom")
         unit = url.choice(
@@ -36,18 +36,18 @@ with frame.show_errors():
             format_func=lambda name: t(f"tag-unit-{name}"), label_visibility="collapsed",
         )  # fmt: skip
         if unit == "word":
-            shown = calls.call_function(merge_tokens, tagging, text)
+            shown_tagging = calls.call_function(merge_tokens, tagging, text)
         else:
             heading = "tag-all-token-tags"
         left.subheader(t(heading), anchor=False)
         st.caption(t("tag-unit-hint"))
     else:
         st.subheader(t(heading), anchor=False)
-    words = shown.result.words
+    words = shown_tagging.result.words
     data = {"word": [word.text for word in words], "tag": [word.tag for word in words]}
     data |= {label: [word.probabilities[k] for word in words] for k, label in enumerate(tags.labels)}
-    plots.draw("tags", labels.tag_heat, shown, data=data)
-    display.sentence(sentences.tags(shown.result))
+    plots.draw("tags", labels.tag_heat, shown_tagging, data=data)
+    display.sentence(sentences.tags(shown_tagging.result))
     display.explain("tag_probability")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
