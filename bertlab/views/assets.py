@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILI
 
 @cache
 def read_static(name: str) -> str:
-    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js", or generate a generated module."""
+    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js"; those in `_GENERATED` are generated."""
     if name in _GENERATED:
         return _GENERATED[name]()
     return files(__package__).joinpath("static", *name.split("/")).read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def bundle_for_host(view: View, host: Literal["streamlit", "jupyter", "page"]) -
 
 @cache
 def bundle_script(view: View) -> str:
-    """Bundle a view that mounts itself into a script that runs at once; a module would wait for the end of the page."""
+    """Bundle a view, which mounts itself, as a script that runs at once; a module would wait for the whole page."""
     return f'(() => {{\n"use strict";\n{_EXPORT.sub("", bundle_module(view))}}})();\n'
 
 

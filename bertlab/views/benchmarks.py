@@ -18,7 +18,7 @@ AVERAGES = {"paper_average": "average of the columns", "glue_average": "GLUE ave
 
 
 def markdown(table: dict) -> list[str]:
-    """Return the lines of the title, the table (ours last, with the spread over the seeds) and the conclusion.
+    """Return the lines of the title, the table (our row last, with the spread over the seeds) and the conclusion.
 
     >>> column = {"name": "rte.accuracy", "title": "RTE", "task": "rte"}
     >>> base = {"title": "BERT base", "split": "test", "source": "paper", "values": {"rte.accuracy": 66.4}}
@@ -66,7 +66,7 @@ def figure(table: dict) -> go.Figure:
 
 
 def task_bars(results: Sequence[TaskResult], *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the results of several systems on one metric as horizontal bars; ours stand out.
+    """Draw the results of several systems on one metric as horizontal bars; ours are blue.
 
     Args:
         results: the results from top to bottom; those with the split "validation" are ours.

@@ -1,9 +1,9 @@
 """bertviz's head, model and neuron view, each as one offline HTML page, for short texts.
 
-bertviz loads its three libraries from a CDN, repeats the attention weights for each pair of sentences and writes them
-with sixteen digits. This page contains the libraries and each weight once, with three decimals, and escapes the tokens,
-so that no token can end the script element. bertviz's own drawing scripts are read as files, because importing bertviz
-would import transformers.
+bertviz loads its three libraries from a CDN, repeats the attention weights for each filter (such as A -> B, from
+sentence A to sentence B) and writes them with sixteen digits. The pages made here contain the libraries, and each
+weight once with three decimals. They escape the tokens, so that no token can end the script element. bertviz's own
+drawing scripts are read as files, because importing bertviz would import transformers.
 
 For long texts and for export use the attention view (`payload`, `html`).
 """
@@ -172,7 +172,7 @@ def _write_page(
         script: the name of its drawing script in the package bertviz.
         attention: the attention map.
         params: the parameters of this view.
-        selects: the ids of the fields that its script fills: "layer", "att_head".
+        selects: the ids of the fields that the script fills: "layer", "att_head".
         lang: language of the page.
         tables: further arrays of the view, by name; their third axis is the tokens.
         limit: the maximum number of tokens.

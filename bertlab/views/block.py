@@ -22,7 +22,7 @@ from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 10  # tokens with the most attention; the others are one row
 MAX_NEURONS = 10
-MAX_TOKEN_NAMES = 40  # of a longer text, rollout names every second token, or fewer
+MAX_TOKEN_NAMES = 40  # the rollout of a longer text labels only every second token, or fewer
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
 _LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; shapes and norms are in the left one
 _CAPTION, _ROW, _STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16  # heights in pixels
@@ -51,7 +51,13 @@ class _Column:
         self.count = 0
 
     def add_axes(self, panel: _Panel, left: float = 0.0, right: float = 1.0) -> tuple[str, dict]:
-        """Add a pair of axes where a panel is drawn; return their suffix and the arguments that select them."""
+        """Add a pair of axes where a panel is drawn; return their suffix and the arguments that select them.
+
+        Args:
+            panel: the panel.
+            left: the left edge of the axes, as a share of the width of the figure.
+            right: the right edge, as a share of the width.
+        """
         self.count += 1
         suffix = str(self.count) if self.count > 1 else ""
         top, bottom = 1 - panel.top / self.height, 1 - (panel.top + panel.height) / self.height
@@ -78,7 +84,14 @@ class _Column:
             )  # fmt: skip
 
     def add_strip(self, panel: _Panel, values: np.ndarray, limit: float, dimensions: int) -> str:
-        """Draw a vector, and return the suffix of its axes."""
+        """Draw a vector, and return the suffix of its axes.
+
+        Args:
+            panel: where to draw it.
+            values: the vector.
+            limit: the absolute value that has the full colour.
+            dimensions: the head size; rows consist of whole heads.
+        """
         suffix, axes = self.add_axes(panel)
         cells, index = _fold(values, dimensions)
         self._add_cells(cells, index, limit, axes, panel.caption)
@@ -87,7 +100,15 @@ class _Column:
     def add_matrix(
         self, panel: _Panel, values: np.ndarray, limit: float, side: tuple[float, float], names: list[str] | None
     ) -> None:
-        """Draw one vector for each row, on the left or the right side of a panel."""
+        """Draw one vector for each row, on the left or the right side of a panel.
+
+        Args:
+            panel: where to draw them.
+            values: the vectors, one for each row.
+            limit: the absolute value that has the full colour.
+            side: the left and the right edge, as shares of the width of the figure.
+            names: the labels of the rows; None for no labels.
+        """
         suffix, axes = self.add_axes(panel, *side)
         index = np.broadcast_to(np.arange(values.shape[1]), values.shape)
         self._add_cells(values, index, limit, axes, panel.caption, ygap=3)
@@ -184,11 +205,11 @@ def layer_norms(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
 
 
 def rollout_map(rollout: Rollout, position: int, *, lang: str = DEFAULT) -> go.Figure:
-    """Where the state of one position comes from after every layer; the colour shows the square root of the share.
+    """The share of each input token in the hidden state of one position after every layer, coloured by its square root.
 
     Args:
         rollout: from `Session.rollout`.
-        position: the position whose state is followed.
+        position: the position of the hidden state.
         lang: language of the names of the layers.
     """
     shares_LT = rollout.shares_LTT[:, position].astype(float)
@@ -266,7 +287,8 @@ def _most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, n
     if len(others):
         rest = render("figure-block-others", lang, count=len(others))
         names.append(f"{escape_markup(rest)} {_round_percent(float(block.probs_T[others].sum()))}")
-        values = np.vstack([values, np.full_like(values[:1], np.nan)])  # a single value vector does not exist
+        # NaN, because the other tokens have no common value vector
+        values = np.vstack([values, np.full_like(values[:1], np.nan)])
         weighted = np.vstack([weighted, block.weighted_TD[others].sum(0)])
     return names, values, weighted
 

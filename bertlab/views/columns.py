@@ -5,7 +5,7 @@ and writes the CSV file. Layers and heads are counted from 0; the hidden states 
 "embeddings".
 
 Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side),
-M layers of the second side; see `explore.compare`.
+M layers of the second side. The two sides are two models or two texts; see `explore.compare`.
 """
 
 from collections.abc import Sequence

@@ -57,7 +57,8 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
     columns, unit = growth_columns(costs, quantity), "FLOP" if quantity == "flop" else "B"
     lengths = columns.pop("tokens")
     figure = go.Figure(layout={"template": TEMPLATE, "height": 380})
-    names = sorted(columns, key=lambda name: name == QUADRATIC)  # it is drawn on top, so that its curve is visible
+    # the quadratic part is drawn on top, so that its curve is visible
+    names = sorted(columns, key=lambda name: name == QUADRATIC)
     colours = [colour for colour in (*COLOURS, GREY) if colour != COLOURS[1]]
     for number, name in enumerate(names):
         colour = COLOURS[1] if name == QUADRATIC else colours[number % len(colours)]
@@ -85,10 +86,10 @@ def growth_columns(costs: Sequence[Cost], quantity: str) -> Columns:
         "training-memory": lambda cost: cost.training_memory.parts,
         "inference-memory": lambda cost: cost.inference_memory.parts,
     }[quantity]
-    parts = [read(cost) for cost in costs]
-    names = [name for name in parts[0] if any(part[name] for part in parts)]
+    part_amounts = [read(cost) for cost in costs]
+    names = [name for name in part_amounts[0] if any(amounts[name] for amounts in part_amounts)]
     return {"tokens": [cost.workload.tokens for cost in costs]} | {
-        name: [part[name] for part in parts] for name in names
+        name: [amounts[name] for amounts in part_amounts] for name in names
     }
 
 

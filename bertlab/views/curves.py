@@ -157,8 +157,8 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     """
     spec = METRICS[metric]
     points = []
-    for name, logged in runs.items():
-        rows = list(logged)
+    for name, log in runs.items():
+        rows = list(log)
         points += [(name, "training", *point) for point in _find_step_points(rows, spec, x)]
         points += [(name, "held-out", *point) for point in _find_held_out_points(rows, spec, x)]
     columns = zip(*points, strict=True) if points else ((), (), (), ())
@@ -220,7 +220,7 @@ def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[t
 
 
 def _find_x_values(rows: list[Mapping], x: str) -> list[float | None]:
-    """Find the x value of each row; for a row without one, such as an evaluation, it is interpolated at its step."""
+    """Find the x value of each row; a row without one, such as an evaluation, gets an interpolated value."""
     logged = [(row["step"], row[x]) for row in rows if _is_number(row.get("step")) and _is_number(row.get(x))]
     if not logged:
         return [None] * len(rows)
@@ -236,10 +236,10 @@ def _find_x_values(rows: list[Mapping], x: str) -> list[float | None]:
 
 def _read_held_out(row: Mapping, metric: Metric) -> float | None:
     """Read the value of a metric on held-out text from a row; None if the row has no such value."""
-    logged = row.get("validation")
-    if not isinstance(logged, Mapping):
+    measurement = row.get("validation")
+    if not isinstance(measurement, Mapping):
         return None
-    values = [logged[key] for key in metric.held_out_keys if _is_number(logged.get(key))]
+    values = [measurement[key] for key in metric.held_out_keys if _is_number(measurement.get(key))]
     return sum(values) / (100 if metric.is_logged_in_percent else 1) if values else None
 
 

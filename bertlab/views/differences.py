@@ -1,4 +1,4 @@
-"""Figures of a comparison of two models or two texts.
+"""Figures of a comparison of two models or two texts, which are its first and its second side.
 
 A dark blue cell with + means more on the second side; a light orange cell with − means less; zero is transparent.
 

@@ -14,18 +14,20 @@ MAX_WORDS = 10  # guessed words that are drawn, the most frequent ones
 
 
 def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT) -> go.Figure:
-    """Draw, for each guessed word and each of a snapshot's best tokens, the share of people and the probability.
+    """Draw the share of people who guessed each word, and the probability that a snapshot gives to the word.
+
+    The most probable tokens of the snapshot are drawn too, even if nobody guessed them.
 
     Args:
         timeline: the result of `explore.guesses.compare_guesses`.
         index: the index of the snapshot.
         lang: the language of the legend.
     """
-    words, people, model = guess_columns(timeline, index).values()
+    words, shares, probabilities = guess_columns(timeline, index).values()
     figure = empty_figure(height=110 + 46 * len(words))
     names = render("figure-guesses-people", lang), render("figure-guesses-model", lang)
     space = 1.2  # for the text after the longest bar
-    for values, name, colour in ((model[::-1], names[1], ORANGE), (people[::-1], names[0], BLUE)):
+    for values, name, colour in ((probabilities[::-1], names[1], ORANGE), (shares[::-1], names[0], BLUE)):
         figure.add_bar(
             x=values, y=list(range(len(words))), orientation="h", name=name,
             marker={"color": colour, "cornerradius": 4}, text=[percent(value) if value else "" for value in values],
@@ -35,18 +37,18 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
         )  # fmt: skip
     labels = [escape_markup(word) for word in words[::-1]]
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(words))), ticktext=labels)
-    figure.update_xaxes(visible=False, range=bar_range([*people, *model], True, space=space))
+    figure.update_xaxes(visible=False, range=bar_range([*shares, *probabilities], True, space=space))
     return figure.update_layout(barmode="group", legend={"traceorder": "reversed"})
 
 
 def guess_columns(timeline: GuessTimeline, index: int = -1) -> dict[str, list]:
     """Return the words of `guess_bars` with their shares of people and their probabilities, for a CSV file."""
     words = list(timeline.words[:MAX_WORDS])
-    people = timeline.shares_W[:MAX_WORDS].tolist()
-    model = timeline.probs_SW[index][:MAX_WORDS].tolist()
+    shares = timeline.shares_W[:MAX_WORDS].tolist()
+    probabilities = timeline.probs_SW[index][:MAX_WORDS].tolist()
     for token, probability in timeline.best_S[index]:
         if token not in timeline.words:
             words.append(token)
-            people.append(0.0)
-            model.append(probability)
-    return {"word": words, "people": people, "probability": model}
+            shares.append(0.0)
+            probabilities.append(probability)
+    return {"word": words, "people": shares, "probability": probabilities}

@@ -1,8 +1,8 @@
 """Write a checkpoint as one HTML page that runs the model in the browser, without server and network.
 
-The page contains the weights in eight bits (`checkpoints.int8`), the tokenizer, the texts in every language, and the
-scripts in `static/live`: a worker computes, and the page shows attention, masked words, next sentences, the effect of
-heads, and the logit lens.
+The page contains the weights in eight bits (`checkpoints.int8`), the tokenizer, the interface texts in every language,
+and the scripts in `static/live`: a worker computes, and the page shows attention, masked words, next sentences, the
+effect of heads, and the logit lens.
 """
 
 import json
@@ -214,18 +214,18 @@ def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
     """
     description = tokenizer.describe()
     normaliser, added = description["normalizer"] or {}, description["added_tokens"]
-    plain_added = all(
+    has_plain_added_tokens = all(
         token["special"] and not any(token[flag] for flag in ("normalized", "single_word", "lstrip", "rstrip"))
         for token in added
     )
     splitter = (description["pre_tokenizer"] or {}).get("type")
-    if normaliser.get("type") != "BertNormalizer" or splitter != "BertPreTokenizer" or not plain_added:
+    if normaliser.get("type") != "BertNormalizer" or splitter != "BertPreTokenizer" or not has_plain_added_tokens:
         raise CheckpointError("live-tokenizer-unsupported", name=name)
-    strips = normaliser["strip_accents"]
+    strip_accents = normaliser["strip_accents"]
     return {
         "special": sorted(token["content"] for token in added),
         "lowercase": normaliser["lowercase"],
-        "stripAccents": normaliser["lowercase"] if strips is None else strips,
+        "stripAccents": normaliser["lowercase"] if strip_accents is None else strip_accents,
         "cleanText": normaliser["clean_text"],
         "splitChinese": normaliser["handle_chinese_chars"],
         "prefix": description["model"]["continuing_subword_prefix"],

@@ -41,8 +41,9 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
         tabs: the tabs of the file.
 
     Returns:
-        The language, the checkpoint that the lessons were written for ("" if it is unknown), and the lessons that have
-        a view for at least half of their steps and whose text the app does not compute; None if there are none.
+        {"language", "checkpoint", "lessons"}: the language of the lessons, the checkpoint that they were written for
+        ("" if unknown), and the lessons. Only those are included that have a view for at least half of their steps, and
+        whose text the app does not compute. None if there are no such lessons.
     """
     language = session.tokenizer.language
     try:
@@ -78,8 +79,9 @@ def find_view(
         tabs: the tabs of the file.
 
     Returns:
-        The view as {"tab", "texts", "off", "look"}, or None if the file has none; and whether the view shows everything
-        that the page shows. Empty texts stand for the example of the tab.
+        The view, or None if the file has none; and whether the view shows everything that the page shows. The view is
+        {"tab", "texts", "off", "look"}, where "off" lists the ablated heads and "look" has the state of the attention
+        view. Empty texts stand for the example of the tab.
 
     >>> config = ModelConfig(num_layers=2, num_heads=2, hidden_size=4)
     >>> view, is_complete = find_view("heads", {"masked": "A [MASK].", "changes": "1"}, config, ["heads"])
@@ -134,13 +136,13 @@ def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Colle
         return None
     # In these two cases the view would answer the question: the page Guess shows the prediction after the guess, and a
     # step that shows another checkpoint asks for the prediction of this one.
-    other = step.values.get("checkpoint", checkpoint)
-    waits = view is not None and step.question is not None and (step.page == "guess" or other != checkpoint)
+    step_checkpoint = step.values.get("checkpoint", checkpoint)
+    waits = view is not None and step.question is not None and (step.page == "guess" or step_checkpoint != checkpoint)
     return {
         "title": step.title,
         "say": _MARKDOWN.render(step.say),
         "view": view,
-        "isComplete": is_complete and other == checkpoint,
+        "isComplete": is_complete and step_checkpoint == checkpoint,
         "waits": waits,
         "question": _describe_question(step.question) if step.question else None,
     }

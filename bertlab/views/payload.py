@@ -39,7 +39,7 @@ class AttentionPack:
     most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in parts;
     otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, since small powers distinguish
     small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is at most 0.002
-    everywhere. It never exceeds 0.004.
+    everywhere. The error never exceeds 0.004.
 
     Args:
         attention: from `Session.attention`.
@@ -107,7 +107,7 @@ class AttentionPack:
     def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
         """Return the layer and the heads that a state shows in full.
 
-        If a map that is sent in parts is shown as lines, these are the selected heads; otherwise usually the opened
+        If a map that is sent in parts is shown as lines, these are the selected heads; otherwise, it is the opened
         head.
         """
         layer, head = (

@@ -5,8 +5,8 @@ from segno.encoder import DataOverflowError
 
 from bertlab.config.errors import TextError
 
-QUIET_ZONE = 4  # modules; the standard (ISO/IEC 18004) demands this many
-MODULE = 8  # pixels
+QUIET_ZONE = 4  # modules (squares) around the code; the standard (ISO/IEC 18004) demands this many
+MODULE = 8  # pixels of a side of a module
 
 
 def qr_code(link: str) -> str:

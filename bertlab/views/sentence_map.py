@@ -1,6 +1,6 @@
 """Figures of sentence vectors: a map with clusters, and the cosines of sentences or of clusters.
 
-Shape legend: S texts, P dimensions of a vector, C clusters.
+Shape legend: S texts, P dimensions of a vector, C clusters, 2 coordinates on the map.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,13 @@ def sentence_map(
     figure = empty_figure(height=460)
     names = [name_cluster(each, lang) for each in clusters.clusters[:MAX_NAMED]]
     # for each text: the cluster if it is drawn with a name, MAX_NAMED for all other clusters, NO_CLUSTER for none
-    shown = np.array([label if 0 <= label < MAX_NAMED else MAX_NAMED * (label != NO_CLUSTER) - (label == NO_CLUSTER)
-                      for label in clusters.labels], int)  # fmt: skip
+    shown_label_S = np.array(
+        [
+            label if 0 <= label < MAX_NAMED else MAX_NAMED * (label != NO_CLUSTER) - (label == NO_CLUSTER)
+            for label in clusters.labels
+        ],
+        int,
+    )
     groups = [(NO_CLUSTER, render("figure-no-cluster", lang), GREY, "circle-open")]
     groups += [
         (index, name, COLOURS[index % len(COLOURS)], SYMBOLS[(index + index // len(COLOURS)) % len(SYMBOLS)])
@@ -48,7 +53,7 @@ def sentence_map(
     groups += [(MAX_NAMED, render("figure-other-clusters", lang), GREY, "x-thin-open")]
     size = 11 if len(texts) <= 300 else 7 if len(texts) <= 1500 else 5
     for label, name, colour, symbol in groups:
-        rows = np.flatnonzero(shown == label)
+        rows = np.flatnonzero(shown_label_S == label)
         if not len(rows):
             continue
         figure.add_scatter(
@@ -104,17 +109,22 @@ def cluster_matrix(vectors_SP: np.ndarray, clusters: Clusters, *, lang: str = DE
 
 
 def _mean_cosines(vectors_SP: np.ndarray, clusters: Clusters, lang: str) -> tuple[list[str], np.ndarray, list[str]]:
-    """Compute the mean cosine of every two clusters, without the cosine of a text with itself."""
-    shown = clusters.clusters[:MAX_MATRIX_ROWS]
-    names = [name_cluster(each, lang) for each in shown]
-    sums_CP = np.stack([vectors_SP[list(each.members)].sum(0) for each in shown])
-    sizes_C = np.array([len(each.members) for each in shown])
+    """Compute the mean cosine of every two clusters, without the cosine of a text with itself.
+
+    Returns:
+        The labels of the clusters, the mean cosines, and the texts of the tooltips.
+    """
+    shown_clusters = clusters.clusters[:MAX_MATRIX_ROWS]
+    names = [name_cluster(each, lang) for each in shown_clusters]
+    sums_CP = np.stack([vectors_SP[list(each.members)].sum(0) for each in shown_clusters])
+    sizes_C = np.array([len(each.members) for each in shown_clusters])
     total_CC = sums_CP @ sums_CP.T - np.diag(sizes_C)
-    pairs_CC = np.outer(sizes_C, sizes_C) - np.diag(sizes_C)
+    num_pairs_CC = np.outer(sizes_C, sizes_C) - np.diag(sizes_C)
     labels = [
-        f"{index + 1} · {shorten_to_width(', '.join(each.words[:2]), LABEL_WIDTH)}" for index, each in enumerate(shown)
+        f"{index + 1} · {shorten_to_width(', '.join(each.words[:2]), LABEL_WIDTH)}"
+        for index, each in enumerate(shown_clusters)
     ]
-    return labels, total_CC / pairs_CC.clip(1), list(map(escape_markup, names))
+    return labels, total_CC / num_pairs_CC.clip(1), list(map(escape_markup, names))
 
 
 def _draw_matrix(labels: Sequence[str], cosine_SS: np.ndarray, hover: Sequence[str], lang: str) -> go.Figure:

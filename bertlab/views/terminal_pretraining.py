@@ -7,7 +7,7 @@ from bertlab.views.terminal import make_printable, table
 
 def example_lines(example: PretrainingExample) -> list[str]:
     """The label of the pair and the input, then the prediction for every chosen token, then the losses."""
-    read = " ".join(token.read for token in example.tokens)
+    input_line = " ".join(token.read for token in example.tokens)
     rows = [("token", "replaced by", "probability", "rank", "-ln p", "predictions")]
     for row in example.predictions:
         replacement = {"mask": "[MASK]", "random": f"{row.read} (random)", "unchanged": "(unchanged)"}[row.fate]
@@ -23,6 +23,6 @@ def example_lines(example: PretrainingExample) -> list[str]:
     if losses.pair is not None:
         parts += [f"sentence pair {losses.pair:.3f}", f"sum {losses.total:.3f}"]
     return [
-        f"draw {example.draw}: {example.label_name}", make_printable(read), "", *table(rows, "<<>>><"), "",
+        f"draw {example.draw}: {example.label_name}", make_printable(input_line), "", *table(rows, "<<>>><"), "",
         f"loss: {', '.join(parts)}",
     ]  # fmt: skip

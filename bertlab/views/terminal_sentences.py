@@ -30,8 +30,8 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
 
 def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
     """The size and the words of each cluster, and some of its texts, the most central one first."""
-    outside = result.labels.count(NO_CLUSTER)
-    lines = [f"{len(result.clusters):,} clusters; {outside:,} of {len(file.texts):,} texts in no cluster"]
+    num_outside = result.labels.count(NO_CLUSTER)
+    lines = [f"{len(result.clusters):,} clusters; {num_outside:,} of {len(file.texts):,} texts in no cluster"]
     for cluster in result.clusters:
         lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
         others = [index for index in cluster.members if index != cluster.centre]

@@ -22,8 +22,10 @@ def writing_lines(
     misfits = set(surprise.find_misfits(threshold))
     rows = [("word", "surprise", "")]
     for index, word in enumerate(surprise.words):
-        length = bar(min(word.surprise / FULL_BAR, 1.0))
-        rows.append((make_printable(word.text), f"{word.surprise:.2f}", length + (" <" if index in misfits else "")))
+        surprise_bar = bar(min(word.surprise / FULL_BAR, 1.0))
+        rows.append(
+            (make_printable(word.text), f"{word.surprise:.2f}", surprise_bar + (" <" if index in misfits else ""))
+        )
     lines = [
         *table(rows, "<><"), "",
         f"sum {surprise.total:.2f} nats over {surprise.num_tokens:,} tokens, mean {surprise.mean:.2f}, "

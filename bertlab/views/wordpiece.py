@@ -91,8 +91,8 @@ def compute_token_rates(searches: Sequence[WordSearch], unknown: str = "[UNK]") 
     >>> compute_token_rates([WordSearch("teapot", (), ("tea", "##pot")), WordSearch("§", (), ("[UNK]",))])
     (1.5, 0.5)
     """
-    tokens = sum(len(search.tokens) for search in searches)
-    return tokens / len(searches), sum(search.tokens == (unknown,) for search in searches) / len(searches)
+    num_tokens = sum(len(search.tokens) for search in searches)
+    return num_tokens / len(searches), sum(search.tokens == (unknown,) for search in searches) / len(searches)
 
 
 def search_columns(searches: Sequence[WordSearch]) -> Columns:

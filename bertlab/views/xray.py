@@ -326,8 +326,8 @@ def heads_map(
         even: the share of attention of a head that attends to all tokens equally.
         chosen: (layer, head) to frame, counted from 0.
         axes: titles of the columns and the rows.
-        labels: the words for the share of attention and for uniform attention; the tooltip shows the share as
-            a multiple of it.
+        labels: the words for the share of attention and for uniform attention; the tooltip shows the share of a head as
+            a multiple of `even`.
         lang: language of the default texts.
     """
     layer_name, head_name = name_layer_and_head(axes, lang)

@@ -1,6 +1,6 @@
 // The worker: it holds the tokenizer and the model and answers the page, which stays responsive meanwhile.
 // A request is {id, kind, ...}. Answers are {id, result}, and for kinds that compute step by step also {id, part};
-// {id, error: {id, parameters}} says what is wrong with the texts; its id is the name of a sentence of the page. A new request stops the older ones.
+// {id, error: {id, parameters}} says what is wrong with the texts; the id of the error is the name of a sentence of the page. A new request stops the older ones.
 // The weights come in messages {kind: "weights", text}, which have no answer.
 import { Bert } from "./model.js";
 import { Tokenizer } from "./tokenizer.js";
