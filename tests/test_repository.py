@@ -27,15 +27,15 @@ def test_nothing_is_fetched_from_elsewhere_at_run_time():
 
 
 @pytest.mark.skipif(not (ROOT / "assets" / "checkpoints").is_dir(), reason="no shipped checkpoints")
-def test_shipped_checkpoints_fit_their_bounds():
+def test_shipped_checkpoints_and_runs_fit_their_bounds():
     sizes = {}
-    for path in (ROOT / "assets" / "checkpoints").rglob("*"):
+    for path in (ROOT / "assets").rglob("*"):
         if path.is_file():
-            name = path.relative_to(ROOT / "assets" / "checkpoints").parts[0]
+            name = "/".join(path.relative_to(ROOT / "assets").parts[:2])
             sizes[name] = sizes.get(name, 0) + path.stat().st_size / 1e6
-    assert sum(sizes.values()) <= 200, sizes
+    assert sum(sizes.values()) < 260, sizes
     for name, bound in {"scratch": 20, "strongest": 50}.items():
-        assert sizes.get(name, 0) <= bound, sizes
+        assert sizes.get(f"checkpoints/{name}", 0) <= bound, sizes
 
 
 def test_nothing_is_unpickled_that_could_run_code():

@@ -282,7 +282,7 @@ def test_one_line_and_equal_lines_give_a_clear_line(tmp_path, tiny_checkpoint, c
     run("cluster", ["tea"] * 5000, tmp_path, tiny_checkpoint)
     captured = capsys.readouterr()
     assert str(Message("sentences-too-few-to-cluster", least=MIN_TEXTS)) in captured.err
-    assert "0 clusters; 5,000 of 5,000 texts in none" in captured.out
+    assert "0 clusters; 5,000 of 5,000 texts in no cluster" in captured.out
     run("similar", ["tea"] * 5000, tmp_path, tiny_checkpoint, "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["total"], len(found["pairs"]), len(found["groups"])) == (5000 * 4999 // 2, 10, 1)
