@@ -1,0 +1,74 @@
+"""Serve a checkpoint on several machines with Ray Serve: the routes, replies and errors of `bertlab serve`.
+
+    pip install "bertlab[serve]" "ray[serve]"        # on every machine
+    ray start --head                                 # on the first machine; it prints the address for the others
+    ray start --address=FIRST_MACHINE:6379           # on every other machine
+    BERTLAB_CHECKPOINT=/shared/sst2 serve run deploy.ray_serve:app    # on the first machine, in this repository
+
+The checkpoint must be a path that every machine can read, or the name of a shipped checkpoint. BERTLAB_REPLICAS sets
+the number of replicas (2). Each has one thread and one core, and Ray distributes them over the machines, sends requests
+to those that are free, replaces one that dies, and starts those of a lost machine elsewhere.
+"""
+
+import os
+
+import httpx2
+from fastapi import Request, Response
+from ray import serve
+
+from bertlab.config.errors import BertlabError
+from bertlab.serving.application import load_messages, make_application
+from bertlab.serving.metrics import ServerMetrics
+from bertlab.serving.options import ServeOptions
+from bertlab.serving.worker import BatchPredictor, WorkerRequest
+
+BATCH_SIZE = 8
+
+
+@serve.deployment(
+    num_replicas=int(os.environ.get("BERTLAB_REPLICAS", "2")),
+    ray_actor_options={"num_cpus": 1, "runtime_env": {"env_vars": {"OMP_NUM_THREADS": "1"}}},
+    max_ongoing_requests=4 * BATCH_SIZE,
+    max_queued_requests=64,  # Ray refuses further requests with 503
+)
+class Predictions:
+    """A replica: an open checkpoint, and the application of `bertlab serve`, which it serves as a dispatcher.
+
+    Args:
+        checkpoint: the checkpoint.
+    """
+
+    def __init__(self, checkpoint: str):
+        load_messages()
+        self.options, self.metrics = ServeOptions(checkpoint), ServerMetrics()
+        self.predictor = BatchPredictor(checkpoint, "float32", BATCH_SIZE)
+        self.description = self.predictor.describe()
+        self.workers, self.queue = {0: self.predictor}, ()
+        transport = httpx2.ASGITransport(make_application(self))
+        self.client = httpx2.AsyncClient(transport=transport, base_url="http://replica")
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer an HTTP request with the application."""
+        reply = await self.client.request(
+            request.method, str(request.url.path), headers=request.headers, content=await request.body()
+        )
+        return Response(reply.content, reply.status_code, {"content-type": reply.headers["content-type"]})
+
+    async def answer(self, command: str, arguments: dict) -> str:
+        """Compute one request; see `Dispatcher.answer`."""
+        reply = await self._compute(WorkerRequest(command, arguments))
+        if isinstance(reply, BertlabError):
+            raise reply
+        return reply
+
+    @serve.batch(max_batch_size=BATCH_SIZE, batch_wait_timeout_s=0.005)
+    async def _compute(self, requests: list[WorkerRequest]) -> list[str | BertlabError]:
+        replies: list[str | BertlabError] = [""] * len(requests)
+        for command in {request.command for request in requests}:  # a batch has one output layer
+            rows = [row for row, request in enumerate(requests) if request.command == command]
+            for row, reply in zip(rows, self.predictor.answer([requests[row] for row in rows]), strict=True):
+                replies[row] = reply
+        return replies
+
+
+app = Predictions.bind(os.environ.get("BERTLAB_CHECKPOINT", "sst2"))
