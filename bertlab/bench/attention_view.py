@@ -100,7 +100,7 @@ class AttentionViewBenchConfig(BenchOptions):
     """Maximum seconds for a page to open."""
     layers: int = 12
     """Layers of the synthetic model."""
-    heads: int = 12
+    attention_heads: Annotated[int, tyro.conf.arg(aliases=("--heads",))] = 12
     """Attention heads in each layer."""
 
 
@@ -252,6 +252,7 @@ def format_row(cells: tuple[str, ...]) -> str:
 def measure(config: AttentionViewBenchConfig) -> dict:
     """Return the columns and the rows of the table, and print each row as soon as it is measured."""
     measurements: dict = {"columns": COLUMNS, "rows": []}
+    layers, heads = config.layers, config.attention_heads
     with sync_playwright() as driver:
         views = [(measure_bertlab, size) for size in config.tokens]
         views += [(measure_bertviz, size) for size in config.bertviz]
@@ -259,11 +260,11 @@ def measure(config: AttentionViewBenchConfig) -> dict:
             # A new browser for each view: a page that does not open must not slow down the next one.
             browser = launch_chromium(driver)
             if not number and not config.json:
-                print(f"Chromium {browser.version}, {platform.machine()}, {config.layers} x {config.heads} heads;")
+                print(f"Chromium {browser.version}, {platform.machine()}, {layers} x {heads} heads;")
                 print("times: median wall-clock time (in brackets: mean CPU time of the page)\n")
                 print("\n".join(map(format_row, (COLUMNS, ("---",) * len(COLUMNS), TARGETS))), flush=True)
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            for row in measure_view(page, make_synthetic_attention(config.layers, config.heads, size), config.limit):
+            for row in measure_view(page, make_synthetic_attention(layers, heads, size), config.limit):
                 measurements["rows"].append(row)
                 if not config.json:
                     print(format_row(row), flush=True)
@@ -281,6 +282,7 @@ def run(config: AttentionViewBenchConfig) -> None:
     results = []
     if sizes:
         size = max(sizes)
+        claim = f"App: attention view of {config.layers} x {config.attention_heads} heads, {size} tokens"
         bertlab_row, bertviz_row = timed_rows["bertlab, first view", size], timed_rows["bertviz, head view", size]
         for name, column in (("size in bytes", 2), ("first paint", 4), ("layer switch", 6)):
             if bertlab_row[column] and bertviz_row[column]:
@@ -288,8 +290,7 @@ def run(config: AttentionViewBenchConfig) -> None:
                     _parse_leading_number(row[column]) for row in (bertviz_row, bertlab_row)
                 )
                 ratio = round(bertviz_value / bertlab_value, 1)
-                claim = f"App: attention view of {config.layers} x {config.heads} heads, {size} tokens, {name}"
-                results.append(Result(claim, ratio, unit="x", n=1, peer="bertviz head view"))
+                results.append(Result(f"{claim}, {name}", ratio, unit="x", n=1, peer="bertviz head view"))
     report(measurements if config.json else {}, results, config)
 
 

@@ -146,8 +146,8 @@ class Export(CheckpointOptions):
     """Another checkpoint, whose weights are averaged with those of --checkpoint."""
     share: float = 0.5
     """Weight of the other checkpoint in the average, more than 0 and less than 1."""
-    dtype: Literal["float8", "float16", "float32", "int8"] | None = None
-    """Type of the stored weights. Default: float16, or float32 with --format onnx. int8 needs --format onnx."""
+    dtype: Literal["auto", "float8", "float16", "float32", "int8"] = "auto"
+    """Type of the stored weights; auto is float16, or float32 with --format onnx. int8 needs --format onnx."""
     format: Literal["checkpoint", "onnx"] = "checkpoint"
     """The kind of file: a checkpoint, or an ONNX file with the output layers of the checkpoint."""
     replace: bool = False
@@ -176,7 +176,8 @@ def export(config: Export) -> None:
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
         raise BertlabError("export-checkpoint-exists", path=config.out)
     session = open_session(config)
-    stored = config.dtype or ("float32" if config.format == "onnx" else "float16")
+    automatic = "float32" if config.format == "onnx" else "float16"
+    stored = automatic if config.dtype == "auto" else config.dtype
     if config.format == "checkpoint" and stored == "int8":
         raise BertlabError("export-int8-needs-onnx")
     changed, record, summary = _apply_change(config, session, stored)

@@ -25,7 +25,7 @@ class BertlabError(ValueError):
 
     >>> error = TextError("text-too-long", tokens=70, limit=64)
     >>> error.id, error.params["limit"], str(error)
-    ('text-too-long', 64, 'the text has 70 tokens, but the model reads at most 64: shorten it')
+    ('text-too-long', 64, 'the text has 70 tokens, but the model reads at most 64: shorten the text')
     """
 
     def __init__(self, id: str, /, **params: object):

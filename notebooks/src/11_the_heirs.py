@@ -386,14 +386,14 @@ show(figure, alt=pick(
 ))
 # %% [markdown] en
 # The cell compares the masks of BERT, GPT and ModernBERT with the attention of real models. For your own text,
-# the page [Compare](app:compare) puts checkpoints of different families side by side.
+# the page [Before and after](app:compare) puts checkpoints of different families side by side.
 #
 # ## Exercise 1
 #
 # ALBERT has a vocabulary of 30,000 tokens. How many numbers do its token embeddings have, together with the matrix that extends
 # them from 128 to 768 numbers? (Without the bias.)
 # %% [markdown] ko
-# 셀은 BERT, GPT, ModernBERT의 마스크를 진짜 모델의 어텐션과 비교해요. 여러분의 텍스트로는 [비교](app:compare) 화면에서 여러 모델 계열의
+# 셀은 BERT, GPT, ModernBERT의 마스크를 진짜 모델의 어텐션과 비교해요. 여러분의 텍스트로는 [전후 비교](app:compare) 화면에서 여러 모델 계열의
 # 체크포인트를 나란히 볼 수 있어요.
 #
 # ## 연습 1

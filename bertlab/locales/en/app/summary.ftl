@@ -1,7 +1,7 @@
 summary = Summary
 summary-title = A text in a few sentences
 summary-lead = Paste a text. A few sentences that summarise the text are marked. For comparison, the first sentences are marked too.
-summary-about = Every sentence becomes a vector. A sentence is central if its vector is similar to the vectors of many other sentences, because its content then occurs often in the text. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on documents with marked summary sentences (`bertlab finetune custom --type summarisation`) scores every sentence directly instead of comparing vectors. In news, the first sentences are often an equally good summary: compare them with the chosen sentences, and both with a reference summary if you have one.
+summary-about = Every sentence becomes a vector, and a sentence is central if its vector is similar to those of many other sentences: its content then occurs often in the text. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on documents with marked summary sentences (`bertlab finetune custom --type summarisation`) scores every sentence directly instead of comparing vectors. In news, the first sentences are often an equally good summary: compare them with the chosen sentences, and both with a reference summary if you have one.
 summary-try = Move the first sentence to the end of the text, and see whether it is still chosen.
 start-summary = Mark the sentences that summarise a text.
 
