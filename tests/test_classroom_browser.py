@@ -151,11 +151,11 @@ def test_a_class_answers_and_its_guesses_survive_a_killed_server(server, chromiu
 
 def download(tab, name: str) -> str:
     """Click a button that saves a file; return the file as text. The app makes the file anew with each run of the page:
-    a click in the moment before the button has the new address is canceled, and a person clicks again."""
+    a click in the moment before the button has the new address is canceled or lost, and a person clicks again."""
     for attempt in range(3):
-        with tab.expect_download() as waiting:
-            tab.get_by_role("button", name=name).click()
         try:
+            with tab.expect_download(timeout=20_000) as waiting:
+                tab.get_by_role("button", name=name).click()
             return Path(waiting.value.path()).read_text(encoding="utf-8")
         except playwright.Error:
             if attempt == 2:

@@ -296,8 +296,8 @@ query_D, key_D = torch.randn(2, 16)
 
 
 def place_at(vector_D, position):
-    same_BNTD = vector_D.expand(1, 1, position + 1, 16)
-    return rotate(same_BNTD, make_angles(same_BNTD, theta=10_000.0))[0, 0, position]
+    angle_TD = make_angles(position + 1, len(vector_D), theta=10_000.0)
+    return rotate(vector_D, angle_TD)[position]
 
 
 def multiply(query_position, key_position):
