@@ -178,19 +178,12 @@ def run(config: ClassroomBenchConfig) -> None:
     count, steps = measurements["students"], measurements["steps"]
     count = f"{count} browsers on the same machine" if config.browsers else count
     results = [
-        Result(f"App: a class of {count}, the text of a new step on every screen, median", measurements["step_p50_ms"],
-               "ms", n=steps),
         Result(f"App: a class of {count}, the text of a new step on every screen, 95th percentile",
                measurements["step_p95_ms"], "ms", n=steps, target=1000),
-        Result(f"App: a class of {count}, the page of a new step drawn, median", measurements["page_p50_ms"], "ms",
-               n=steps),
         Result(f"App: a class of {count}, the page of a new step drawn, 95th percentile",
                measurements["page_p95_ms"], "ms", n=steps),
-        Result(f"App: a class of {count}, everyone answers at once, 95th percentile",
-               measurements["guess_p95_ms"], "ms", n=measurements["students"] * config.rounds, target=1000),
         Result(f"App: a class of {count}, guesses lost when the server is killed", measurements["lost_guesses"],
                n=measurements["students"], target=0),
-        Result(f"App: a class of {count}, errors", measurements["errors"], n=steps, target=0),
     ]  # fmt: skip
     hardware = f"{os.cpu_count()} cores, load {load:.1f} at the start"
     report(measurements, [replace(result, hardware=hardware) for result in results], config)
