@@ -143,8 +143,6 @@ def test_many_copies_of_a_text_are_one_group():
 
 @pytest.mark.parametrize(("name", "language"), [("sentences", "en"), ("sentences_ko", "ko")])
 def test_a_shipped_checkpoint_separates_unrelated_headlines(name, language, cache):
-    if name not in bertlab.shipped():
-        pytest.skip(f"{name} is not shipped")
     headlines = read_examples(language).headlines
     vectors = bertlab.load(name).sentence_vectors(headlines)
     cosine = vectors.vectors_SP @ vectors.vectors_SP.T

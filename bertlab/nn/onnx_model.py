@@ -60,6 +60,16 @@ def require_onnxruntime() -> object:
     return onnxruntime
 
 
+def _list_file_errors() -> tuple[type[Exception], ...]:
+    """List what ONNX Runtime raises for a file that it cannot open; these exceptions have no common class."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+    return (
+        runtime.Fail, runtime.InvalidArgument, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NoSuchFile,
+        runtime.NotImplemented, runtime.RuntimeException,
+    )  # fmt: skip
+
+
 class OnnxBert(TaskHeads):
     """A model in an ONNX file.
 
@@ -82,7 +92,7 @@ class OnnxBert(TaskHeads):
         options.log_severity_level = 4  # errors are raised, so that printing them too would show them twice
         try:
             self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # noqa: BLE001 (its exceptions have no common class)
+        except _list_file_errors() as error:
             raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
         metadata = _read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
         self._head_names = tuple(metadata["heads"])

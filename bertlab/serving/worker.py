@@ -130,17 +130,17 @@ class BatchPredictor:
         def prepare(request: WorkerRequest) -> "Query":
             return self._queries.PREPARE[request.command](self.session, **request.arguments)
 
-        def compute_alone(query: "Query") -> object:
-            return self._queries.answer_queries([query], self.compute, self.batch_size)[0]
+        def compute(queries: Sequence["Query"]) -> list[object]:
+            return self._queries.answer_queries(queries, self.compute, self.batch_size)
 
         where = f"/{requests[0].command}"
         replies = [_attempt(where, prepare, request) for request in requests]
         rows = [row for row, query in enumerate(replies) if not isinstance(query, BertlabError)]
         queries = [replies[row] for row in rows]
-        try:
-            results = self._queries.answer_queries(queries, self.compute, self.batch_size)
-        except Exception:  # noqa: BLE001 - the request that fails must not spoil the others; its error is logged here
-            results = [_attempt(where, compute_alone, query) for query in queries]
+        results = _attempt(where, compute, queries)
+        if isinstance(results, BertlabError):  # a request that fails must not spoil the others
+            alone = [_attempt(where, compute, [query]) for query in queries]
+            results = [each if isinstance(each, BertlabError) else each[0] for each in alone]
         for row, result in zip(rows, results, strict=True):
             replies[row] = _attempt(where, self._format, requests[row], result)
         return replies
