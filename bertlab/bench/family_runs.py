@@ -56,6 +56,8 @@ GLUE = ("sst2", "mrpc", "stsb", "cola")
 FINETUNING = OptimConfig(lr=3e-4, warmup=0.1, beta2=0.999, eps=1e-8)
 FINETUNING_BATCH = 16
 WINDOW_STRIDE = 64  # tokens between the starts of two windows of a passage
+PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "replaced_recall", "replaced_precision")
+PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,6 @@ def run_pretraining(config: PretrainConfig, evaluation_rows: int) -> dict:
         **selected,
         **{name: round(value, 4) for name, value in pairs.items()},
     }
-
-
-PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "replaced_recall", "replaced_precision")
-PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 
 
 def run_finetuning(settings: FamilySettings, name: str, seed: int, pretraining: Path, out: Path, rows: Path) -> dict:

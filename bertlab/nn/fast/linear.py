@@ -55,4 +55,9 @@ def supports_fused_bias(like: torch.Tensor) -> bool:
     """
     if like.device.type != "cpu" or like.dtype != torch.bfloat16 or torch.compiler.is_compiling():
         return False
+    return supports_bfloat16()
+
+
+def supports_bfloat16() -> bool:
+    """Whether the processor has instructions for bfloat16."""
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()

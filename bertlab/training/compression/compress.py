@@ -28,6 +28,7 @@ from bertlab.checkpoints.shrink import (
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.limits import check_limits
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.linear import supports_bfloat16
 from bertlab.nn.onnx_model import OnnxBert
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, make_task_record
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
@@ -181,11 +182,6 @@ def _check(config: CompressConfig) -> None:
         raise BertlabError("compress-weights-need-format", weights=config.weights, format=needed)
     if config.weights == "bfloat16" and not supports_bfloat16():
         raise BertlabError("bfloat16-not-supported")
-
-
-def supports_bfloat16() -> bool:
-    """Whether the processor has instructions for bfloat16."""
-    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
