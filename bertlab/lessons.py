@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bertlab.config.languages import DEFAULT, languages, render
-from bertlab.views.terminal import table
+from bertlab.config.text_table import format_table
 
 LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
 REPOSITORY = Path(__file__).parent.parent
@@ -124,7 +124,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     display(
         {
             "text/html": _make_html_table(columns, texts, sides),
-            "text/plain": "\n".join(table([list(columns), *texts], "".join(sides))),
+            "text/plain": "\n".join(format_table([list(columns), *texts], "".join(sides))),
         },
         raw=True,
     )

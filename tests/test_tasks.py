@@ -650,7 +650,7 @@ def grid_words(tmp_path, tiny_checkpoint, *flags):
 
 def test_a_grid_table_shows_distinct_learning_rates():
     done = [{"setting": {"lr": lr, "batch_size": 8, "epochs": 3.0}, "figures": {"f1": lr}} for lr in (1e-4, 1.5e-4)]
-    head, *lines = hyperparameter_search.format_table(done, "f1")
+    head, *lines = hyperparameter_search.format_results(done, "f1")
     assert [line.split()[0] for line in lines] == ["0.00015", "0.0001"]
     assert {len(line) for line in lines} == {len(head)}
 

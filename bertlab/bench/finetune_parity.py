@@ -29,6 +29,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.renamed_keys import PARITY_KEYS, PARITY_RECIPE_KEYS, rename_keys
 from bertlab.config.tasks import task
+from bertlab.config.text_table import format_table
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.task import answer_metrics
 from bertlab.tasks.task_flags import finetune_type
@@ -266,9 +267,9 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
     return task_type.compute_metrics(examples, predictions)
 
 
-def format_table(results: list[dict]) -> list[str]:
+def format_results(results: list[dict]) -> list[str]:
     """Return a line per task: mean and standard deviation over the seeds, of bertlab and of transformers' Trainer."""
-    lines = [f"{'task':8}{'metric':>12}{'seeds':>7}{'bertlab':>18}{'transformers':>18}{'difference':>12}"]
+    rows = [("task", "metric", "seeds", "bertlab", "transformers", "difference")]
     for name in dict.fromkeys(row["task"] for row in results):
         values_by_side = {
             side: {row["seed"]: row["value"] for row in results if (row["task"], row["side"]) == (name, side)}
@@ -283,11 +284,8 @@ def format_table(results: list[dict]) -> list[str]:
             means.append(statistics.mean(common_values))
             spread = statistics.stdev(common_values) if len(common_values) > 1 else 0.0
             summaries.append(f"{means[-1]:.2f} ± {spread:.2f}")
-        lines.append(
-            f"{name:8}{RECIPES[name].metric:>12}{len(seeds):>7}{summaries[0]:>18}{summaries[1]:>18}"
-            f"{means[0] - means[1]:>+12.2f}"
-        )
-    return lines
+        rows.append((name, RECIPES[name].metric, str(len(seeds)), *summaries, f"{means[0] - means[1]:+.2f}"))
+    return format_table(rows, "<>>>>>")
 
 
 def run(config: ParityBenchConfig) -> None:
@@ -305,4 +303,4 @@ def run(config: ParityBenchConfig) -> None:
         results.append(Result(claim, difference, n=len(config.seed_values), peer="Trainer", hardware=machine))
     report({"runs": rows} if config.json else {}, results, config)
     if not config.json:
-        print("\n".join(format_table(rows)))
+        print("\n".join(format_results(rows)))

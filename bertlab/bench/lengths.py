@@ -16,6 +16,7 @@ from tqdm import tqdm
 from bertlab.bench.harness import CLOCKS, TrainingBenchOptions, measure_peak_memory_mb, report
 from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset, TrainingLoop
+from bertlab.config.text_table import format_table
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
@@ -74,18 +75,17 @@ def measure(config: LengthsBenchConfig) -> dict:
     }
 
 
-def format_table(cells: dict[int, dict[int, int]]) -> str:
+def format_speeds(cells: dict[int, dict[int, int]]) -> str:
     """Format the cells as a table with a row for each length and a column for each batch size.
 
-    >>> print(format_table({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
-    tokens in a pair     8 pairs    16 pairs
-                  64       4,100       4,300
-                 512       3,000       3,100
+    >>> print(format_speeds({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
+    tokens in a pair  8 pairs  16 pairs
+                  64    4,100     4,300
+                 512    3,000     3,100
     """
-    sizes = next(iter(cells.values()))
-    lines = [f"{'tokens in a pair':16}" + "".join(f"{f'{B} pairs':>12}" for B in sizes)]
-    lines += [f"{T:>16}" + "".join(f"{speed:>12,}" for speed in row.values()) for T, row in cells.items()]
-    return "\n".join(lines)
+    rows = [("tokens in a pair", *(f"{B} pairs" for B in next(iter(cells.values()))))]
+    rows += [(str(T), *(f"{speed:,}" for speed in row.values())) for T, row in cells.items()]
+    return "\n".join(format_table(rows, ">" * len(rows[0])))
 
 
 def run(config: LengthsBenchConfig) -> None:
@@ -99,4 +99,4 @@ def run(config: LengthsBenchConfig) -> None:
     result = Result(claim, relative_time, unit="x", n=config.rounds, hardware=measurements["hardware"])
     report(measurements | ({"cells": cells} if config.json else {}), [result], config)
     if not config.json:
-        print(f"\ntokens per second\n{format_table(cells)}")
+        print(f"\ntokens per second\n{format_speeds(cells)}")

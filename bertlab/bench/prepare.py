@@ -23,6 +23,7 @@ from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
 from bertlab.checkpoints import locate
 from bertlab.config.errors import BertlabError
+from bertlab.config.text_table import format_table
 from bertlab.text.readers.documents import find_shards, read_texts
 from bertlab.training.devices import describe_hardware
 
@@ -144,5 +145,5 @@ def run(config: PrepareBenchConfig) -> None:
         return
     sizes = measurements.pop("sizes")
     report(measurements, results, config)
-    print("\n" + " | ".join(name.replace("_", " ") for name in sizes[0]))
-    print("\n".join(" | ".join(f"{value:,}" for value in row.values()) for row in sizes))
+    rows = [[name.replace("_", " ") for name in sizes[0]], *([f"{value:,}" for value in row.values()] for row in sizes)]
+    print("\n".join(["", *format_table(rows, ">" * len(rows[0]))]))

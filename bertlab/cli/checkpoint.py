@@ -40,8 +40,8 @@ class Info(QueryOptions):
 
 def info(config: Info) -> None:
     """Print the description of a checkpoint."""
+    from bertlab.config.text_table import format_table
     from bertlab.explore.session import shipped
-    from bertlab.views.terminal import table
 
     session = open_session(config, "info")
     settings = {name: value for name, value in asdict(session.config).items() if not isinstance(value, tuple)}
@@ -63,7 +63,7 @@ def info(config: Info) -> None:
         (name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY_VALUES
     ]
     rows += [("" if number else "shipped", line) for number, line in enumerate(_list_shipped() or ["none"])]
-    print_result(config, session, result, lambda: table(_wrap_rows(rows), "<<"))
+    print_result(config, session, result, lambda: format_table(_wrap_rows(rows), "<<"))
 
 
 def _list_shipped() -> list[str]:

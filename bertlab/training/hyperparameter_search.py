@@ -19,6 +19,7 @@ from bertlab.checkpoints.directory import replace_directory
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
+from bertlab.config.text_table import format_table
 from bertlab.tasks.training_data import TrainingData
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
@@ -103,7 +104,7 @@ def _run_all(config, data: TrainingData) -> list[dict]:
     for number, total, run_config, reports in search(config, data, results):
         print(f"run {number} of {total}: {run_config.out.name}", flush=True)
         show_progress(print_evaluations(reports), *data.task_type.progress_metric)
-    print("\n".join(format_table(results, metric)))
+    print("\n".join(format_results(results, metric)))
     print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
     return results
 
@@ -143,7 +144,7 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def format_table(results: list[dict], metric: str) -> list[str]:
+def format_results(results: list[dict], metric: str) -> list[str]:
     """Format results as a table with one line for each combination, the best mean first.
 
     The columns are the combination, the mean, spread (standard deviation) and best value of the metric, and the number
@@ -154,19 +155,17 @@ def format_table(results: list[dict], metric: str) -> list[str]:
         setting = result["setting"]
         combination = (setting["lr"], setting["batch_size"], setting["epochs"])
         values_by_combination.setdefault(combination, []).append(result["figures"][metric])
-    lines = [
-        f"{'lr':>8}  {'batch':>5}  {'epochs':>7}  {metric + ' mean':>20}  {'spread':>7}  {'best':>7}  {'seeds':>5}"
-    ]
+    rows = [("lr", "batch", "epochs", f"{metric} mean", "spread", "best", "seeds")]
     for (lr, batch_size, epochs), values in sorted(
         values_by_combination.items(), key=lambda item: -statistics.mean(item[1])
     ):
-        spread = f"{statistics.stdev(values):7.2f}" if len(values) > 1 else f"{'-':>7}"
+        spread = f"{statistics.stdev(values):.2f}" if len(values) > 1 else "-"
         epochs_text = "default" if epochs is None else f"{epochs:g}"
-        mean = statistics.mean(values)
-        lines.append(
-            f"{lr:8g}  {batch_size:5}  {epochs_text:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}"
-        )
-    return lines
+        rows.append((
+            f"{lr:g}", f"{batch_size}", epochs_text, f"{statistics.mean(values):.2f}", spread, f"{max(values):.2f}",
+            f"{len(values)}",
+        ))  # fmt: skip
+    return format_table(rows, ">>>>>>>")
 
 
 def _make_run_name(setting: dict) -> str:

@@ -7,10 +7,11 @@ Shape legend: T tokens, N heads, L layers.
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from bertlab.config.text_table import display_columns, format_table
 from bertlab.explore.results import AttentionMap
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
@@ -33,7 +34,7 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
         rows = [(make_printable(c.token), bar(c.probability), percent(c.probability)) for c in fill.candidates]
-        lines += table(rows, "<<>")
+        lines += format_table(rows, "<<>")
     return lines
 
 
@@ -41,7 +42,7 @@ def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> li
     """Both sentences, then the probabilities that B follows A and that it does not."""
     shares = zip(prediction.outcomes, (prediction.probability, 1 - prediction.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
-    return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *table(rows, "<<>")]
+    return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *format_table(rows, "<<>")]
 
 
 def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
@@ -82,7 +83,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
                      f"{answer.score:.2f}", characters))  # fmt: skip
     share = answers.no_answer_probability
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
-    lines += table(rows, "<<>>>")
+    lines += format_table(rows, "<<>>>")
     if len(answers.windows) > 1:
         lines += ["", f"best answer from window {answers.best_window + 1} of {len(answers.windows)}"]
     return lines
@@ -96,13 +97,13 @@ def classification_lines(texts: Sequence[str], prediction: Classification) -> li
         return [*lines, "", f"value  {prediction.value:.3f}"]
     ranked = sorted(prediction.labels, key=lambda share: -share.probability)
     rows = [(make_printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
-    return [*lines, "", *table(rows, "<<>")]
+    return [*lines, "", *format_table(rows, "<<>")]
 
 
 def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
     """The context, then the choices in their original order."""
     rows = [(shorten(make_printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
-    return [make_printable(context), "", *table(rows, "<<>")]
+    return [make_printable(context), "", *format_table(rows, "<<>")]
 
 
 def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
@@ -130,7 +131,7 @@ def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
             rows.append(
                 (make_printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
             )
-    return [*lines, *(table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
+    return [*lines, *(format_table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
 
 
 def attention_lines(
@@ -154,14 +155,14 @@ def attention_lines(
             first, *others = np.argsort(-probs_T, kind="stable")[:3]
             next_keys = "  ".join(f"{names[other]} {probs_T[other]:.2f}" for other in others)
             rows.append((name, names[first], bar(probs_T[first]), f"{probs_T[first]:.2f}", next_keys))
-        return table(rows, "<<<><")
+        return format_table(rows, "<<<><")
     rows = [("layer", "head", "token", "attends to", "", "")]
     for l, n in np.ndindex(probs_LNTT.shape[:2]):  # noqa: E741
         if layer in (None, l) and head in (None, n):
             query, key = np.unravel_index(probs_LNTT[l, n].argmax(), probs_LNTT[l, n].shape)
             prob = probs_LNTT[l, n, query, key]
             rows.append((str(l), str(n), names[query], names[key], bar(prob), f"{prob:.2f}"))
-    return table(rows, ">><<<>")
+    return format_table(rows, ">><<<>")
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
@@ -174,40 +175,6 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
         return ""
     full, eighths = divmod(round(float(share) * width * 8), 8)
     return "█" * full + _EIGHTHS[eighths].strip()
-
-
-def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
-    """Align rows in columns that are two spaces apart.
-
-    Args:
-        rows: the cells of every row.
-        align: one character for each column: < for left, > for right.
-
-    >>> table([("tea", "9"), ("찻잔", "10")], "<>")
-    ['tea    9', '찻잔  10']
-    """
-    rows = list(rows)
-    widths = [max(map(display_columns, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = []
-        for cell, width, side in zip(row, widths, align, strict=True):
-            space = " " * (width - display_columns(cell))
-            cells.append(cell + space if side == "<" else space + cell)
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def display_columns(text: str) -> int:
-    """The width of a text in a terminal: two columns for a wide character, none for a combining one.
-
-    >>> display_columns("tea"), display_columns("찻잔"), display_columns("e\\u0301")
-    (3, 4, 1)
-    """
-    return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
 
 
 def shorten(text: str, width: int) -> str:

@@ -5,9 +5,10 @@ Shape legend: T tokens, N heads, L layers.
 
 from math import exp
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.results import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import bar, make_printable, shorten, table
+from bertlab.views.terminal import bar, make_printable, shorten
 from bertlab.views.token_labels import token_labels
 
 
@@ -22,7 +23,7 @@ def effect_lines(effects: HeadEffects) -> list[str]:
         (str(layer), *(f"{effect:+.2f}" for effect in effects_N))
         for layer, effects_N in zip(effects.layers, effects.effects_LN, strict=True)
     ]
-    return [title, "", *table(rows, ">" * len(rows[0]))]
+    return [title, "", *format_table(rows, ">" * len(rows[0]))]
 
 
 def prediction_change_lines(change: PredictionChange) -> list[str]:
@@ -35,7 +36,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
         rows.append(
             (mark, name, percent(outcome.before), percent(outcome.after), bar(outcome.after), f"{difference:+.2f}")
         )
-    return table(rows, "<<>><>")
+    return format_table(rows, "<<>><>")
 
 
 def lens_lines(lens: Lens) -> list[str]:
@@ -53,7 +54,8 @@ def lens_lines(lens: Lens) -> list[str]:
                 ),
             ]
         )
-    return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's prediction in that layer"]
+    note = "in brackets: the rank of the last layer's prediction in that layer"
+    return [*format_table(rows, "<" * len(names)), "", note]
 
 
 def joint_lines(fills: JointFill) -> list[str]:
@@ -61,4 +63,4 @@ def joint_lines(fills: JointFill) -> list[str]:
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
     independent = fills.independent
     rows.append((make_printable(independent.text), f"{independent.probability:.3g}", "each mask independently"))
-    return table(rows, "<><")
+    return format_table(rows, "<><")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.cost.estimate import Cost
 from bertlab.explore.cost.runs import Run
 from bertlab.views.cost import format_duration, format_money, format_quantity, name_part
 from bertlab.views.numbers import percent, signed
-from bertlab.views.terminal import table
 
 if TYPE_CHECKING:
     from bertlab.bench.cost import Comparison
@@ -31,7 +31,7 @@ def cost_lines(cost: Cost) -> list[str]:
         "memory of inference": (cost.inference_memory.parts, "B"),
     }
     rows = [row for title, (parts, unit) in blocks.items() for row in _part_rows(title, parts, unit)]
-    return table(rows, "<>>")
+    return format_table(rows, "<>>")
 
 
 def _part_rows(title: str, parts: Mapping[str, float], unit: str) -> list[tuple[str, str, str]]:
@@ -55,7 +55,7 @@ def run_lines(runs: Sequence[Run], steps: int) -> list[str]:
         for run in runs
     ]  # fmt: skip
     return [
-        *table([header, *rows], "<>>>>>"),
+        *format_table([header, *rows], "<>>>>>"),
         "T4 and V100 multiply float16 quickly, but not bfloat16: bertlab trains there in float32.",
     ]
 
@@ -75,4 +75,4 @@ def comparison_lines(comparison: "Comparison") -> list[str]:
         ),
         ("Python and libraries", "", format_quantity(measured.runtime_bytes, "B"), ""),
     ]  # fmt: skip
-    return table(rows, "<>>>")
+    return format_table(rows, "<>>>")

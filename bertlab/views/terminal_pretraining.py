@@ -1,8 +1,9 @@
 """Format an example of pre-training as lines for a terminal."""
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.pretraining_results import PretrainingExample
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import make_printable, table
+from bertlab.views.terminal import make_printable
 
 
 def example_lines(example: PretrainingExample) -> list[str]:
@@ -23,6 +24,6 @@ def example_lines(example: PretrainingExample) -> list[str]:
     if losses.pair is not None:
         parts += [f"sentence pair {losses.pair:.3f}", f"sum {losses.total:.3f}"]
     return [
-        f"draw {example.draw}: {example.label_name}", make_printable(input_line), "", *table(rows, "<<>>><"), "",
+        f"draw {example.draw}: {example.label_name}", make_printable(input_line), "", *format_table(rows, "<<>>><"), "",
         f"loss: {', '.join(parts)}",
     ]  # fmt: skip

@@ -4,10 +4,11 @@ import csv
 import io
 from collections.abc import Sequence
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.clusters import NO_CLUSTER, Clusters
 from bertlab.explore.sentence_vectors import Neighbour, SimilarPairs
 from bertlab.text.readers.text_file import TextFile
-from bertlab.views.terminal import make_printable, table
+from bertlab.views.terminal import make_printable
 
 MAX_LINE = 100  # characters of a text that are shown
 SHOWN_MEMBERS = 3  # texts of a cluster that are shown
@@ -16,7 +17,7 @@ SHOWN_MEMBERS = 3  # texts of a cluster that are shown
 def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str]:
     """The cosine, the id and the text of each neighbour."""
     rows = [(f"{n.cosine:.2f}", make_printable(file.ids[n.index]), _shorten(file.texts[n.index])) for n in neighbours]
-    return table(rows, ">><")
+    return format_table(rows, ">><")
 
 
 def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
@@ -24,7 +25,8 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
     lines = [f"{similar.total:,} pairs in {len(similar.groups):,} groups"]
     for pair in similar.pairs:
         members = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
-        lines += ["", *table([(c, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, c in members], ">><")]
+        rows = [(cosine, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, cosine in members]
+        lines += ["", *format_table(rows, ">><")]
     return lines
 
 

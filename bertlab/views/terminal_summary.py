@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.summary import RougeComparison, Summary
 from bertlab.tasks.rouge import METRICS
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import make_printable, table
+from bertlab.views.terminal import make_printable
 
 METRIC_NAMES = dict(zip(METRICS, ("ROUGE-1", "ROUGE-2", "ROUGE-L"), strict=True))
 
@@ -22,10 +23,10 @@ def summary_lines(ids: Sequence[str], summaries: Sequence[Summary], comparison: 
         )
         chosen = [(f"{summary.sentences[i].score:.2f}", str(i + 1), make_printable(summary.sentences[i].text))
                   for i in summary.chosen]  # fmt: skip
-        lines += [*table([header, *chosen], ">><"), ""]
+        lines += [*format_table([header, *chosen], ">><"), ""]
     if comparison is None:
         return [*lines, "no reference summaries, so nothing is said about the quality"]
     rows = [(f"F1, mean of {comparison.references:,}", *METRIC_NAMES.values())]
     for name, values in (("chosen sentences", comparison.summary), ("first sentences", comparison.first)):
         rows.append((name, *(percent(values[metric]) for metric in METRICS)))
-    return [*lines, *table(rows, "<>>>")]
+    return [*lines, *format_table(rows, "<>>>")]

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from bertlab.config.text_table import format_table
 from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import ProposedWord, TextSurprise, WordProposals
 from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import bar, make_printable, table
+from bertlab.views.terminal import bar, make_printable
 
 FULL_BAR = 25.0  # the surprise in nats of a bar with the full width
 
@@ -27,21 +28,21 @@ def writing_lines(
             (make_printable(word.text), f"{word.surprise:.2f}", surprise_bar + (" <" if index in misfits else ""))
         )
     lines = [
-        *table(rows, "<><"), "",
+        *format_table(rows, "<><"), "",
         f"sum {surprise.total:.2f} nats over {surprise.num_tokens:,} tokens, mean {surprise.mean:.2f}, "
         f"pseudo-perplexity {surprise.pseudo_perplexity:,.1f}",
     ]  # fmt: skip
     if proposals:
         lines += ["", f"words above {threshold:g} nats, and single-token words that fit better:"]
-        lines += table([(make_printable(row.text), _list_words(row.proposals)) for row in proposals], "<<")
+        lines += format_table([(make_printable(row.text), _list_words(row.proposals)) for row in proposals], "<<")
     if corrections is not None:
         changes = [(make_printable(row.original), "->", make_printable(row.replacement), f"+{row.gain:.1f} nats")
                    for row in corrections]  # fmt: skip
-        lines += ["", "suggested changes:" if changes else "no change is suggested", *table(changes, "<<<>")]
+        lines += ["", "suggested changes:" if changes else "no change is suggested", *format_table(changes, "<<<>")]
     predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
     predictions += [("ending of the last word", ahead.endings)] if ahead.endings else []
     predictions += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
-    return [*lines, "", *table([(name, _list_words(words)) for name, words in predictions], "<<")]
+    return [*lines, "", *format_table([(name, _list_words(words)) for name, words in predictions], "<<")]
 
 
 def _list_words(words: Sequence[ProposedWord]) -> str:

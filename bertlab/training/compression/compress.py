@@ -27,6 +27,7 @@ from bertlab.checkpoints.shrink import (
 )
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.limits import check_limits
+from bertlab.config.text_table import format_table
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.linear import supports_bfloat16
 from bertlab.nn.onnx_model import OnnxBert
@@ -271,7 +272,5 @@ def run(config: CompressConfig) -> None:
         form = "{:.2f}" if isinstance(before, float) else "{:,}"
         change = f"{after - before:+.2f}" if isinstance(before, float) else ""
         rows.append((name.replace("_", " "), form.format(before), form.format(after), change))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for first, *cells in rows:
-        print("  ".join([first.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]))
+    print("\n".join(format_table(rows, "<>>>")))
     print(f"\n{result.path}: one thread; size before: four bytes per weight")
