@@ -1,6 +1,6 @@
 """Lesson files: a lesson is one TOML file whose steps each show a page of the app, and may ask a question.
 
-    title = "What attention looks at"
+    title = "Where attention goes"
     minutes = 45
     lead = "One sentence for the list of lessons."
     next = ["attention", "training"]        # optional: pages that the last step suggests to a reader without a class

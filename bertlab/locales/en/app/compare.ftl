@@ -1,9 +1,9 @@
 compare = Before and after
 compare-title = Compare models or texts
-compare-lead = Compare two checkpoints on one text, for example before and after fine-tuning, or one checkpoint on two texts. See which heads, layers and tokens differ. Or put up to six models, also of different families, side by side on one sentence.
+compare-lead = Compare two checkpoints on one text, for example before and after fine-tuning, or one checkpoint on two texts. See which heads, layers and tokens differ. Or compare up to six models, even of different families, on one sentence.
 compare-about = Two models read the same text, or one model reads two texts, and every head and every layer is compared. A distance of 0 means equal attention. Fine-tuning usually changes the last layers most.
 compare-try = Compare the checkpoints “strongest” and “sst2”: which heads did fine-tuning leave unchanged?
-start-compare = See how two models, or two texts in one model, differ.
+start-compare = See how two models differ, or two texts in one model.
 compare-between = Compare
 compare-checkpoints = two checkpoints
 compare-inputs = two texts

@@ -46,7 +46,7 @@ cost-quadratic = The attention scores (orange) grow with the square of the lengt
 cost-time = Time and money
 cost-steps = Training steps
 cost-share = Share of a GPU's peak, %
-cost-share-help = The share of a GPU's published peak speed that training reaches. 40 % is our assumption, and optimistic for small models and small batches.
+cost-share-help = The share of a GPU's published peak speed that training reaches. 40% is an assumption, and optimistic for small models and small batches.
 cost-price-of = Device whose price you set
 cost-here = this machine
 cost-price = US dollars per hour
@@ -56,7 +56,7 @@ cost-column-peak = peak
 cost-column-memory = memory (does it fit?)
 cost-column-step = time of a step
 cost-column-run = whole run
-cost-column-money = price
+cost-column-money = cost
 cost-column-quantity = quantity
 cost-column-estimated = estimated
 cost-column-measured = measured
@@ -69,7 +69,7 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = memory for that batch (bertlab's estimate)
 cost-column-float32 = largest batch (bertlab, float32)
 cost-column-bfloat16 = largest batch (bertlab, bfloat16)
-cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to our measurements. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so bertlab trains in float32 on these GPUs.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to measured steps of bertlab. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so bertlab trains in float32 on these GPUs.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step
@@ -89,5 +89,5 @@ cost-chips-days = { $chips ->
     [one] { $days } day
    *[other] { $days } days
 }
-cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90 % of them with 128 tokens and 10 % with 512. The share of the TPUs' peak assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
-cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured, and our estimates for bertlab. Google's TensorFlow code stores all attention scores in float32; bertlab does not store attention scores on a GPU. Our estimates do not include the half gigabyte that the driver needs.
+cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90% of them with 128 tokens and 10% with 512. The share of the TPUs' peak assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
+cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured, and the estimates for bertlab. Google's TensorFlow code stores all attention scores in float32; bertlab does not store attention scores on a GPU. The estimates do not include the half gigabyte that the driver needs.

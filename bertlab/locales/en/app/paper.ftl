@@ -1,9 +1,9 @@
 paper = The paper
 paper-title = The paper and its tasks
-paper-lead = BERT was tested on eleven tasks. Choose a task to see an example, what the paper reported, and what our checkpoints reach.
-paper-about = The authors of BERT tested it on eleven tasks, from the sentiment of film reviews to questions about a passage. Every task has its own metric, so compare only numbers within one task. Our small models were trained on two CPU cores and measured on validation data.
+paper-lead = BERT was tested on eleven tasks. Choose a task to see an example, the results of the paper, and the results of the checkpoints in this app.
+paper-about = The authors of BERT evaluated it on eleven tasks, from the sentiment of film reviews to questions about a passage. Every task has its own metric, so compare only numbers within one task. bertlab's small models were trained on two CPU cores and measured on validation data.
 paper-try = Choose a task and open its example: would you have known the answer?
-start-paper = The eleven tasks of the BERT paper, with its results and ours.
+start-paper = The eleven tasks of the BERT paper, with the paper's results and bertlab's.
 paper-task = Task
 paper-about-mnli = Does the second sentence follow from the first, contradict it, or neither?
 paper-about-qqp = Do two questions ask the same thing?
@@ -29,18 +29,18 @@ paper-own-rows = { $system }: measured on { FORMAT($rows, spec: ",") } { $rows -
     [one] validation row
    *[other] validation rows
 }, not on the test set.
-paper-no-own-result = We have no result of our own on this task yet.
+paper-no-own-result = There is no bertlab result for this task yet.
 paper-overview = All eleven tasks
 paper-large = BERT large
 paper-base = BERT base
 paper-small = Google's small models
-paper-ours = Best of ours
+paper-ours = bertlab's best
 paper-split-test = test
 paper-split-dev = dev
-paper-splits = Results in percent. “test” and “dev” say whether a published result was measured on the test set or the development set. Our results were measured on validation data. SQuAD shows F1.
+paper-splits = Results in percent. “test” and “dev” say whether a published result was measured on the test set or the development set. bertlab's results were measured on validation data. SQuAD shows F1.
 paper-system = Model
 paper-average = GLUE average, test set
-paper-averages = For large and base, this is the mean of the nine results in the paper's table 1 (MNLI has two), without WNLI. For the small models it is GLUE's own score: the mean over all tasks, including WNLI. A task with two metrics counts with the mean of the two. The command below makes such a table from your own results:
+paper-averages = For large and base, this is the mean of the nine results in the paper's table 1 (MNLI has two), without WNLI. For the small models it is the official GLUE score: the mean over all tasks, including WNLI, where a task with two metrics counts once, with their mean. The command below makes such a table from your own results:
 paper-korean = Korean tasks
 paper-korean-size = Layers × hidden size
-paper-korean-splits = Results in percent; the source is in brackets. kpfBERT's authors measured NSMC on the test set and the other tasks on the development sets. KLUE's page does not say which rows it used. We measure on parts of these sets and, for KLUE-NLI and KorQuAD, train on the other parts, so our results can be compared only roughly. The model cards give the details.
+paper-korean-splits = Results in percent; the source is in brackets. kpfBERT's authors measured NSMC on the test set and the other tasks on the development sets. KLUE's page does not say which rows it used. bertlab's checkpoints are measured on parts of these sets and, for KLUE-NLI and KorQuAD, trained on the other parts, so their results can be compared only roughly. The model cards give the details.

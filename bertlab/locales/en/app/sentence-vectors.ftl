@@ -57,7 +57,7 @@ sentences-pairs = { $pairs ->
     }
 sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
 sentences-matrix-overview = More than { $limit } lines do not fit, so each cell shows the mean cosine between the lines of two clusters.
-sentences-matrix-none = More than { $limit } lines do not fit, and there are no clusters to summarise them.
+sentences-matrix-none = More than { $limit } lines do not fit, and there are no clusters to group them by.
 sentences-column-number = number
 sentences-column-line = line
 sentences-column-words = cluster

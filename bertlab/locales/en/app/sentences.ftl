@@ -16,19 +16,19 @@ sentence-lens = After layer { $layer }, { $settled } of { $total } positions alr
         [one] predicts
        *[other] predict
     } the same token as after the last layer.
-sentence-lens-at = From layer { $layer } on, { $word } stays in first place.
-sentence-lens-at-once = { $word } is in first place from the embeddings on.
+sentence-lens-at = From layer { $layer } on, { $word } keeps rank 1.
+sentence-lens-at-once = { $word } has rank 1 from the embeddings on.
 sentence-head-effects = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. Head { $hurting } hurts { $label } most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
 sentence-head-effects-none-helps = No head helps { $label }. Head { $hurting } hurts { $label } most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.
 sentence-head-effects-none-hurts = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. No head hurts { $label }.
 sentence-block = In layer { $layer }, attention adds a vector of length { FORMAT($attention, spec: ".1f") } to this token, and the feed-forward network adds a vector of length { FORMAT($feed_forward, spec: ".1f") }.
 sentence-layer-norms = Attention adds its longest vector in layer { $attention_layer } (length { FORMAT($attention, spec: ".1f") }); the feed-forward network adds its longest vector in layer { $feed_forward_layer } (length { FORMAT($feed_forward, spec: ".1f") }).
-sentence-predictions = For { $first } of { $count } chosen tokens, the true token is the first guess; for { $among }, it is among the first { $guesses }.
-sentence-prediction-right = One token was chosen, and the true token is the first guess.
-sentence-prediction-wrong = One token was chosen, and the true token is not the first guess.
+sentence-predictions = For { $first } of { $count } chosen tokens, the true token has rank 1; for { $among }, it has a rank from 1 to { $guesses }.
+sentence-prediction-right = One token was chosen, and the true token has rank 1.
+sentence-prediction-wrong = One token was chosen, and the true token does not have rank 1.
 sentence-results = { $best } has the best published result: { FORMAT($value, spec: ".1f") }.
-sentence-results-below = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points below the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
-sentence-results-above = Our best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points above the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-results-below = bertlab's best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points below the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
+sentence-results-above = bertlab's best result, { FORMAT($own_value, spec: ".1f") } ({ $ours }), is { FORMAT($difference, spec: ".1f") } points above the best published result, { FORMAT($value, spec: ".1f") } ({ $best }).
 sentence-compared-heads = The attention of head { $head } differs most (distance { FORMAT($most, spec: ".2f") }). { $less } of { $total } heads { $less ->
         [one] differs
        *[other] differ
@@ -66,11 +66,11 @@ sentence-curve-highest-at-end = Highest { $metric } { $split ->
         [smoothed] in training, smoothed
        *[training] in training
     }: { $run }, { $value }, at the end of the curve.
-sentence-timeline-mask = { $word } has a probability of { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It is the first guess for { $count ->
+sentence-timeline-mask = { $word } has a probability of { $low } at step { FORMAT($first, spec: ",") } and { $high } at step { FORMAT($last, spec: ",") }. It has rank 1 for { $count ->
         [one] [MASK]
        *[other] the first [MASK]
     } from step { FORMAT($since, spec: ",") } on.
-sentence-timeline-mask-one = At step { FORMAT($step, spec: ",") }, the first guess for { $count ->
+sentence-timeline-mask-one = At step { FORMAT($step, spec: ",") }, the most probable token for { $count ->
         [one] [MASK]
        *[other] the first [MASK]
     } is { $word } ({ $share }).

@@ -1,6 +1,6 @@
 start = Start
 start-title = Look inside BERT
-start-lead = BERT reads the sentence below. Click a word to mask it: BERT predicts the word, and the arcs show which words attend to each other.
+start-lead = BERT reads the sentence below. Click a word to mask it: BERT then predicts the word, and the arcs show which words attend to each other.
 start-about = BERT reads all words of the sentence at once and predicts the one that you masked. The bars show the five most probable tokens and the masked word itself. The arcs are attention: a thick arc means that one token takes much of its information from another.
 start-try = Mask different words in turn: which can BERT guess, and which not?
 start-choose-checkpoint = Choose a checkpoint

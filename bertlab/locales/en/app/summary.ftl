@@ -1,5 +1,5 @@
 summary = Summary
-summary-title = A text in a few sentences
+summary-title = Summarise a text
 summary-lead = Paste a text. A few sentences that summarise the text are marked. For comparison, the first sentences are marked too.
 summary-about = Every sentence becomes a vector, and a sentence is central if its vector is similar to those of many other sentences: its content then occurs often in the text. The most central sentences that do not repeat each other make an extractive summary. A checkpoint that was fine-tuned on documents with marked summary sentences (`bertlab finetune custom --type summarisation`) scores every sentence directly instead of comparing vectors. In news, the first sentences are often an equally good summary: compare them with the chosen sentences, and both with a reference summary if you have one.
 summary-try = Move the first sentence to the end of the text, and see whether it is still chosen.
@@ -14,8 +14,8 @@ summary-empty = There is no sentence yet: paste a text with several sentences.
 summary-single = There is only one sentence, so there is nothing to choose.
 summary-too-long = This text has { FORMAT($count, spec: ",") } sentences: only the first { FORMAT($limit, spec: ",") } are used. For longer texts, use `bertlab summarise`.
 summary-mixed = { $count ->
-        [one] 1 sentence is in another language than the rest, so its centrality says little.
-       *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality says little.
+        [one] 1 sentence is in another language than the rest, so its centrality is unreliable.
+       *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality is unreliable.
     }
 summary-untrained = { $checkpoint } was not trained on sentence vectors, so its choice may be poor.
 summary-learned = { $checkpoint } was fine-tuned on marked summary sentences: it scores every sentence by the probability that it belongs to the summary.

@@ -1,6 +1,6 @@
 xray = Answer x-ray
 xray-title = Answer x-ray: the scores behind an answer
-xray-lead = Every token of the passage has a start score and an end score. Move the threshold and see when the result becomes “no answer”.
+xray-lead = Every token of the passage has a start score and an end score. Move the threshold τ and see when the result becomes “no answer”.
 xray-about = Every token of the passage has two probabilities: that the answer starts there, and that it ends there. The lines below are the pairs of start and end with the highest scores. If the score of “no answer” exceeds the best of these scores by more than the threshold, the result is no answer.
 xray-try = Delete the answer from the passage and see which answer takes its place.
 start-xray = See the scores behind an answer and move the threshold.

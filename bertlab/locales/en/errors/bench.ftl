@@ -11,4 +11,4 @@ bench-command-failed = the command { $command } failed: { $reason }
 bench-run-too-short = the run had too few steps: raise --minutes
 bench-too-few-sentences = there are only { $found } sentences of 4 to 25 words that end with a full stop, but { $wanted } are needed: lower --sentences
 bench-families-needs-data = training needs { $flags } too
-bench-families-no-rows = no run in { $path } is finished: start some with --corpus, --validation and --data
+bench-families-no-rows = { $path } contains no finished run: start the training with --corpus, --validation and --data

@@ -1,3 +1,3 @@
 figure-split-test = test set
 figure-split-dev = dev set
-figure-split-validation = ours, validation rows
+figure-split-validation = bertlab, validation rows

@@ -13,4 +13,4 @@ fill-mask-masked-word = 가린 단어: “{ $word }”
 fill-mask-mask-number = { $number }번째 [MASK]
 fill-mask-second = 두 번째 문장
 fill-mask-word-probability = “{ $word }”의 확률: { $probability }, 순위 { $rank }위, −ln p = { FORMAT($loss, spec: ".2f") }
-fill-mask-word-not-one-token = “{ $word }”은(는) 이 어휘 집합에서 토큰 하나가 아니라서 확률을 계산할 수 없어요.
+fill-mask-word-not-one-token = 이 어휘 집합에는 “{ $word }” 전체를 나타내는 토큰이 없어서 확률을 계산할 수 없어요.

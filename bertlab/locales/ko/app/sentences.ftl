@@ -13,17 +13,17 @@ sentence-ranking-one = 후보 { $best }번이 다음 문장일 확률은 { $high
 sentence-tags = 가장 불확실한 단어: { $word }. 태그 { $tag }의 확률이 { $share }예요.
 sentence-span = 답이 시작할 확률이 가장 높은 단어: { $start }({ $start_share }). 끝날 확률이 가장 높은 단어: { $end }({ $end_share }).
 sentence-lens = { $layer }번 레이어를 지나면 위치 { $total }곳 중 { $settled }곳에서 이미 마지막 레이어와 같은 토큰을 예측해요.
-sentence-lens-at = 레이어 { $layer }부터 계속 1위: { $word }.
+sentence-lens-at = { $layer }번 레이어부터 계속 1위: { $word }.
 sentence-lens-at-once = 임베딩에서부터 계속 1위: { $word }.
 sentence-head-effects = 가장 도움이 되는 헤드: { $helping }. 끄면 { $label }의 로그 오즈가 { FORMAT($falls, spec: ".2f") }만큼 내려가요. 가장 방해가 되는 헤드: { $hurting }. 끄면 { $label }의 로그 오즈가 { FORMAT($rises, spec: ".2f") }만큼 올라가요.
 sentence-head-effects-none-helps = 도움이 되는 헤드가 없어요. 가장 방해가 되는 헤드: { $hurting }. 끄면 { $label }의 로그 오즈가 { FORMAT($rises, spec: ".2f") }만큼 올라가요.
 sentence-head-effects-none-hurts = 가장 도움이 되는 헤드: { $helping }. 끄면 { $label }의 로그 오즈가 { FORMAT($falls, spec: ".2f") }만큼 내려가요. 방해가 되는 헤드는 없어요.
-sentence-block = 레이어 { $layer }에서 이 토큰에 더해지는 벡터의 길이: 어텐션 { FORMAT($attention, spec: ".1f") }, 피드포워드 { FORMAT($feed_forward, spec: ".1f") }.
-sentence-layer-norms = 어텐션이 더하는 벡터는 레이어 { $attention_layer }에서 가장 길고(길이 { FORMAT($attention, spec: ".1f") }), 피드포워드가 더하는 벡터는 레이어 { $feed_forward_layer }에서 가장 길어요(길이 { FORMAT($feed_forward, spec: ".1f") }).
+sentence-block = { $layer }번 레이어에서 이 토큰에 더해지는 벡터의 길이: 어텐션 { FORMAT($attention, spec: ".1f") }, 피드포워드 { FORMAT($feed_forward, spec: ".1f") }.
+sentence-layer-norms = 어텐션이 더하는 벡터는 { $attention_layer }번 레이어에서 가장 길고(길이 { FORMAT($attention, spec: ".1f") }), 피드포워드가 더하는 벡터는 { $feed_forward_layer }번 레이어에서 가장 길어요(길이 { FORMAT($feed_forward, spec: ".1f") }).
 sentence-predictions = 고른 토큰 { $count }개 중 { $first }개는 원래 토큰이 1위이고, { $among }개는 { $guesses }위 안에 있어요.
 sentence-results = 발표된 결과 중 최고: { $best }, { FORMAT($value, spec: ".1f") }.
-sentence-results-below = bertlab의 최고 결과 { FORMAT($own_value, spec: ".1f") }({ $ours })은(는) 발표된 최고 결과 { FORMAT($value, spec: ".1f") }({ $best })보다 { FORMAT($difference, spec: ".1f") }점 낮아요.
-sentence-results-above = bertlab의 최고 결과 { FORMAT($own_value, spec: ".1f") }({ $ours })은(는) 발표된 최고 결과 { FORMAT($value, spec: ".1f") }({ $best })보다 { FORMAT($difference, spec: ".1f") }점 높아요.
+sentence-results-below = bertlab의 최고 결과: { FORMAT($own_value, spec: ".1f") }({ $ours }). 발표된 최고 결과 { FORMAT($value, spec: ".1f") }({ $best })보다 { FORMAT($difference, spec: ".1f") }점 낮아요.
+sentence-results-above = bertlab의 최고 결과: { FORMAT($own_value, spec: ".1f") }({ $ours }). 발표된 최고 결과 { FORMAT($value, spec: ".1f") }({ $best })보다 { FORMAT($difference, spec: ".1f") }점 높아요.
 sentence-compared-heads = 어텐션이 가장 많이 달라진 헤드: { $head }(거리 { FORMAT($most, spec: ".2f") }). 헤드 { $total }개 중 { $less }개는 거리가 그 절반보다 작아요.
 sentence-compared-heads-equal = 달라진 헤드가 없어요.
 sentence-compared-head-more = 헤드 { $head }에서 가장 많이 달라진 어텐션: { $query } → { $key }. { FORMAT($points, spec: ".1f") }퍼센트포인트 늘었어요.
@@ -82,7 +82,7 @@ sentence-prediction-change-none = 0.1퍼센트포인트 이상 바뀐 확률이 
 sentence-surprise = 가장 뜻밖의 단어: { $word }({ FORMAT($most, spec: ".2f") }내트). { $misfits ->
         [0] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 없어요.
        *[other] { FORMAT($threshold, spec: ".1f") }내트를 넘는 단어는 { $misfits }개예요.
-    } 토큰 { $tokens }개의 합은 { FORMAT($total, spec: ".1f") }내트, 평균은 { FORMAT($mean, spec: ".2f") }내트, 의사 퍼플렉시티는 { FORMAT($perplexity, spec: ",.1f") }이에요.
+    } 토큰 { $tokens }개의 합은 { FORMAT($total, spec: ".1f") }내트, 평균은 { FORMAT($mean, spec: ".2f") }내트예요. 의사 퍼플렉시티: { FORMAT($perplexity, spec: ",.1f") }.
 sentence-type-ahead = 확률이 가장 높은 다음 단어: { $word }({ $share }). 단어 대신 문장 부호가 바로 올 확률은 { $stop }예요.
 sentence-corrections-none = 글자 하나나 띄어쓰기 하나를 고쳐서 이득이 { FORMAT($margin, spec: ".1f") }내트를 넘는 곳은 없어요.
 sentence-corrections = 이득이 { FORMAT($margin, spec: ".1f") }내트를 넘는 수정은 { $count }개예요. 이득이 가장 큰 수정: { $original } → { $replacement }({ FORMAT($gain, spec: ".1f") }내트).

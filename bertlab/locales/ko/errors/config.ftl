@@ -26,14 +26,14 @@ preset-unknown = { $name } 프리셋은 없어요. 다음 중에서 골라 주�
 
 ## config.json
 
-heads-do-not-divide = hidden_size { $hidden }을(를) 같은 크기의 헤드 { $heads }개로 나눌 수 없어요.
-activation-unknown = 활성 함수 { $activation }은(는) 쓸 수 없어요. 쓸 수 있는 것: { $activations }
+heads-do-not-divide = hidden_size({ $hidden })는 헤드 { $heads }개에 똑같이 나눌 수 없어요.
+activation-unknown = { $activation } 활성 함수는 쓸 수 없어요. 쓸 수 있는 것: { $activations }
 model-type-unknown = config.json의 model_type이 { $type }인데, bertlab은 { $types }만 읽어요.
 family-xlnet = XLNet(model_type { $type })이에요. 무작위 순서로 두 갈래 어텐션을 써서 토큰을 예측하기 때문에 [MASK]도, 레이어마다 하나인 은닉 상태도 없어요. bertlab은 BERT 같은 인코더만 열어요.
 family-bart = BART(model_type { $type })예요. 인코더에 토큰을 하나씩 써 나가는 디코더가 붙은 모델이에요. bertlab은 BERT 같은 인코더만 열고, 디코더는 없어요.
 family-t5 = T5(model_type { $type })예요. 인코더에 토큰을 하나씩 써 나가는 디코더가 붙은 모델이에요. bertlab은 BERT 같은 인코더만 열고, 디코더는 없어요.
 family-gpt = GPT(model_type { $type })예요. 앞의 토큰에만 어텐션을 주는 디코더라서 [MASK]를 채울 수 없어요. 그래서 bertlab은 열지 않아요.
-config-field-unsupported = config.json의 { $name }이(가) { $value }인데, bertlab은 { $expected }인 모델만 열어요.
+config-field-unsupported = config.json의 { $name } 값이 { $value }인데, bertlab은 { $expected }인 모델만 열어요.
 position-embeddings-unknown = config.json의 position_embedding_type이 { $type }인데, 이 모델에서는 { $expected }이어야 해요.
 config-quantised = 가중치가 양자화되어 있어요({ $method }). bertlab은 부동소수점 가중치만 읽으니 양자화하기 전의 체크포인트를 써 주세요.
 config-rotary-unsupported = config.json의 { $name } 값은 bertlab이 지원하지 않아요. 스케일링하지 않은 회전 위치 임베딩(RoPE)과, 일정한 간격으로 있는 전역 어텐션 레이어만 지원해요.

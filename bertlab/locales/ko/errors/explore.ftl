@@ -1,7 +1,7 @@
 ## 개입
 
-intervention-unreadable = 변경 '{ $part }'이(가) 가리키는 헤드나 레이어를 알 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
-heads-unreadable = '{ $text }'은(는) 헤드 목록이 아니에요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
+intervention-unreadable = 변경 '{ $part }'에서 헤드나 레이어를 읽을 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
+heads-unreadable = 헤드 목록을 읽을 수 없어요: '{ $text }'. 0.3,2.11처럼 레이어.헤드를 쉼표로 나누어 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 0보다 큰 가중치가 적어도 한 위치에 있어야 해요.
 patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
 patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라서 모든 위치를 패칭할 수는 없어요. 각각 위치를 하나씩 골라 주세요.
@@ -24,15 +24,15 @@ window-without-characters = { $window }번 윈도우에는 { $start }번부터 {
 
 ## 글쓰기 도우미
 
-writing-masking-unknown = { $masking }은(는) 가리는 방법이 아니에요. { $known } 가운데에서 골라 주세요.
+writing-masking-unknown = { $masking } 방법으로는 가릴 수 없어요. { $known } 가운데에서 골라 주세요.
 writing-word-missing = { $index }번 단어는 없어요. 단어는 0번부터 { $last }번까지 있어요.
 
 ## 비교와 스냅샷
 
 compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이 없어서 비교할 것이 없어요.
 timeline-text-too-long = 텍스트가 { $tokens }토큰이에요. 헤드 { $heads }개짜리 스냅샷이 { $snapshots }개이면 타임머신은 { $limit }토큰까지 보여 줄 수 있어요.
-snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘 집합이 서로 달라서 한 학습의 스냅샷이 아니에요.
-snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드: { $first_size }, { $second_size })가 서로 달라서 한 학습의 스냅샷이 아니에요.
+snapshots-vocabularies-differ = 어휘 집합이 서로 달라서 한 학습의 스냅샷이 아니에요: { $first }, { $second }
+snapshots-sizes-differ = 크기가 서로 달라서 한 학습의 스냅샷이 아니에요(레이어 x 헤드): { $first }({ $first_size }), { $second }({ $second_size })
 too-few-choices = 보기를 두 개 이상 입력해 주세요.
 embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나여도 목록에 넣어 주세요.
 

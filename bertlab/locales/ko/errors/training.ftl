@@ -15,9 +15,9 @@ run-weights-differ-between-processes = 프로세스마다 시작 가중치가 �
 run-interrupted = { $step }스텝까지 마치고 멈췄어요. 같은 명령을 다시 실행하면 이어 가요.
 run-interrupted-earlier-save = { $step }스텝까지 마치고 멈췄어요. 같은 명령을 다시 실행하면 { $saved }스텝부터 이어 가요.
 run-interrupted-unsaved = { $step }스텝까지 마치고 멈췄어요. 아직 저장한 것이 없어요.
-loss-not-finite = 손실이 { $value }이(가) 되었어요
-gradient-not-finite = 그래디언트 노름이 { $value }이(가) 되었어요
-loss-rose = 손실이 { $reference }에서 { $level }(으)로 올라갔어요
+loss-not-finite = 손실이 유한한 수가 아니에요({ $value })
+gradient-not-finite = 그래디언트 노름이 유한한 수가 아니에요({ $value })
+loss-rose = 손실이 { $reference }에서 { $level }까지 올라갔어요
 run-diverged = { $step }스텝에서 { $error }. { $saved }. --out을 새로 정하고 더 작은 --optim.lr로 해 보세요.
 run-diverged-with-checkpoint = { $error } --from { $checkpoint } 옵션으로 이어 갈 수 있어요.
 run-saved-nothing = 그 전에 저장한 것은 없어요
@@ -49,7 +49,7 @@ generator-missing = { $checkpoint } 체크포인트는 판별기라서 생성기
 generator-differs = { $generator }의 임베딩이 { $checkpoint }의 임베딩과 달라요. 함께 학습한 모델이 아니에요.
 start-teacher-without-teacher = --start teacher는 교사 모델의 레이어를 복사해요. 교사 모델을 --teacher로 지정하세요.
 start-teacher-too-shallow = --start teacher: 학생 모델의 레이어({ $layers }개)가 교사 모델({ $teacher_layers }개)보다 많아요. --layers를 더 작게 지정하세요.
-start-teacher-differs = --start teacher: 학생 모델의 { $name } 모양은 { $own }인데 교사 모델의 모양은 { $teachers }이에요. --hidden과 --attention-heads를 교사 모델에 맞추세요.
+start-teacher-differs = --start teacher: 학생 모델의 { $name } 모양({ $own })이 교사 모델의 모양({ $teachers })과 달라요. --hidden과 --attention-heads를 교사 모델에 맞추세요.
 teacher-share-without-teacher = --teacher-share는 교사 모델을 따라 배우는 손실 항의 비중이에요. 교사 모델을 --teacher로 지정하세요.
 teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. --teacher나 --left-to-right를 빼세요.
 teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher } 옵션으로 말뭉치를 다시 준비하세요.
@@ -62,7 +62,7 @@ corpus-without-characters = 말뭉치에 글자가 없어서 글자당 비트 �
 tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요해요: pip install tensorboard
 
 # preparing a corpus
-tokenizer-flags-unused = --tokenizer로 이미 학습된 어휘 집합을 쓰니 { $flags }은(는) 빼 주세요.
+tokenizer-flags-unused = --tokenizer로 이미 학습된 어휘 집합을 쓰니 { $flags } 옵션은 빼 주세요.
 
 # export-run
 run-directory-invalid = { $path }: 학습 기록이 아니에요. log.jsonl도 snapshots도 없어요.
@@ -70,31 +70,31 @@ run-file-outside = { $path }: 학습 기록 폴더 { $run } 밖을 가리키는 
 export-target-exists = { $path }: 이미 있어요. 다른 --out을 고르거나 먼저 지우세요.
 export-rows-too-few = --rows와 --snapshots는 2 이상이어야 해요.
 sentence-without-mask = "{ $text }"에 [MASK]가 없어요. 단어 하나를 [MASK]로 바꿔 주세요.
-sentence-too-long = "{ $text }"은(는) { $tokens }토큰인데 이 모델은 { $positions }토큰까지만 읽어요. 문장을 줄여 주세요.
+sentence-too-long = 문장이 { $tokens }토큰인데 이 모델은 { $positions }토큰까지만 읽어요. 문장을 줄여 주세요: "{ $text }"
 evaluate-needs-one-source = 예측에 쓸 --checkpoint와 채점할 --predictions 파일 가운데 하나만 지정해 주세요.
 evaluate-pretraining-needs-corpus = 사전 학습을 평가하려면 --checkpoint와 --data(`bertlab prepare`로 만든 말뭉치)를 지정해 주세요.
 evaluate-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --out으로 예측을 파일에 저장해 주세요.
-flag-needs-unanswerable = { $flag }은(는) squad_v2처럼 답이 없는 질문이 있는 태스크에만 써요. { $task }에는 쓸 수 없어요.
-flag-needs-sentence-vectors = { $flag }은(는) stsb_vectors 같은 문장 벡터 태스크에만 써요. { $task }에는 쓸 수 없어요.
+flag-needs-unanswerable = { $flag } 옵션은 squad_v2처럼 답이 없는 질문이 있는 태스크에만 써요. { $task }에는 쓸 수 없어요.
+flag-needs-sentence-vectors = { $flag } 옵션은 stsb_vectors 같은 문장 벡터 태스크에만 써요. { $task }에는 쓸 수 없어요.
 record-needs-checkpoint = --record는 체크포인트에 기록해요. --checkpoint로 체크포인트를 지정해 주세요.
-record-needs-own-checkpoint = { $checkpoint }은(는) bertlab으로 만든 체크포인트가 아니어서 --record로 기록할 bertlab.json이 없어요.
+record-needs-own-checkpoint = { $checkpoint } 체크포인트는 bertlab으로 만든 것이 아니어서 --record로 기록할 bertlab.json이 없어요.
 record-needs-labels = 레이블이 없는 행이어서 --record로 기록할 결과가 없어요.
 finetune-rows-held-out = 검증용 행을 지정하지 않아서 학습용 { FORMAT($rows, spec: ",") }개 행 가운데 { FORMAT($held_out, spec: ",") }개를 평가용으로 떼어 두었어요(--hold-out).
 search-under-torchrun = 하이퍼파라미터 탐색(--seeds, --grid, --grid-...)은 학습을 하나씩 차례로 실행해요. torchrun 없이 시작해 주세요.
 search-without-held-out-rows = 하이퍼파라미터 탐색(--seeds, --grid, --grid-...)은 검증용 행으로 학습 결과를 비교해요. --validation으로 검증용 행을 지정해 주세요.
-search-other-metric = { $directory }의 학습들은 { $metric }이(가) 아닌 지표로 비교했어요. 다른 --out을 골라 주세요.
+search-other-metric = { $directory }의 학습들은 다른 지표로 비교했어요(지금 쓰는 지표: { $metric }). 다른 --out을 골라 주세요.
 reproduce-row-unknown = { $table }에 { $name } 행은 없어요. 쓸 수 있는 행: { $names }
 reproduce-column-unknown = { $table }에 { $name } 열은 없어요. 쓸 수 있는 열: { $names }
-reproduce-needs-corpus = { $table }을(를) 재현하려면 모델을 사전 학습해야 해요. `bertlab prepare`로 만든 말뭉치를 --corpus로 지정해 주세요.
+reproduce-needs-corpus = { $table } 표를 재현하려면 모델을 사전 학습해야 해요. `bertlab prepare`로 만든 말뭉치를 --corpus로 지정해 주세요.
 reproduce-perplexity-needs-validation = 퍼플렉시티는 검증 텍스트로 계산해요. `bertlab prepare`로 준비한 말뭉치를 --validation으로 지정해 주세요.
 reproduce-data-not-found = { $directory } 폴더가 없어요. --data 폴더 안에는 태스크마다 폴더가 하나씩 있어야 해요.
 reproduce-task-not-found = { $directory }에 그 태스크의 행이 든 { $task } 폴더가 없어요.
 reproduce-other-settings = { $directory }에는 { $changed } 설정이 다른 표가 있어요. 다른 --out을 고르거나 같은 설정을 써 주세요.
-reproduce-flag-for-benchmarks = { $flag }은(는) 표 1~4에만 쓸 수 있어요. 빼고 실행해 주세요.
+reproduce-flag-for-benchmarks = { $flag } 옵션은 표 1~4에만 쓸 수 있어요. 빼고 실행해 주세요.
 reproduce-quick-with-grid = --quick과 --grid는 함께 쓸 수 없어요. 하나만 골라 주세요.
 
 ## 압축
 
-compress-weights-need-format = --weights { $weights }에는 --format { $format }이(가) 필요해요.
+compress-weights-need-format = --weights { $weights } 옵션에는 --format { $format } 옵션이 필요해요.
 compress-labels-differ = 체크포인트의 레이블({ $labels })이 태스크의 레이블({ $task_labels })과 달라요.
 bfloat16-not-supported = 이 프로세서에는 bfloat16 명령어가 없어요. --weights float16을 쓰거나, --format onnx와 함께 --weights int8을 쓰세요.
