@@ -1,1 +1,1 @@
-"""Integers to tensors: the BERT model, what it can record (`Trace`) and what can be changed in it (interventions)."""
+"""The BERT model, the recording of its intermediate tensors (`trace.py`) and changes to them (`interventions.py`)."""

@@ -114,7 +114,7 @@ class SelfAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with a GELU between them (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
+    """Linear, GELU, linear, [X, H] -> [X, H] (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -171,7 +171,7 @@ class Encoder(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run the embeddings through all layers -> the last layer's output, [B, T, H]."""
+        """Run the embeddings, [B, T, H], through all layers -> the last layer's output, [B, T, H]."""
         hidden_BTH = interventions.patch(0, hidden_BTH)
         trace.record("hidden", hidden_BTH)
         for layer, encoder_layer in enumerate(self.layers):
@@ -244,7 +244,7 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at `positions_R` -> hidden_RH; positions index the flattened B * T."""
+        """Compute the last layer's output at `positions_R`, which are indices of the flattened B * T -> hidden_RH."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
     def pool(self, batch: BertInput) -> torch.Tensor:
@@ -264,8 +264,8 @@ class Bert(TaskHeads):
     def initialise_weights(self, module: nn.Module) -> None:
         """Draw weights from a truncated normal, set biases to zero (`create_initializer` in google-research/bert)."""
         if isinstance(module, nn.Linear | nn.Embedding):
-            sd = self.config.initializer_range
-            nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
+            std = self.config.initializer_range
+            nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
 
@@ -279,7 +279,7 @@ def make_additive_mask(
 
     Args:
         attention_mask_BT: True for tokens, False for padding; None if there is no padding.
-        hidden_BTH: a tensor with the number of tokens, the type and the device that the mask should have.
+        hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
         causal: whether a token attends only to itself and to earlier tokens (the paper's table 5, section 5.1).
 
     Returns:

@@ -4,7 +4,7 @@ The paper uses it twice: on top of a left-to-right model, with all weights fine-
 and on top of a frozen encoder (section 5.3). `BertBiLSTM` has the interface of `Bert`, so losses and metrics accept
 either of them.
 
-Shape legend: B batch, T tokens, H hidden, F feature size, L layers (in `mix_L`, the selected ones).
+Shape legend: B batch, T tokens, H hidden, F feature size, L layers (but in `mix_L`, only the selected layers).
 """
 
 from collections.abc import Callable
@@ -47,16 +47,16 @@ class BertBiLSTM(TaskHeads):
     Args:
         bert: the encoder, without output layers; its configuration names the labels.
         head: the output layer, a key of `heads.HEADS`.
-        feature_layers: the input of the BiLSTM, a key of `FEATURE_LAYERS`.
-        width: hidden size of the LSTM in each direction.
-        is_frozen: keep the encoder's weights and switch off its dropout (the feature-based approach).
+        feature_layers: the layers that supply the input of the BiLSTM, a key of `FEATURE_LAYERS`.
+        width: the hidden size of the LSTM in each direction.
+        is_frozen: whether the encoder's weights stay as they are, with its dropout off (the feature-based approach).
     """
 
     def __init__(
         self, bert: Bert, head: str, *, feature_layers: str = "last", width: int = 128, is_frozen: bool = False
     ):
         super().__init__()
-        assert is_frozen or feature_layers == "last", "other layers than the last need a frozen encoder"
+        assert is_frozen or feature_layers == "last", "an encoder that is trained supplies only its last layer"
         selection, lstm_config = FEATURE_LAYERS[feature_layers], bert.config.replace(hidden_size=2 * width, num_heads=1)
         self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
         self.layer_indices = selection.indices(bert.config.num_layers)
@@ -92,7 +92,7 @@ class BertBiLSTM(TaskHeads):
         return sum(weight * hidden_BTH for weight, hidden_BTH in zip(self.mix_L.softmax(0), layers, strict=True))
 
     def forward(self, batch: BertInput) -> BertOutput:
-        """Encode a batch; the pooler reads [CLS], the last token that the backward LSTM reads."""
+        """Encode a batch. The pooler reads the output at [CLS], where the backward LSTM has read the whole text."""
         features_BTF = self.compute_features(batch)
         length_B = batch.attention_mask_BT.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(features_BTF, length_B, batch_first=True, enforce_sorted=False)

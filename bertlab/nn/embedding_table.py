@@ -1,14 +1,14 @@
-"""Make embedding tables."""
+"""Make embedding tables, quickly if a checkpoint is loaded into them afterwards."""
 
 import torch
 from torch import nn
 
 
-def make_embedding(rows: int, size: int) -> nn.Embedding:
-    """Make an embedding table. On the meta device, it is not initialised: a checkpoint is loaded into it afterwards.
+def make_embedding(num_rows: int, width: int) -> nn.Embedding:
+    """Make an embedding table, which is not initialised if the default device is the meta device.
 
-    Drawing from a normal distribution on the meta device makes torch import its compiler, which takes seconds.
+    On the meta device, the normal distribution of `nn.Embedding` makes torch import its compiler, which takes seconds.
     """
     if torch.get_default_device().type == "meta":
-        return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
-    return nn.Embedding(rows, size)
+        return nn.Embedding.from_pretrained(torch.empty(num_rows, width), freeze=False)
+    return nn.Embedding(num_rows, width)

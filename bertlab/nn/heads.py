@@ -32,25 +32,26 @@ class MaskedTokenHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
         self.activation = make_activation(family.mlm_activation or config.activation)
         if family.decoder_has_own_weights:
+            # The transpose of its weight extends the token embeddings, [V, E], to [V, H].
             self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Apply everything that comes before the decoder -> [X, E], or [X, H] if the decoder has weights of its own."""
+        """Apply the layers before the decoder -> [X, E], or [X, H] if the decoder has weights of its own."""
         return self.norm(self.activation(self.dense(hidden_XH)))
 
-    def decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
-        """Return the decoder's weights: the token embeddings, which MobileBERT extends to the hidden size."""
+    def make_decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
+        """Return the decoder's weights, [V, E]: the token embeddings. MobileBERT extends them to [V, H]."""
         if not hasattr(self, "extra"):
             return token_embedding_VE
         return torch.cat([token_embedding_VE, self.extra.weight.T], dim=1)
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VE: torch.Tensor) -> torch.Tensor:
         """Compute the logits of all tokens -> logits_XV."""
-        return F.linear(self.transform(hidden_XH), self.decoder_weight(token_embedding_VE), self.bias)
+        return F.linear(self.transform(hidden_XH), self.make_decoder_weight(token_embedding_VE), self.bias)
 
 
 class TokenTransform(nn.Module):
-    """Dense, GELU, LayerNorm (`ModernBertPredictionHead` in `transformers`)."""
+    """Dense, GELU, LayerNorm, [X, H] -> [X, H] (`ModernBertPredictionHead` in `transformers`)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -63,7 +64,10 @@ class TokenTransform(nn.Module):
 
 
 class SpanHead(nn.Linear):
-    """Two vectors of weights, for the start and the end of an answer; in ModernBERT, a transform comes first."""
+    """Two logits for each token: whether an answer starts there, and whether one ends there.
+
+    In ModernBERT, a `TokenTransform` comes first.
+    """
 
     def __init__(self, config: ModelConfig):
         super().__init__(config.hidden_size, 2)
@@ -89,7 +93,16 @@ class ReplacedTokenHead(nn.Linear):
 
 
 class Classifier(nn.Linear):
-    """Dropout, then one row of weights for each label (`create_model` in google-research/bert/run_classifier.py)."""
+    """Dropout, then one row of weights for each label (`create_model` in google-research/bert/run_classifier.py).
+
+    Args:
+        config: the configuration of the model.
+        num_labels: the number of labels, K; 1 for a layer that predicts a number or a score.
+        transform: whether a `TokenTransform` comes before the dropout.
+
+    Raises:
+        CheckpointError: there are no labels.
+    """
 
     def __init__(self, config: ModelConfig, num_labels: int, transform: bool = False):
         if not num_labels:
@@ -122,7 +135,7 @@ class HeadSpec:
     """True if the layer reads the pooler's output, False if it reads hidden states."""
 
 
-CLASSIFIER = {"": "classifier"}  # the name that several classes of `transformers` share
+CLASSIFIER = {"": "classifier"}  # several classes of `transformers` have an output layer of this name
 
 HEADS = {
     "mlm": HeadSpec(
@@ -140,7 +153,7 @@ HEADS = {
         SpanHead, Message("head-span"),
         Message("head-remedy-finetune", task="squad"), "BertForQuestionAnswering", {"": "qa_outputs"},
     ),
-    # Section 4.1 of the paper: the [CLS] vector times one row of weights per label.
+    # Section 4.1 of the paper: the product of the pooled [CLS] vector with one row of weights for each label.
     "classify": HeadSpec(
         lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
         Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
@@ -149,12 +162,12 @@ HEADS = {
         lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
         "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
     ),
-    # Section 4.4: one vector, whose product with each choice's [CLS] is that choice's score.
+    # Section 4.4: the score of a choice is the product of its pooled [CLS] vector with one vector of weights.
     "choose": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
         "BertForMultipleChoice", CLASSIFIER, reads_pooled=True,
     ),
-    # Section 5.3: every token's hidden state times one row of weights per tag.
+    # Section 5.3: the product of every token's hidden state with one row of weights for each tag.
     "tag": HeadSpec(
         lambda config: Classifier(config, len(config.labels), config.family.token_heads_have_dense_layer),
         Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
@@ -214,7 +227,7 @@ class TaskHeads(nn.Module):
     def build_heads(self, names: Iterable[str]) -> None:
         """Create the output layers with these names, in the order of `HEADS`."""
         names = set(names)
-        assert names <= HEADS.keys(), f"unknown heads {names - HEADS.keys()}; there are {list(HEADS)}"
+        assert names <= HEADS.keys(), f"unknown output layers {names - HEADS.keys()}; HEADS has {list(HEADS)}"
         self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
@@ -239,10 +252,10 @@ class TaskHeads(nn.Module):
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
-        """Check that the model has this output layer and can predict with it; "" stands for no output layer.
+        """Check that the model has this output layer and can predict with it; "" needs no check.
 
         Raises:
-            MissingHead: as for `head`.
+            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
         """
         if name == "mlm" and self.config.left_to_right:
             raise MissingHead("head-mlm-causal")
@@ -263,11 +276,11 @@ class TaskHeads(nn.Module):
             positions_R: for a layer that reads hidden states, the tokens to predict (indices of B * T); None for all.
 
         Returns:
-            [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. Layers with a single
-            number, such as regression, have K = 1.
+            [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. K is the number of
+            outputs of the layer, such as 1 for regression and V for masked tokens.
 
         Raises:
-            MissingHead: as for `head`.
+            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
             TextError: there are more tokens than positions.
         """
         layer = self.head(name)

@@ -3,8 +3,8 @@
 `Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
 callers at once.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers, X batch or no dimension. Layers, heads and
-positions count from zero.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers; an X in a name stands for the dimension B, or
+for none if a value is the same for all rows of the batch. Layers, heads and positions are counted from 0.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,10 +41,18 @@ class Interventions:
 
     @classmethod
     def ablate_heads_per_row(
-        cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]
+        cls, config: ModelConfig, heads_by_row: Iterable[Iterable[tuple[int, int]]]
     ) -> "Interventions":
-        """Make interventions that ablate different (layer, head) pairs in each row of the batch."""
-        heads_by_row = [list(heads) for heads in heads_of_rows]
+        """Make interventions that ablate other heads in each row of the batch.
+
+        Args:
+            config: the configuration of the model.
+            heads_by_row: for each row of the batch, the (layer, head) pairs to ablate.
+
+        Raises:
+            InterventionError: a layer or head does not exist.
+        """
+        heads_by_row = [list(heads) for heads in heads_by_row]
         head_scale_LBN = torch.ones(config.num_layers, len(heads_by_row), config.num_heads)
         for row, heads in enumerate(heads_by_row):
             for layer, head in heads:
@@ -86,13 +94,13 @@ class Interventions:
                 raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
-        """Multiply each head output of a layer by its scale."""
+        """Multiply the outputs of a layer's heads by their factors in `head_scale_LBN`."""
         if self.head_scale_LBN is None:
             return head_outputs_BNTD
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
     def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """Replace rows of a layer's attention probabilities."""
+        """Replace the rows of a layer's attention probabilities that `attention_rows` names."""
         rows = {
             (head, position): probs_XT
             for (row_layer, head, position), probs_XT in self.attention_rows.items()
@@ -106,7 +114,7 @@ class Interventions:
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Replace hidden states at the patched positions; index 0 is the embeddings, l + 1 the output of layer l."""
+        """Replace the hidden states that `patches` names; index 0 is the embeddings, l + 1 the output of layer l."""
         patches = {position: state_XH for (index, position), state_XH in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH

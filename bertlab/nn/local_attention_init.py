@@ -1,18 +1,18 @@
 """Initialise heads of the first layers to attend to neighbouring tokens, so that MLM accuracy rises sooner.
 
-The embedding of a masked position is that of [MASK], so information about the original token comes only through
-attention. With plain random weights, attention is nearly uniform, and the model predicts little more than token
-frequencies until some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark et al. 2019, section
-3.1).
+The token embedding of every masked position is that of [MASK], so the model can learn about the original token only
+from other positions, through attention. With plain random weights, attention is nearly uniform, and the model predicts
+little more than token frequencies until some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark
+et al. 2019, section 3.1).
 
-Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). A step to the previous token then
-rotates these embeddings in the same way at every position, and the heads of the first layers start with such a rotation
+Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). The sinusoid of the previous position is
+then the same rotation of a sinusoid at every position, and each head of the first layers starts with such a rotation
 between query and key (compare the structured initialisation of Trockman and Kolter 2023, arXiv 2305.09828). All weights
 are trained afterwards, and the architecture is that of BERT.
 
 If the embeddings are narrower or wider than the hidden states (ALBERT, ELECTRA), a projection P follows them. It starts
-with orthogonal columns or rows, such that the hidden states are as large as without a projection, and the rotation R of
-the embeddings becomes P R P⁺ for the hidden states.
+with orthogonal columns or rows, scaled so that the hidden states are as large as without a projection. A rotation R of
+the embeddings is then P R P⁺ for the hidden states, where P⁺ is the pseudo-inverse of P.
 
 Shape legend: H hidden, E width of the embeddings, D head size.
 """
@@ -27,15 +27,16 @@ from bertlab.nn.bert import Bert
 HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0, 1, ... attends to
 NUM_LAYERS = 2  # how many layers, from the first one on, are initialised like this
 POSITION_SCALE = 2.0  # the root mean square of position embeddings, divided by `initializer_range`
-# The approximate attention score of the neighbour, for any hidden size and head size. A head of the first layer then
-# gives a third of its attention to its neighbour in an input of 64 tokens.
+# The expected attention score of the neighbour if hidden states contained nothing but positions. Positions are two
+# thirds of an embedding, so the score is between 6 and 7 in the first layer, for any hidden size and head size. A head
+# of this layer then gives about a third of its attention to the neighbour in an input of 64 tokens.
 NEIGHBOUR_SCORE = 10.24
 
 
 def make_frequencies(num_positions: int, hidden_size: int) -> torch.Tensor:
-    """Make angular frequencies, from half a turn per token to half a turn over all positions -> [H / 2].
+    """Make angular frequencies in radians per position, from pi down to pi / num_positions -> [H / 2].
 
-    The high frequencies distinguish neighbours.
+    The high frequencies make the sinusoids of neighbouring positions differ.
     """
     return math.pi * num_positions ** -torch.linspace(0, 1, hidden_size // 2, dtype=torch.float64)
 
@@ -59,35 +60,45 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
 
 
 def supports_local_attention_init(config: ModelConfig) -> bool:
-    """Whether `initialise_local_attention` suits a model, which needs position embeddings that are added to those of
-    the tokens."""
+    """Whether `initialise_local_attention` works for a model: it must add position embeddings to token embeddings."""
     return config.family.embeddings == "sum"
 
 
 @torch.no_grad()
 def initialise_local_attention(model: Bert) -> None:
-    """Overwrite the position embeddings of an untrained model, their projection if there is one, and the queries and
-    keys of its first layers."""
+    """Initialise a model so that heads of its first layers attend to neighbouring tokens.
+
+    The position embeddings, the projection of the embeddings if there is one, and the query and key weights of the
+    first `NUM_LAYERS` layers are overwritten.
+
+    Args:
+        model: an untrained model that `supports_local_attention_init`.
+    """
     config = model.config
     H, E, D = config.hidden_size, config.embedding_width, config.head_size
     scale = POSITION_SCALE * config.initializer_range
     model.embeddings.position.weight.copy_(scale * make_sinusoids(config.max_positions, E))
     projection = getattr(model.embeddings, "projection", None)
     if projection is not None:
-        # the LayerNorm before it gives each dimension a variance of 1, and so does this gain after it
+        # The input of the projection has a variance of 1 in each dimension; with this gain, so has its output.
         torch.nn.init.orthogonal_(projection.weight, gain=max(1.0, H / E) ** 0.5)
-    rotations = [_rotate_hidden(config, projection, offset) for offset in HEAD_OFFSETS]
-    sd = (NEIGHBOUR_SCORE / (D**0.5 * H)) ** 0.5
+    rotations = [_make_hidden_rotation(config, projection, offset) for offset in HEAD_OFFSETS]
+    # A hidden state has the squared length H. With key weights of this standard deviation, and queries that are rotated
+    # in the same way, the expected score key . query / sqrt(D) is std**2 * D * H / sqrt(D).
+    std = (NEIGHBOUR_SCORE / (D**0.5 * H)) ** 0.5
     for layer in dict.fromkeys(model.encoder.layers[:NUM_LAYERS]):  # layers may share their weights
         query_HH, key_HH, _ = layer.attention.qkv.weight.view(3, H, H)
         for head in range(config.num_heads):
             rows = slice(head * D, (head + 1) * D)
-            key_HH[rows] *= sd / config.initializer_range
+            key_HH[rows] *= std / config.initializer_range
             query_HH[rows] = key_HH[rows] @ rotations[head % len(HEAD_OFFSETS)]
 
 
-def _rotate_hidden(config: ModelConfig, projection: torch.nn.Linear | None, offset: int) -> torch.Tensor:
-    """Make the matrix [H, H] that maps the position in a hidden state at token t to that at token t + offset."""
+def _make_hidden_rotation(config: ModelConfig, projection: torch.nn.Linear | None, offset: int) -> torch.Tensor:
+    """Make the matrix [H, H] that maps the hidden state of position t to that of position t + offset.
+
+    This holds for hidden states that consist of position embeddings only, after their projection if there is one.
+    """
     rotation_EE = make_rotation(config.max_positions, config.embedding_width, offset)
     if projection is None:
         return rotation_EE

@@ -1,15 +1,16 @@
 """Initialise a head of the first layer to find tokens of sentence B that also occur in sentence A.
 
-Next-sentence prediction has to compare both sentences: names and things that they share show that B follows A. A pair
-gives one bit of training signal, and from plain random weights, a run of a few minutes hardly learns to compare.
+Next-sentence prediction has to compare both sentences: names and things that occur in both are evidence that B follows
+A. But the label of a pair is only one bit, and a model with plain random weights hardly learns to compare sentences in
+a run of a few minutes.
 
 Here one head of the first layer starts with equal weights for queries and keys, so that a token attends to itself and
-to other occurrences of the same token, and its queries prefer sentence A. A token of B that also occurs in A attends to
-A; another one also attends to itself. The head writes which sentence it attends to, and in the second layer, half of
-the heads start with plain random weights, with which [CLS] averages over all tokens. All weights are trained
-afterwards, and the architecture is that of BERT.
+to other occurrences of the same token. A bias makes it prefer sentence A. A token of B that also occurs in A then
+attends to A; any other token of B gives about half of its attention to itself, in B. The output of the head says which
+of the two sentences was attended to. In the second layer, half of the heads start with plain random weights, so that
+[CLS] averages these outputs over all tokens. All weights are trained afterwards, and the architecture is that of BERT.
 
-Shape legend: H hidden, D head size, S directions in which position embeddings differ least.
+Shape legend: H hidden, D head size, S directions in which position embeddings differ least (S = H / 2).
 """
 
 import torch
@@ -17,49 +18,51 @@ import torch
 from bertlab.nn.bert import Bert
 
 MATCH_SCORE = 12.0  # the approximate attention score of an occurrence of the same token
-SENTENCE_SCORE = 2.4  # how much higher the score of a token of A is than that of the same token in B, divided by 2
-SIGNAL = 6.0  # the length of the vector that the head writes; a hidden state has the length sqrt(H)
-NUM_POSITIONS = 160  # the positions of which the directions are determined
+SENTENCE_SCORE = 2.4  # is added to the attention score of tokens in A, and subtracted from that of tokens in B
+SIGNAL_LENGTH = 6.0  # length of the head's output if all attention is on one sentence; a hidden state has sqrt(H)
+NUM_POSITIONS = 160  # the S directions are computed from the embeddings of this many positions
 
 
 @torch.no_grad()
 def initialise_matching_head(model: Bert) -> None:
-    """Overwrite the last head of the first layer, and the second half of the heads of the second layer.
+    """Initialise the last head of the first layer to match tokens, and half of the second layer's heads to average.
 
     Call this after `initialise_local_attention`, which sets the position embeddings.
 
     Args:
-        model: an untrained model with at least two layers and two token types.
+        model: an untrained model with two token types. With a single layer, there are no heads that average.
     """
     config, embeddings = model.config, model.embeddings
     H, D = config.hidden_size, config.head_size
-    position, sentence = embeddings.position.weight[:NUM_POSITIONS], embeddings.token_type.weight
-    tables = (position, sentence, embeddings.token.weight)
-    rms = sum(table.square().mean() for table in tables).sqrt()  # LayerNorm divides by it
+    position, token_type = embeddings.position.weight[:NUM_POSITIONS], embeddings.token_type.weight
+    tables = (position, token_type, embeddings.token.weight)
+    rms = sum(table.square().mean() for table in tables).sqrt()  # LayerNorm divides the sum of the embeddings by it
     # In these directions, the queries and keys of a token hardly depend on its position.
     quiet_HS = torch.linalg.eigh(position.T @ position).eigenvectors[:, : H // 2]
-    difference_H = quiet_HS @ (quiet_HS.T @ (sentence[1] - sentence[0]))
+    difference_H = quiet_HS @ (quiet_HS.T @ (token_type[1] - token_type[0]))
     direction_H = difference_H / difference_H.norm()
-    half = difference_H.norm() / 2 / rms  # how far A and B are from their middle in this direction
-    middle = direction_H @ sentence.mean(0) / rms
+    # In this direction, the hidden states of tokens in A are at middle - half_distance, those in B at
+    # middle + half_distance.
+    half_distance = difference_H.norm() / 2 / rms
+    middle = direction_H @ token_type.mean(0) / rms
 
-    first = model.encoder.layers[0].attention
-    query_HH, key_HH, value_HH = first.qkv.weight.view(3, H, H)
-    query_bias_H, key_bias_H, value_bias_H = first.qkv.bias.view(3, H)
+    first_attention = model.encoder.layers[0].attention
+    query_HH, key_HH, value_HH = first_attention.qkv.weight.view(3, H, H)
+    query_bias_H, key_bias_H, value_bias_H = first_attention.qkv.bias.view(3, H)
     rows = slice(H - D, H)
-    # Row 0 reads the sentence, the others the token.
+    # The first row of the head reads which sentence a token is in, the other rows read which token it is.
     random_SD = torch.cat([(quiet_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
     basis_HD = quiet_HS @ torch.linalg.qr(random_SD).Q
     token_square = (D - 1) * (embeddings.token.weight.square().mean() / rms**2)
     key_HH[rows] = basis_HD.T * (MATCH_SCORE * D**0.5 / token_square).sqrt()
     query_HH[rows] = key_HH[rows]
-    key_HH[H - D], key_bias_H[H - D] = direction_H / half, -middle / half  # -1 in A, 1 in B
+    key_HH[H - D], key_bias_H[H - D] = direction_H / half_distance, -middle / half_distance  # -1 in A, 1 in B
     query_HH[H - D], query_bias_H[H - D] = 0.0, -SENTENCE_SCORE * D**0.5
-    value_HH[H - D], value_bias_H[H - D] = direction_H / half, -middle / half
+    value_HH[H - D], value_bias_H[H - D] = direction_H / half_distance, -middle / half_distance
     signal_H = torch.randn(H)
-    first.out.weight[:, H - D] = SIGNAL * signal_H / signal_H.norm()
+    first_attention.out.weight[:, H - D] = SIGNAL_LENGTH * signal_H / signal_H.norm()
 
     if len(model.encoder.layers) > 1:
-        second_HH, second_key_HH, _ = model.encoder.layers[1].attention.qkv.weight.view(3, H, H)
-        for weight_HH in (second_HH, second_key_HH):
+        second_query_HH, second_key_HH, _ = model.encoder.layers[1].attention.qkv.weight.view(3, H, H)
+        for weight_HH in (second_query_HH, second_key_HH):
             weight_HH[config.num_heads // 2 * D :].normal_(0, config.initializer_range)

@@ -1,9 +1,9 @@
 """A model as one function from token ids to the logits of its output layers: the function that an ONNX file stores.
 
-The last layer is computed only at the positions that an output layer reads, if the layers are those of BERT: a
-classifier reads one token of each text, and masked language modelling reads the masks.
+If the layers are those of BERT, the end of the last layer is computed only at the positions that an output layer reads:
+a classifier reads one token of each text, and the MLM output layer reads the tokens to predict.
 
-Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, R positions (indices of B * T).
+Shape legend: B batch, T tokens, H hidden, V vocabulary, K outputs of an output layer, R positions (indices of B * T).
 """
 
 from collections.abc import Callable
@@ -81,20 +81,20 @@ class OnnxGraph(nn.Module):
     def __init__(self, model: Bert, heads: tuple[str, ...]):
         super().__init__()
         self.model, self.head_names = model, heads
-        # The decoder of the MLM output layer stays as it is if `QuantisedEmbedding` replaces the token embeddings.
+        # Stored here for the MLM output layer, since `QuantisedEmbedding` may replace the token embeddings.
         self.decoder_weight = model.embeddings.token.weight if "mlm" in heads else None
 
     def make_example(self) -> tuple[torch.Tensor, ...]:
-        """Make an input to trace the graph with; the graph then accepts any number of rows and tokens."""
+        """Make the arguments of `forward` with which the export traces it; the graph accepts inputs of any size."""
         rotary, limit = self.model.config.rotary, self.model.config.max_tokens
-        # Local attention has a mask only if the text is longer than its window.
+        # Local attention has a mask only in texts longer than its window, and the graph needs this mask.
         T = min(rotary.window + 3 if rotary else 8, limit)
         ids_BT, ones_BT = torch.zeros(2, T, dtype=torch.int64), torch.ones(2, T, dtype=torch.int64)
         return (ids_BT, ones_BT, ids_BT, *([torch.tensor([0, 1])] if "mlm" in self.head_names else []))
 
     @property
     def dynamic_axes(self) -> dict[str, dict[int, str]]:
-        """The dimensions of each input and output that may have any size, with their names."""
+        """Input or output -> its dimensions that may have any size: number of the dimension -> name."""
         axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, HIDDEN)} | {POSITIONS: {0: "positions"}}
         for head, name in zip(self.head_names, name_outputs(self.head_names), strict=False):
             is_pooled = HEADS[head].reads_pooled
@@ -121,32 +121,32 @@ class OnnxGraph(nn.Module):
             pooler, otherwise [B, T, K]. Without output layers, the hidden states [B, T, H].
         """
         model, batch = self.model, GraphBatch(input_ids, token_type_ids, attention_mask.bool())
-        finish = _encode_until_last_layer(model, batch)
+        complete = _encode_until_last_layer(model, batch)
         if not self.head_names:
-            return (finish(None),)
+            return (complete(None),)
         outputs = []
         for name in self.head_names:
             if name == "mlm":
-                outputs.append(model.head("mlm")(finish(positions), self.decoder_weight))
+                outputs.append(model.head("mlm")(complete(positions), self.decoder_weight))
             elif not HEADS[name].reads_pooled:
-                outputs.append(model.head(name)(finish(None)))
+                outputs.append(model.head(name)(complete(None)))
             elif model.config.pooling == "mean":
-                mean_B1H = average_tokens(finish(None), batch.attention_mask_BT)
+                mean_B1H = average_tokens(complete(None), batch.attention_mask_BT)
                 outputs.append(model.head(name)(model.pooler(mean_B1H)))
             else:
                 B, T = input_ids.shape
                 first_B = torch.arange(B, device=input_ids.device) * T
-                pooled_RH = finish(first_B + model.find_pooled_positions(batch))
-                outputs.append(model.head(name)(model.pooler(pooled_RH[:, None])))
+                hidden_RH = complete(first_B + model.find_pooled_positions(batch))
+                outputs.append(model.head(name)(model.pooler(hidden_RH[:, None])))
         return tuple(outputs)
 
 
 def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.Tensor | None], torch.Tensor]:
-    """Run a batch through all layers but the end of the last one.
+    """Run a batch through all layers up to the attention of the last one.
 
     Returns:
-        A function that computes the last layer's output: at the given positions, [R, H], or for None everywhere,
-        [B, T, H].
+        A function that completes the last layer. It takes positions and returns the layer's output there, [R, H]; for
+        None, it returns the output at all positions, [B, T, H].
     """
     if type(model.encoder) not in (Encoder, SharedEncoder):
         hidden_BTH = FamilyBert.forward(model, batch).hidden_BTH
@@ -162,11 +162,11 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
         hidden_BTH = layer.complete_layer(hidden_BTH, layer.attention.out(attend(layer, hidden_BTH)))
     heads_BTH = attend(last, hidden_BTH)
 
-    def finish(index_R: torch.Tensor | None) -> torch.Tensor:
+    def complete(index_R: torch.Tensor | None) -> torch.Tensor:
         tensors = hidden_BTH, heads_BTH
         if index_R is not None:
             tensors = tuple(tensor.flatten(0, 1).index_select(0, index_R) for tensor in tensors)
         hidden, heads = tensors
         return last.complete_layer(hidden, last.attention.out(heads))
 
-    return finish
+    return complete

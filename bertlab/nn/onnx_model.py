@@ -1,15 +1,15 @@
-"""`OnnxBert`: a model that ONNX Runtime computes from a file, with the predictions of a `Bert`.
+"""`OnnxBert`: a model in an ONNX file, which ONNX Runtime computes; its predictions are those of a `Bert`.
 
 `checkpoints.checkpoint.load` opens an ONNX directory like any other checkpoint, so all predictions work without change.
 A server calls `OnnxBert.logits` directly, from any number of threads:
 
-    torch.set_num_threads(1)  # before opening, because ONNX Runtime gets as many threads
+    torch.set_num_threads(1)  # before `load`, which gives ONNX Runtime the same number of threads
     loaded = checkpoint.load("runs/fast")  # written by `checkpoints.onnx_files.save` or `bertlab export --format onnx`
     encodings = [encode(loaded.tokenizer, text, None, loaded.config) for text in texts]  # `explore.encode`
     logits_BK = loaded.model.logits("classify", collate(encodings, loaded.tokenizer.pad_id))
 
-An ONNX file gives logits and nothing else: hidden states (except for a model without output layers), attention,
-gradients and weights raise an error that says so.
+An ONNX file gives logits or, if it has no output layers, hidden states. Everything else that a `Bert` has (attention,
+weights, gradients) raises an error that says so.
 
 Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocabulary, R positions (indices of B * T).
 """
@@ -32,19 +32,19 @@ from bertlab.nn.onnx_graph import INPUTS, POSITIONS, name_outputs
 from bertlab.nn.trace import Trace
 
 VERSION = 1
-"""The version of our ONNX files; a file of another version is rejected."""
+"""The version of the metadata and the outputs of bertlab's ONNX files; a file of another version is rejected."""
 METADATA = "bertlab"
-"""The key of a file's metadata under which `make_metadata` is stored."""
+"""The key under which an ONNX file stores the result of `make_metadata`."""
 
 
-def make_metadata(heads: tuple[str, ...], weights: str) -> str:
+def make_metadata(heads: tuple[str, ...], weight_type: str) -> str:
     """Make the metadata of a file, as JSON.
 
     Args:
         heads: the output layers, in the order of the outputs.
-        weights: the type of the weights, "float32" or "int8".
+        weight_type: the type of the weights, "float32" or "int8".
     """
-    return json.dumps({"version": VERSION, "heads": list(heads), "weights": weights})
+    return json.dumps({"version": VERSION, "heads": list(heads), "weights": weight_type})
 
 
 def require_onnxruntime() -> object:
@@ -79,7 +79,8 @@ class OnnxBert(TaskHeads):
         threads: the number of threads that compute one batch; by default `torch.get_num_threads()`.
 
     Raises:
-        CheckpointError: ONNX Runtime is not installed, or the file is damaged, of another version or not bertlab's.
+        CheckpointError: ONNX Runtime is not installed, or the file is damaged, has another version or is not an ONNX
+            file of bertlab.
     """
 
     def __init__(self, path: Path, config: ModelConfig, threads: int | None = None):
@@ -98,13 +99,12 @@ class OnnxBert(TaskHeads):
         self._head_names = tuple(metadata["heads"])
         self.weight_type: str = metadata["weights"]
         """The type of the weights, "float32" or "int8"."""
-        self.inputs = {each.name for each in self.session.get_inputs()}
-        self.outputs = name_outputs(self._head_names)
-        if {each.name for each in self.session.get_outputs()} != set(self.outputs):
+        self.input_names = {each.name for each in self.session.get_inputs()}
+        self.output_names = name_outputs(self._head_names)
+        if {each.name for each in self.session.get_outputs()} != set(self.output_names):
             raise CheckpointError("onnx-version-unknown", path=path, version="?", expected=VERSION)
-        # The file computes only the outputs that a call needs.
         self._run_options = runtime.RunOptions()
-        if len(self.outputs) > 1:
+        if len(self.output_names) > 1:  # each call needs one of the outputs, so the others are not computed
             self._run_options.only_execute_path_to_fetches = True
 
     @property
@@ -149,9 +149,9 @@ class OnnxBert(TaskHeads):
         """Compute one output of the file.
 
         Args:
-            output: the index of the output.
+            output: the index of the output in `output_names`.
             batch: the batch.
-            positions_R: the tokens to predict, for masked language modelling.
+            positions_R: the tokens to predict, if the output is that of the MLM output layer; None for other outputs.
         """
         B, T = batch.input_ids_BT.shape
         if self.config.max_tokens < T:
@@ -161,12 +161,13 @@ class OnnxBert(TaskHeads):
         arrays = (batch.input_ids_BT.cpu().numpy(), mask_BT, batch.token_type_ids_BT.cpu().numpy())
         feed = dict(zip(INPUTS, arrays, strict=True))
         feed[POSITIONS] = np.zeros(0, np.int64) if positions_R is None else positions_R.cpu().numpy().astype(np.int64)
-        feed = {name: array for name, array in feed.items() if name in self.inputs}
-        return torch.from_numpy(self.session.run([self.outputs[output]], feed, self._run_options)[0])
+        feed = {name: array for name, array in feed.items() if name in self.input_names}
+        return torch.from_numpy(self.session.run([self.output_names[output]], feed, self._run_options)[0])
 
-    # -- what an ONNX file does not give -----------------------------------------------------------------------------
+    # -- methods and attributes of a `Bert` that a model in an ONNX file does not have --------------------------------
 
     def _refuse(self, *args, **kwargs) -> NoReturn:
+        """Raise the error that an ONNX file gives only predictions."""
         raise CheckpointError("onnx-no-internals", name=self.path.parent.name)
 
     head = encode_positions = pool = pooler = state_dict = add_heads = __deepcopy__ = _refuse
@@ -177,7 +178,7 @@ def _read_metadata(metadata: Mapping[str, str], path: Path) -> dict:
     """Read the metadata of a file.
 
     Raises:
-        CheckpointError: bertlab did not write the file, or another version of it did.
+        CheckpointError: bertlab did not write the file, or the file has another version.
     """
     try:
         fields = json.loads(metadata[METADATA])

@@ -14,6 +14,7 @@ def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
 
 
 def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    # the sum over the tokens, divided by the square root of their number
     return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1).sqrt()
 
 

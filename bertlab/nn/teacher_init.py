@@ -32,15 +32,15 @@ def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
 
     Source: Sanh et al. 2019, arXiv 1910.01108, section 3.
     """
-    layers, all_layers = student.config.num_layers, teacher.config.num_layers
-    if layers > all_layers:
-        raise BertlabError("start-teacher-too-shallow", layers=layers, teacher_layers=all_layers)
+    layers, teacher_layers = student.config.num_layers, teacher.config.num_layers
+    if layers > teacher_layers:
+        raise BertlabError("start-teacher-too-shallow", layers=layers, teacher_layers=teacher_layers)
     weights, teacher_weights = student.state_dict(), teacher.state_dict()
     for name, tensor in weights.items():
-        source = _LAYER.sub(
-            lambda match: f"encoder.layers.{choose_teacher_layer(int(match[1]), layers, all_layers)}.", name
+        teacher_name = _LAYER.sub(
+            lambda match: f"encoder.layers.{choose_teacher_layer(int(match[1]), layers, teacher_layers)}.", name
         )
-        if (teacher_tensor := teacher_weights.get(source)) is None:
+        if (teacher_tensor := teacher_weights.get(teacher_name)) is None:
             continue
         if teacher_tensor.shape != tensor.shape:
             shapes = {"own": list(tensor.shape), "teachers": list(teacher_tensor.shape)}

@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """The recorded tensors of one forward pass, by kind; only the requested kinds are recorded.
+    """The recorded tensors of one forward pass. Only the kinds that `of` names are recorded.
 
     >>> trace = Trace.of("probs", "hidden")
     >>> trace.is_recording("probs"), trace.is_recording("query")
@@ -33,13 +33,13 @@ class Trace:
     """
 
     records: dict[str, list[torch.Tensor]] = field(default_factory=dict)
-    """Kind -> its tensors in the order of computation, detached from the graph."""
+    """Kind -> its tensors in the order of computation, detached from the autograd graph."""
 
     @classmethod
     def of(cls, *kinds: str) -> "Trace":
         """Make an empty trace that records these kinds, which are keys of `KINDS`."""
         unknown = [kind for kind in kinds if kind not in KINDS]
-        assert not unknown, f"unknown kinds {unknown}; there are {list(KINDS)}"
+        assert not unknown, f"unknown kinds of tensor {unknown}; KINDS has {list(KINDS)}"
         return cls({kind: [] for kind in kinds})
 
     def is_recording(self, kind: str) -> bool:

@@ -82,7 +82,7 @@ class PretrainingLoss:
         pair = PAIR_OBJECTIVES[self.pair_objective]
         head = model.heads["mlm"]
         loss, label_loss, hits = decoded_cross_entropy(
-            head.transform(hidden_PH), head.decoder_weight(model.embeddings.token.weight), head.bias, labels_P,
+            head.transform(hidden_PH), head.make_decoder_weight(model.embeddings.token.weight), head.bias, labels_P,
             self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
         metrics = {"mlm_loss": label_loss, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}

@@ -1,7 +1,7 @@
 """Ablate each attention head of a layer separately, in one pass over the layers above it.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R the
-same positions in all rows of the batch (indices of the flattened B * T).
+same positions in every row of the batch (indices of the flattened B * T).
 """
 
 import torch
@@ -23,10 +23,11 @@ def ablate_each_head(
     The result equals that of one forward pass per head with `Interventions.ablate_heads`.
 
     Args:
-        hidden_1TH: the input of layer number `layer`: one row, without padding.
-        layer: the number of the layer, from 0.
+        model: the model.
+        hidden_1TH: the input of the layer: one text, without padding.
+        layer: the number of the layer, counted from 0.
         positions_P: the positions whose hidden states are returned.
-        batch_size: number of ablations computed together; a smaller number needs less memory.
+        batch_size: the number of ablations that are computed together; a smaller number needs less memory.
 
     Returns:
         hidden_NPH, one output for each ablated head.
@@ -52,7 +53,8 @@ def ablate_each_head(
 def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
     """Compute the output of a layer's attention without each of its heads in turn -> [N, T, H].
 
-    The output projection is a sum with one term for each head, so each term is computed once and subtracted in turn.
+    The output of attention is a sum of one term for each head, so the terms are computed once, and the term of the
+    ablated head is subtracted from the sum.
     """
     heads_NTD = attention(*self_attention.split_heads(self_attention.qkv(hidden_1TH)), mask)[0]
     out = self_attention.out
@@ -63,10 +65,10 @@ def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
 def _ablate_with_interventions(
     model: Bert, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
-    """Compute the result of `ablate_each_head` with one row of the batch for each head."""
+    """Compute the result of `ablate_each_head` with `Interventions`, in batches with one row for each ablated head."""
     parts = []
     for heads in torch.arange(model.config.num_heads).split(batch_size):
-        changes = Interventions.ablate_heads_per_row(model.config, [[(layer, int(head))] for head in heads])
+        interventions = Interventions.ablate_heads_per_row(model.config, [[(layer, int(head))] for head in heads])
         hidden_BTH = hidden_1TH.expand(len(heads), -1, -1)
-        parts.append(model.encoder.run_from(layer, hidden_BTH, interventions=changes)[:, positions_P])
+        parts.append(model.encoder.run_from(layer, hidden_BTH, interventions=interventions)[:, positions_P])
     return torch.cat(parts)

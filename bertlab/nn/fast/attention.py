@@ -1,7 +1,7 @@
 """Attention, softmax(query key^T / sqrt(D) + mask) value, with the fastest kernel for a device and a precision.
 
-Shape legend: B batch, T tokens, X tokens of all rows, H hidden, N heads, D head size (H = N * D), C
-the queries, keys and values of all heads side by side (C = 3 * H).
+Shape legend: B batch, T tokens, X tokens of all rows, H hidden, N heads, D head size (H = N * D), C the queries, keys
+and values of all heads side by side (C = 3 * H).
 """
 
 import torch
@@ -19,11 +19,15 @@ def attention(
 ) -> torch.Tensor:
     """Compute the outputs of the heads -> [B, N, T, D].
 
-    PyTorch's fused kernel is used, except in two cases on CPU: in bfloat16 its backward pass is slow, and with dropout
-    PyTorch has no fused kernel.
+    PyTorch's fused kernel is used, except in two cases on CPU: its backward pass in bfloat16 is slow, and it does not
+    support dropout.
 
     Args:
-        mask: the result of `bert.make_additive_mask`.
+        query_BNTD: the queries.
+        key_BNTD: the keys.
+        value_BNTD: the values.
+        mask: the result of `bert.make_additive_mask`; None if nothing is masked.
+        dropout_rate: the dropout rate of the attention probabilities.
     """
     use_unfused = query_BNTD.device.type == "cpu" and (query_BNTD.dtype == torch.bfloat16 or dropout_rate > 0)
     if not use_unfused:
@@ -43,7 +47,9 @@ def padded_attention(
 
 
 def supports_varlen(like: torch.Tensor, head_size: int) -> bool:
-    """Whether `varlen_attention` supports tensors like this one: on a GPU, in half precision, head size at most 256.
+    """Whether `varlen_attention` supports heads of this size and tensors with the type and device of `like`.
+
+    It needs a GPU (NVIDIA A100 or newer), half precision, and a head size that is a multiple of 8 and at most 256.
 
     >>> supports_varlen(torch.empty(1), 64)
     False
@@ -71,8 +77,13 @@ def varlen_attention(
     milliseconds of CPU time per layer, and its `varlen_attn` has no dropout.
 
     Args:
-        row_offsets: int32, [B + 1]: the start of each row, then the end of the last one.
-        max_length: the length of the longest row.
+        query_XND: the queries.
+        key_XND: the keys.
+        value_XND: the values.
+        row_offsets: int32, [B + 1]: the index of each row's first token, then the number of all tokens.
+        max_length: the number of tokens in the longest row.
+        causal: whether a token attends only to itself and to earlier tokens.
+        dropout_rate: the dropout rate of the attention probabilities.
     """
     return torch.ops.aten._flash_attention_forward(
         query_XND, key_XND, value_XND, row_offsets, row_offsets, max_length, max_length, dropout_rate, causal, False

@@ -1,12 +1,16 @@
 """Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-For this type, PyTorch's fused kernel has a slow backward pass on CPU, and autograd copies queries, keys, values and
-outputs separately, twice each. Here they are copied once, into an order in which the tokens of a head are adjacent.
+For this type, PyTorch's fused kernel has a slow backward pass on CPU, and with separate operations autograd would copy
+queries, keys, values and outputs twice each. Here each is copied once, into an order in which the tokens of a head are
+adjacent.
 
-Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
-bucket, P head slots, padding included. A slot is the index of a token in the [G, T] of all buckets, one after the
-other; a head slot is the index of one head of a token in their [G, N, T]. C are the queries, keys and values of all
-heads side by side (C = 3 * H); a 3 in a name is a dimension of its own for queries, keys and values.
+Shape legend: B batch, T positions of a row of a bucket, X tokens, H hidden, N heads, D head size (H = N * D), G rows of
+a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots; a 3 in a name is a
+dimension for queries, keys and values.
+
+Slots number the positions of all buckets consecutively, padding included: first the G * T positions of the first
+bucket, then those of the second one, and so on. Head slots number the heads of all positions consecutively, the
+G * N * T of each bucket in this order of the dimensions.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +21,8 @@ from bertlab.nn.fast.buckets import BucketLayout
 from bertlab.nn.fast.dropout import draw_keep_mask
 
 # On CPU, a bfloat16 matrix product compiles a kernel for every shape that was not used recently, which takes
-# milliseconds. Some padding is therefore treated as tokens, so that the number of tokens and the bucket lengths are
-# multiples of these steps (docs/lab-notebook.md, "Repeated shapes").
+# milliseconds. To repeat shapes, some padding is treated as tokens: the number of tokens and the lengths of the buckets
+# are multiples of these numbers (docs/lab-notebook.md, "Repeated shapes").
 TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
@@ -43,7 +47,7 @@ class HeadBucketLayout(BucketLayout):
         sizes = [(bucket.num_rows, bucket.padded_length) for bucket in self.buckets]
         self.head_slot_XN = find_head_slots(sizes, self.slot_X, num_heads)
         num_head_slots = sum(rows * padded_length for rows, padded_length in sizes) * num_heads
-        # For each head slot, the index in [X, N] of the head that it holds; padding repeats the first token.
+        # For each head slot, the index of its head in [X, N]; the head slots of padding get the first head.
         source_P = torch.zeros(num_head_slots, dtype=torch.int64)
         source_P[self.head_slot_XN.flatten()] = torch.arange(self.head_slot_XN.numel())
         part_31 = torch.arange(3)[:, None]  # 0 query, 1 key, 2 value
@@ -52,8 +56,8 @@ class HeadBucketLayout(BucketLayout):
         # For each element of [X, 3, N], its index in [3, P].
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
 
-    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout)
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
+        return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout_rate)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
         """Split [P, D] into one tensor [G * N, T, D] for each bucket."""
@@ -65,8 +69,10 @@ class HeadBucketLayout(BucketLayout):
 
 
 class _BucketedAttention(torch.autograd.Function):
+    """`HeadBucketLayout.attend`, [X, C] -> [X, H], with a backward pass of our own."""
+
     @staticmethod
-    def forward(ctx, qkv_XC, layout, num_heads, dropout):
+    def forward(ctx, qkv_XC, layout, num_heads, dropout_rate):
         head_size = qkv_XC.shape[1] // (3 * num_heads)
         qkv_3PD = qkv_XC.reshape(-1, head_size).index_select(0, layout.source_flat).view(3, -1, head_size)
         out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
@@ -80,7 +86,9 @@ class _BucketedAttention(torch.autograd.Function):
             if bucket.mask is not None:
                 scores.view(bucket.num_rows, -1, *scores.shape[1:]).add_(bucket.mask)
             probs = torch.softmax(scores, -1, out=scores)
-            dropout_factor = draw_keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
+            dropout_factor = None
+            if dropout_rate:
+                dropout_factor = draw_keep_mask(probs, dropout_rate).to(probs.dtype).mul_(1 / (1 - dropout_rate))
             torch.bmm(probs if dropout_factor is None else probs * dropout_factor, value, out=out)
             saved += [probs, dropout_factor]
         ctx.save_for_backward(qkv_3PD, *saved)
@@ -112,9 +120,9 @@ def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_
     """Find the head slot of each head of each token -> int64 [X, N].
 
     Args:
-        sizes: G and T of each bucket.
+        sizes: (G, T) of each bucket.
         slot_X: the slot of each token.
-        num_heads: number of attention heads.
+        num_heads: the number of attention heads.
 
     >>> find_head_slots([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
@@ -129,9 +137,16 @@ def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_
 
 
 def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
-    """Mark padding positions as tokens, from the first one on, until the number of tokens is a multiple of `step`.
+    """Mark padding positions as tokens, in their order, until the number of tokens is a multiple of `step`.
 
     If there is too little padding, all of it is marked.
+
+    Args:
+        mask_BT: True for tokens, False for padding.
+        step: the number whose multiple the number of tokens becomes.
+
+    Returns:
+        bool [B, T], True for tokens and marked padding.
 
     >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
     [[1, 1, 1], [1, 1, 1]]

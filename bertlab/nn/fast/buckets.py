@@ -1,10 +1,11 @@
-"""Layouts with little or no padding: all tokens in one sequence, and for CPU attention also buckets of similar rows.
+"""Layouts with little or no padding: all tokens in one sequence; for attention on CPU, also buckets of similar rows.
 
 The number of attention scores grows with the square of a row's length, so each bucket is padded only to its own longest
 row.
 
-Shape legend: B batch, T tokens per padded row, X tokens, H hidden, C the queries, keys and values of all heads side by
-side (C = 3 * H), G rows of a bucket, S slots: the positions of all buckets, padding included, R selected positions.
+Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
+by side (C = 3 * H), G rows of a bucket, S slots (the positions of all buckets, numbered consecutively, padding
+included), R selected positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +16,11 @@ import torch
 
 from bertlab.nn.fast.attention import padded_attention
 
-# Maximum number of scores per head in a bucket of several rows; twelve heads then take 6 MB. For SQuAD's passages,
-# neither a quarter of this nor four times as much is faster (docs/lab-notebook.md, "Attention on a processor, and
-# padding").
+# Maximum number of attention scores per head in a bucket of several rows; the scores of twelve heads then take 6 MB in
+# float32. For SQuAD's passages, neither a quarter of this number nor four times as much is faster
+# (docs/lab-notebook.md, "Attention on a processor, and padding").
 MAX_BUCKET_SCORES = 1 << 17
-# Maximum share of padding in a row; a row that would need more starts the next bucket.
+# Maximum share of padding in a row; a row that would have more padding starts the next bucket.
 MAX_PADDING_SHARE = 0.2
 
 
@@ -55,7 +56,7 @@ class PackedLayout:
         return scatter_rows(hidden_XH, self.position_X, B * T).unflatten(0, self.shape)
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert indices of the flattened B * T to indices of X; for padding, the index of an arbitrary token."""
+        """Convert indices of the flattened B * T to indices of X. A padding position gets the index of some token."""
         return torch.searchsorted(self.position_X, positions_R).clamp(max=len(self.position_X) - 1)
 
 
@@ -94,17 +95,18 @@ class BucketLayout(PackedLayout):
         super().__init__(position_X, tuple(attention_mask_BT.shape))
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_lengths = lengths_B[order_B].tolist()
-        # G and T of each bucket, the slot of the first position of each row, and the number of slots so far.
-        sizes, first_B, num_slots = [], torch.empty_like(lengths_B), 0
+        # (G, T) of each bucket, the slot of the first position of each row, and the number of slots so far
+        sizes, first_slot_B, num_slots = [], torch.empty_like(lengths_B), 0
         for begin, end in pairwise(find_bucket_bounds(sorted_lengths)):
             padded_length = -(-max(1, sorted_lengths[begin]) // length_step) * length_step
             sizes.append((end - begin, padded_length))
-            first_B[order_B[begin:end]] = num_slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
+            row_in_bucket = torch.arange(end - begin, device=lengths_B.device)
+            first_slot_B[order_B[begin:end]] = num_slots + padded_length * row_in_bucket
             num_slots += padded_length * (end - begin)
         row_X = position_X // self.shape[1]
         start_X = (lengths_B.cumsum(0) - lengths_B)[row_X]
         index_in_row_X = torch.arange(len(position_X), device=position_X.device) - start_X
-        self.slot_X = first_B[row_X] + index_in_row_X  # the slot of each token
+        self.slot_X = first_slot_B[row_X] + index_in_row_X  # the slot of each token
         is_token_S = torch.zeros(num_slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
@@ -112,18 +114,18 @@ class BucketLayout(PackedLayout):
             Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
         )
 
-    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
         parts = scatter_rows(qkv_XC, self.slot_X, sum(sizes)).split(sizes)
         heads = [
-            padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout)
+            padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout_rate)
             for part, bucket in zip(parts, self.buckets, strict=True)
         ]
         return torch.cat([part.flatten(0, 1) for part in heads]).index_select(0, self.slot_X)
 
 
 def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
-    """Find the first row of each bucket, then the end of the last bucket, for rows sorted from long to short.
+    """Group rows that are sorted from long to short -> the index of each bucket's first row, then the number of rows.
 
     >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]

@@ -1,10 +1,9 @@
-"""Cross-entropy over the vocabulary that computes decoder, softmax and gradients in one pass and keeps no logits.
+"""Cross-entropy of the MLM decoder: computes logits, softmax and gradients in the forward pass, and keeps no logits.
 
-On CPU the float32 softmax of [P, V] and its backward pass cost as much as a whole layer, mostly because they write to
-newly allocated memory. Here one buffer of the model's own type is turned into the gradient in place, a few rows at a
-time.
+On CPU, a float32 softmax of [P, V] and its backward pass take as long as a whole layer, mostly because they write to
+newly allocated memory. Here the logits are turned into their gradient in place, a few rows at a time.
 
-Shape legend: P rows, H hidden, V vocabulary.
+Shape legend: P rows (tokens to predict), H hidden, V vocabulary.
 """
 
 import torch
@@ -15,14 +14,17 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return the number of rows computed together, and the multiple to which the vocabulary is padded.
+    """Return the number of rows computed together, and the number to a multiple of which the vocabulary is padded.
 
-    A CPU is fastest if the rows fit into its caches, a GPU with many rows and sizes that are multiples of 64.
+    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and a vocabulary of a multiple of
+    64.
     """
     return (64, 1) if device.type == "cpu" else (4096, 64)
 
 
 class _DecodedCrossEntropy(torch.autograd.Function):
+    """`decoded_cross_entropy` as an operation of autograd; `needs_grad` tells whether to compute gradients."""
+
     @staticmethod
     def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, teacher_PV, teacher_share, needs_grad):
         (chunk, multiple), V = _get_chunk_sizes(hidden_PH.device), len(weight_VH)
@@ -49,7 +51,7 @@ class _DecodedCrossEntropy(torch.autograd.Function):
                 probs.sub_(teacher, alpha=teacher_share)
             if not needs_grad:
                 continue
-            # Now probs becomes the gradient for the logits: probs - share * teacher - (1 - share) * one-hot(label).
+            # The gradient of the logits is (probs - share * teacher - (1 - share) * one-hot(label)) / count.
             probs.scatter_add_(1, label, torch.full_like(at_label, teacher_share - 1)).mul_(has_label[:, None] / count)
             if out is None:
                 logits.copy_(probs)
@@ -63,7 +65,8 @@ class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_loss, *_):
         grad_PH, grad_VH, grad_V = ctx.saved_tensors
-        if grad_loss.device.type == "cpu" and grad_loss == 1:  # the usual case; on a GPU, comparing would wait for it
+        # This shortcut is for CPU only, since a comparison would make the CPU wait for a GPU.
+        if grad_loss.device.type == "cpu" and grad_loss == 1:
             return grad_PH, grad_VH, grad_V, *[None] * 4
         scale = grad_loss.to(grad_PH.dtype)
         return grad_PH * scale, grad_VH * scale, grad_V * scale, *[None] * 4
@@ -79,8 +82,8 @@ def decoded_cross_entropy(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute the mean cross-entropy of softmax(hidden weight^T + bias) over the rows that have a label.
 
-    Gradients are computed in the forward pass, unless they are switched off (`torch.no_grad`). The probability of a
-    label is clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
+    Gradients are computed in the forward pass, unless they are disabled (`torch.no_grad`). The probability of a label
+    is clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
 
     Args:
         hidden_PH: the input of the decoder, which is the last part of the MLM output layer.
@@ -92,8 +95,8 @@ def decoded_cross_entropy(
             the cross-entropy against the labels has the weight 1 - teacher_share.
 
     Returns:
-        The loss to minimise; the cross-entropy against the labels, without gradient; and the number of rows in which no
-        token is more probable than the label.
+        The loss to minimise; the cross-entropy against the labels, without gradient; and the number of correct
+        predictions, which are the rows in which no token is more probable than the label.
     """
     if teacher_PV is None:
         teacher_share = 0.0

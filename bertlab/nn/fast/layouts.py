@@ -4,7 +4,7 @@ Linear layers, LayerNorm and GELU compute every position separately, so they nee
 of the batch: on a GPU, a kernel accepts rows that follow each other without gaps (`VarlenLayout`); on CPU, rows of
 similar length are padded to the longest of their bucket (`BucketLayout`, `HeadBucketLayout`).
 
-Shape legend: B batch, T tokens per padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
+Shape legend: B batch, T positions of a padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
 hidden, C the queries, keys and values of all heads side by side (C = 3 * H), R selected positions.
 """
 
@@ -26,7 +26,7 @@ class Layout(Protocol):
     """An order of the tokens of a batch, with the attention that fits it."""
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Bring hidden states into this layout, [B, T, H] -> [X, H]."""
+        """Convert hidden states to this layout, [B, T, H] -> [X, H]."""
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Restore the shape of the batch, [X, H] -> [B, T, H]; values at padding positions are undefined."""
@@ -34,12 +34,17 @@ class Layout(Protocol):
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
         """Convert positions, indices of the flattened B * T, to indices of X."""
 
-    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         """Compute attention: queries, keys and values side by side, [X, C] -> the outputs of the heads, [X, H]."""
 
 
 class PaddedLayout:
-    """All B * T positions of a batch, padding included."""
+    """All B * T positions of a batch, padding included.
+
+    Args:
+        shape: B and T.
+        mask: the additive mask of the batch, see `bert.make_additive_mask`; None if nothing is masked.
+    """
 
     def __init__(self, shape: tuple[int, int], mask: torch.Tensor | None):
         self.shape, self.mask = shape, mask
@@ -53,26 +58,32 @@ class PaddedLayout:
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
         return positions_R
 
-    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        return padded_attention(self.unpack(qkv_XC), num_heads, self.mask, dropout).flatten(0, 1)
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
+        return padded_attention(self.unpack(qkv_XC), num_heads, self.mask, dropout_rate).flatten(0, 1)
 
 
 class VarlenLayout(PackedLayout):
-    """Tokens without padding, for a GPU kernel that receives the start of each row."""
+    """Tokens without padding, for a GPU kernel that receives the start of each row.
+
+    Args:
+        attention_mask_BT: True for tokens.
+        lengths: the number of tokens in each row.
+        causal: whether a token attends only to itself and to earlier tokens.
+    """
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
-        # The number of tokens is known, so the CPU need not wait for the GPU to count them.
+        # Unlike `nonzero`, `nonzero_static` gets the number of tokens, so the CPU need not wait for the GPU.
         position_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
         super().__init__(position_X, tuple(attention_mask_BT.shape))
-        # [B + 1]: the start of each row, then the end of the last one.
+        # [B + 1]: the index of each row's first token, then the number of all tokens
         row_offsets = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
         self.row_offsets = row_offsets.to(position_X.device, non_blocking=True)
         self.max_length, self.causal = max(lengths), causal
 
-    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+    def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         query_XND, key_XND, value_XND = qkv_XC.unflatten(-1, (3, num_heads, -1)).unbind(1)
         heads_XND = varlen_attention(
-            query_XND, key_XND, value_XND, self.row_offsets, self.max_length, self.causal, dropout
+            query_XND, key_XND, value_XND, self.row_offsets, self.max_length, self.causal, dropout_rate
         )
         return heads_XND.flatten(1)
 
@@ -112,7 +123,12 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
 
 
 def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
-    """Make a function from the tokens of a bucket, bool [G, T], to its additive mask, or None if nothing is masked."""
+    """Make the function `make_bucket_mask` that `BucketLayout` takes.
+
+    Args:
+        like: a tensor with the type and device that the masks should have.
+        causal: whether a token attends only to itself and to earlier tokens.
+    """
 
     def make_bucket_mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
         hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)

@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Linear(nn.Linear):
-    """An `nn.Linear` that adds the bias inside the product where that is faster."""
+    """An `nn.Linear` that adds the bias inside the matrix product if `supports_fused_bias`."""
 
     @classmethod
     def from_linear(cls, layer: nn.Linear) -> "Linear":
@@ -27,6 +27,8 @@ class Linear(nn.Linear):
 
 
 class _FusedLinear(torch.autograd.Function):
+    """`multiply_with_bias` with a gradient."""
+
     @staticmethod
     def forward(ctx, inputs_XI, weight_OI, bias_O):
         ctx.save_for_backward(inputs_XI, weight_OI)
@@ -48,7 +50,7 @@ def multiply_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O:
 
 
 def supports_fused_bias(like: torch.Tensor) -> bool:
-    """Whether a fused operator supports tensors like this one: bfloat16, on a CPU with instructions for it.
+    """Whether `multiply_with_bias` supports tensors like this one: bfloat16, on a CPU with instructions for it.
 
     >>> supports_fused_bias(torch.empty(1))
     False

@@ -27,7 +27,7 @@ class FastBert(FamilyBert):
     Args:
         config: the configuration of the model.
         heads: the output layers, keys of `nn.heads.HEADS`.
-        recompute: whether the backward pass computes each layer again, which saves memory, see `run_layers`.
+        recompute: whether the backward pass computes each layer again, which saves memory (activation checkpointing).
     """
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = (), *, recompute: bool = False):
@@ -43,16 +43,16 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch; `FamilyBert.forward` does so if there is a trace, an intervention or a `PreNormEncoder`."""
+        """Encode a batch. If there is a trace, an intervention or a `PreNormEncoder`, `FamilyBert.forward` does so."""
         if trace is not None or interventions is not None or isinstance(self.encoder, PreNormEncoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at positions_R, see `Bert.encode_positions`.
+        """Compute the last layer's output at positions_R; see `Bert.encode_positions`.
 
-        The last layer computes its feed-forward for these positions only. Pre-training needs 15 % of the tokens, and a
-        classifier needs one token of each row.
+        The last layer computes its feed-forward network at these positions only. Pre-training needs 15 % of the
+        positions, and a classifier needs one position of each row.
         """
         if isinstance(self.encoder, PreNormEncoder):
             return super().encode_positions(batch, positions_R)
@@ -75,10 +75,19 @@ def run_layers(
     *,
     recompute: bool = False,
 ) -> torch.Tensor:
-    """Run hidden states through layers -> the last layer's output, [X, H]; given positions_R, only there, [R, H].
+    """Run hidden states through layers.
 
-    With `recompute`, only the input of each layer is stored, and the backward pass computes the layer again (activation
-    checkpointing, Chen et al. 2016, arXiv 1604.06174).
+    Args:
+        layers: the layers.
+        hidden_XH: the input of the first layer, in the layout.
+        layout: the layout of the tokens.
+        positions_R: the positions at which the last layer's output is needed, indices of the flattened B * T; None for
+            all.
+        recompute: whether to store only the input of each layer, and to compute the layer again in the backward pass
+            (activation checkpointing, Chen et al. 2016, arXiv 1604.06174).
+
+    Returns:
+        The last layer's output, [X, H], or at `positions_R`, [R, H].
     """
     index_R = None if positions_R is None else layout.find_indices(positions_R)
     for number, layer in enumerate(layers, 1):
@@ -105,11 +114,15 @@ def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -
 
 
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
-    """Compile the part of each layer that computes every token separately: GELU, sums, LayerNorm and dropout.
+    """Compile `EncoderLayer.complete_layer`, the part of a layer that computes every token separately.
 
-    Without compilation, each of these operations is a separate GPU kernel. A few graphs (with and without gradients)
-    serve all layers and any number of tokens; attention is not compiled. Graphs that were compiled before are
-    discarded, because `torch` keeps only a limited number of them.
+    Without compilation, each of its operations (GELU, sums, LayerNorm, dropout) is a separate GPU kernel. All layers
+    share a few graphs (with and without gradients), which accept any number of tokens. Attention is not compiled.
+    Graphs that were compiled before are discarded, because `torch` keeps only a limited number of them.
+
+    Args:
+        model: the model, whose layers are changed in place.
+        backend: the name of a backend of `torch.compile`.
     """
     torch.compiler.reset()
     compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)

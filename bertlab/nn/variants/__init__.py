@@ -1,1 +1,1 @@
-"""Parts of other model families (ALBERT, ModernBERT, ...) that differ from BERT's, and the model that combines them."""
+"""Parts of other model families (ALBERT, ModernBERT, ...) that differ from BERT, and `FamilyBert`, which uses them."""

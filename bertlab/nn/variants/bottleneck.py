@@ -14,8 +14,8 @@ from bertlab.nn.bert import Encoder, EncoderLayer, SelfAttention
 from bertlab.nn.variants.embeddings import ScaleShift
 
 
-class Narrow(nn.Module):
-    """Projection from the hidden size to the width inside the layer, [X, H] -> [X, A]."""
+class NarrowingProjection(nn.Module):
+    """A linear layer from the hidden size to the width inside the layer, then `ScaleShift`, [X, H] -> [X, A]."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -26,8 +26,11 @@ class Narrow(nn.Module):
         return self.norm(self.dense(hidden_XH))
 
 
-class NarrowProjections(Narrow):
-    """Queries and keys from the narrowed hidden states, values from the wide ones, side by side: [X, H] -> [X, 3A]."""
+class NarrowQueryKeyValue(NarrowingProjection):
+    """Queries, keys and values side by side, [X, H] -> [X, 3A].
+
+    Queries and keys are computed from narrowed hidden states, values from the hidden states themselves.
+    """
 
     def __init__(self, config: ModelConfig):
         super().__init__(config)
@@ -40,18 +43,23 @@ class NarrowProjections(Narrow):
 
 
 class NarrowAttention(SelfAttention):
-    """Self-attention [B, T, H] -> [B, T, A]."""
+    """Self-attention that computes in the narrow space, [B, T, H] -> [B, T, A]."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
         self.num_heads = config.num_heads
         self.dropout = nn.Dropout(config.attention_dropout)
-        self.qkv = NarrowProjections(config)
+        self.qkv = NarrowQueryKeyValue(config)
         self.out = nn.Linear(config.bottleneck_size, config.bottleneck_size)
 
 
 class NarrowFeedForward(nn.Module):
-    """A feed-forward network with its residual sum, [X, A] -> [X, A]; `has_norm` is False for the layer's last one."""
+    """A feed-forward network, its residual sum and a `ScaleShift`, [X, A] -> [X, A].
+
+    Args:
+        config: the configuration of the model.
+        has_norm: whether the `ScaleShift` is part of it. The last one of a layer leaves it to `BottleneckLayer`.
+    """
 
     def __init__(self, config: ModelConfig, has_norm: bool = True):
         super().__init__()
@@ -70,7 +78,7 @@ class BottleneckLayer(EncoderLayer):
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
         self.attention = NarrowAttention(config)
-        self.narrow = Narrow(config)
+        self.narrow = NarrowingProjection(config)
         self.attention_norm = ScaleShift(config.bottleneck_size)
         self.first_feed_forwards = nn.ModuleList(NarrowFeedForward(config) for _ in range(config.num_feed_forwards - 1))
         self.feed_forward = NarrowFeedForward(config, has_norm=False)

@@ -1,5 +1,4 @@
-"""Embedding layers of other model families, such as ALBERT and MobileBERT: factorised, without token types, tokens
-only, and trigrams of tokens.
+"""Embedding layers of other model families: factorised, without token types, of tokens only, and of token trigrams.
 
 Shape legend: B batch, T tokens, H hidden, E width of the token embeddings.
 """
@@ -15,10 +14,11 @@ from bertlab.nn.trace import NO_TRACE, Trace
 
 
 class SumEmbeddings(nn.Module):
-    """BERT's embeddings, with two changes that a configuration can make.
+    """BERT's embeddings, except for their width and the number of token types.
 
-    The token embeddings are factorised if they are narrower than the hidden states: a projection follows the LayerNorm
-    (Lan et al. 2019, arXiv 1909.11942, section 3.1). There may be one token type, which all tokens have, or none.
+    Embeddings of another width than the hidden states are factorised: a projection to the hidden size follows the
+    LayerNorm (Lan et al. 2019, arXiv 1909.11942, section 3.1). There may be one token type, which all tokens have, or
+    none.
     """
 
     def __init__(self, config: ModelConfig):
@@ -46,7 +46,7 @@ class SumEmbeddings(nn.Module):
         position_TE = self.position.weight[first : first + T]
         if self.token_type is None:
             token_type_BTE = torch.zeros_like(token_BTE)
-        else:  # with a single token type, both texts of a pair have it
+        else:  # with a single token type, all tokens have type 0
             token_type_BTE = self.token_type(token_type_ids_BT.clamp(max=self.token_type.num_embeddings - 1))
         normalised_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
         for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE):
@@ -55,7 +55,7 @@ class SumEmbeddings(nn.Module):
 
 
 class TokenEmbeddings(nn.Module):
-    """Normalised token embeddings, for layers with rotary positions (Warner et al. 2024, arXiv 2412.13663)."""
+    """Normalised token embeddings, for encoders with rotary positions (Warner et al. 2024, arXiv 2412.13663)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -81,7 +81,8 @@ class TokenEmbeddings(nn.Module):
 
 
 class ScaleShift(nn.Module):
-    """`x * weight + bias`, MobileBERT's replacement for LayerNorm (Sun et al. 2020, arXiv 2004.02984, section 3.4)."""
+    """`hidden * weight + bias`, which MobileBERT has instead of LayerNorm (Sun et al. 2020, arXiv 2004.02984,
+    section 3.4)."""
 
     def __init__(self, size: int):
         super().__init__()
@@ -92,7 +93,7 @@ class ScaleShift(nn.Module):
 
 
 class TrigramEmbeddings(SumEmbeddings):
-    """Projected embeddings of the next, the current and the previous token, plus position and token type.
+    """A projection of the embeddings of the next, the current and the previous token, plus position and token type.
 
     Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
     """

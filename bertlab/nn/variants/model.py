@@ -19,7 +19,7 @@ from bertlab.nn.variants.embeddings import SumEmbeddings, TokenEmbeddings, Trigr
 from bertlab.nn.variants.pre_norm import PreNormEncoder
 from bertlab.nn.variants.pruned import remove_pruned_heads
 
-# Names of `Family.pooler_activation`.
+# Value of `Family.pooler_activation` -> function.
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
 
 
@@ -33,7 +33,7 @@ class SharedEncoder(Encoder):
 
 
 class FamilyPooler(Pooler):
-    """A pooler with the activation of its family, and a LayerNorm if the family has one."""
+    """A pooler with the activation of its family and, if the family has one, a LayerNorm; [B, T, H] -> [B, H]."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -47,8 +47,8 @@ class FamilyPooler(Pooler):
         return self.norm(self.activation(self.dense(hidden_BTH[:, 0])))
 
 
-class FirstToken(nn.Module):
-    """A pooler without a layer: the hidden state of the first token, [B, T, H] -> [B, H]."""
+class FirstTokenPooler(nn.Module):
+    """A pooler without a linear layer: the hidden state of the first token, [B, T, H] -> [B, H]."""
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
         return hidden_BTH[:, 0]
@@ -92,7 +92,7 @@ ENCODERS = {
 
 
 class FamilyBert(Bert):
-    """A `Bert` with the parts of its family; for the family BERT, these are the parts of `nn/bert.py`."""
+    """A `Bert` with the embeddings, layers and pooler of its family; for the family BERT, those of `nn/bert.py`."""
 
     def build_encoder(self) -> None:
         family = self.config.family
@@ -102,9 +102,9 @@ class FamilyBert(Bert):
         self.pooler = self.make_pooler()
 
     def make_pooler(self) -> nn.Module:
-        """Make a pooler with weights that are not yet initialised."""
+        """Make the pooler; the caller initialises its weights."""
         if not self.config.has_pooler_layer:
-            return FirstToken()
+            return FirstTokenPooler()
         return Pooler(self.config) if self.config.family.pooler_activation == "tanh" else FamilyPooler(self.config)
 
     def forward(
@@ -121,9 +121,10 @@ class FamilyBert(Bert):
         return self(batch).pooled_BH if self.config.pooling == "mean" else super().pool(batch)
 
     def normalise_layers(self, hidden_LXH: torch.Tensor) -> torch.Tensor:
-        """Normalise the hidden states of all layers, so that the output layers can read them like the last layer's.
+        """Apply the final LayerNorm to the hidden states of all layers -> hidden_LXH, which output layers can read.
 
-        This changes only encoders with LayerNorm before each part, which normalise nothing but the last layer's output.
+        Only a `PreNormEncoder` has a final LayerNorm; it has already been applied to the last layer's output. The
+        hidden states of other encoders are returned unchanged.
         """
         if not isinstance(self.encoder, PreNormEncoder):
             return hidden_LXH

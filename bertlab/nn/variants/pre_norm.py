@@ -2,8 +2,8 @@
 
 Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, C = 3 * H as in `bert.py`, I feed-forward
-neurons, X any leading shape.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, C the queries, keys and values of all heads side by
+side (C = 3 * H), I feed-forward neurons, X any leading shape.
 """
 
 import torch
@@ -31,32 +31,44 @@ class RotarySelfAttention(SelfAttention):
     def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split the projections into query, key and value, each [B, N, T, D], and rotate query and key."""
         query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BTC)
-        # T is read from the argument: an ONNX export takes the sizes of the results for constants.
+        # T is read from the argument, because an ONNX export stores the sizes of computed tensors as constants.
         angle_TD = make_angles(qkv_BTC.shape[1], query_BNTD.shape[3], self.theta, qkv_BTC.device)
         return rotate(query_BNTD, angle_TD), rotate(key_BNTD, angle_TD), value_BNTD
 
 
 def make_angles(T: int, D: int, theta: float, device: torch.device | None = None) -> torch.Tensor:
-    """Make the angle by which each position rotates each pair of dimensions, float32 [T, D]; both halves are equal."""
+    """Make the angles by which `rotate` rotates vectors at each position -> float32 [T, D], in radians.
+
+    Dimensions d and d + D / 2 are rotated together, so their angles are equal.
+
+    Args:
+        T: the number of positions.
+        D: the head size.
+        theta: the base of the wavelengths, see `config.rotary.RotaryAttention`.
+        device: the device of the result.
+    """
     dimension = torch.arange(0, D, 2, dtype=torch.float32, device=device)
     angle = torch.arange(T, dtype=torch.float32, device=device)[:, None] / theta ** (dimension / D)
     return torch.cat([angle, angle], dim=1)
 
 
 def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
-    """Rotate dimensions d and d + D / 2 of each vector together.
+    """Rotate each vector: dimensions d and d + D / 2 are the coordinates of a plane, in which it is rotated.
 
     >>> quarter_turn = torch.full((1, 2), torch.pi / 2)
     >>> rotate(torch.tensor([[[[1.0, 0.0]]]]), quarter_turn).round().flatten().tolist()
     [-0.0, 1.0]
     """
     first_half, second_half = vector_BNTD.float().chunk(2, dim=-1)
-    turned_BNTD = torch.cat([-second_half, first_half], dim=-1)
-    return (vector_BNTD.float() * angle_TD.cos() + turned_BNTD * angle_TD.sin()).to(vector_BNTD.dtype)
+    perpendicular_BNTD = torch.cat([-second_half, first_half], dim=-1)  # the vector, rotated by 90 degrees
+    return (vector_BNTD.float() * angle_TD.cos() + perpendicular_BNTD * angle_TD.sin()).to(vector_BNTD.dtype)
 
 
 class GatedFeedForward(nn.Module):
-    """GeGLU: GELU of one half of the neurons, times the other half (Shazeer 2020, arXiv 2002.05202)."""
+    """GeGLU: GELU of one linear layer, times another linear layer, then a third (Shazeer 2020, arXiv 2002.05202).
+
+    `up` computes the first two side by side. [X, H] -> [X, H].
+    """
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -94,8 +106,8 @@ class PreNormLayer(EncoderLayer):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        normal_BTH = self.attention_norm(hidden_BTH)
-        attended_BTH = self.attention(normal_BTH, mask, layer=layer, trace=trace, interventions=interventions)
+        normalised_BTH = self.attention_norm(hidden_BTH)
+        attended_BTH = self.attention(normalised_BTH, mask, layer=layer, trace=trace, interventions=interventions)
         return self.complete_layer(hidden_BTH, attended_BTH)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
@@ -135,7 +147,15 @@ class PreNormEncoder(Encoder):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run `hidden_BTH`, the input of layer number `first`, through this layer and all later ones."""
+        """Run hidden states through a layer, all later ones and the final LayerNorm -> [B, T, H].
+
+        Args:
+            first: the number of the first layer to compute, counted from 0.
+            hidden_BTH: the input of this layer.
+            mask: the result of `make_additive_mask`.
+            trace: records tensors of these layers.
+            interventions: the interventions in these layers.
+        """
         local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
         for layer in range(first, len(self.layers)):
             hidden_BTH = self.layers[layer](
@@ -150,12 +170,15 @@ class PreNormEncoder(Encoder):
 
 
 def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:
-    """Make the mask of local attention, to add to scores: each token attends to `window // 2` tokens on each side.
+    """Make the additive mask of local attention: each token attends to `window // 2` tokens on each side of it.
 
     Args:
-        hidden_BTH: a tensor with the number of tokens, the type and the device that the mask should have.
-        window: the width of the window.
-        mask: the mask of global attention, see `bert.make_additive_mask`.
+        hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
+        window: the width of the window in tokens.
+        mask: the mask of layers that attend to all tokens, see `bert.make_additive_mask`.
+
+    Returns:
+        [B or 1, 1, T, T]; `mask` itself if all tokens are within the window.
 
     >>> make_local_mask(torch.zeros(1, 3, 4), 2, None)[0, 0] == 0
     tensor([[ True,  True, False],

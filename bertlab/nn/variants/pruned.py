@@ -1,6 +1,7 @@
-"""Self-attention without its pruned heads: smaller matrices, and the results of a layer in which these heads are zero.
+"""Self-attention without its pruned heads: its matrices are smaller, its results those with these heads ablated.
 
-Shape legend: B batch, T tokens, H hidden, N heads before pruning, D head size, K heads that remain.
+Shape legend: B batch, T tokens, H hidden, N heads before pruning, D head size, K heads that remain, C the columns of
+the heads that remain (C = K * D; in `qkv_BTC`, C = 3 * K * D).
 """
 
 import torch
@@ -15,7 +16,7 @@ class PrunedProjection(nn.Linear):
 
     Args:
         config: the configuration of the model.
-        index_C: the columns of the remaining heads, K * D indices of N * D.
+        index_C: the columns of the remaining heads, indices of the flattened N * D.
     """
 
     def __init__(self, config: ModelConfig, index_C: torch.Tensor):
@@ -32,8 +33,8 @@ class PrunedProjection(nn.Linear):
 class PrunedSelfAttention(SelfAttention):
     """Self-attention whose matrices contain only the heads that remain.
 
-    `FastBert` computes only these. The reference implementation, with traces and interventions, shows all N heads; a
-    pruned one has queries, keys and values of zero.
+    `FastBert` computes only these. The reference implementation, which traces and interventions use, has all N heads:
+    the queries, keys and values of pruned heads are zero.
 
     Args:
         config: the configuration of the model.
@@ -42,7 +43,7 @@ class PrunedSelfAttention(SelfAttention):
 
     def __init__(self, config: ModelConfig, heads: tuple[int, ...]):
         nn.Module.__init__(self)
-        self.num_heads, self.all_heads = len(heads), config.num_heads
+        self.num_heads, self.num_heads_before = len(heads), config.num_heads
         index_KD = torch.tensor(heads, device="cpu")[:, None] * config.head_size + torch.arange(
             config.head_size, device="cpu"
         )
@@ -56,8 +57,8 @@ class PrunedSelfAttention(SelfAttention):
         parts = []
         for part_BKTD in super().split_heads(qkv_BTC):
             B, _, T, D = part_BKTD.shape
-            all_BNTD = part_BKTD.new_zeros(B, self.all_heads, T, D)
-            parts.append(all_BNTD.index_copy(1, self.head_K, part_BKTD))
+            zeros_BNTD = part_BKTD.new_zeros(B, self.num_heads_before, T, D)
+            parts.append(zeros_BNTD.index_copy(1, self.head_K, part_BKTD))
         return tuple(parts)
 
 
@@ -71,7 +72,7 @@ def find_remaining_heads(config: ModelConfig, layer: int) -> tuple[int, ...]:
 
 
 def remove_pruned_heads(layers: nn.ModuleList, config: ModelConfig) -> None:
-    """Replace the attention of the layers that have pruned heads."""
+    """Replace the attention of the layers that have pruned heads with a `PrunedSelfAttention`."""
     for layer in {layer for layer, _ in config.pruned_heads}:
         layers[layer].attention = PrunedSelfAttention(config, find_remaining_heads(config, layer))
 
@@ -82,5 +83,5 @@ def expand_output_weight(attention: SelfAttention) -> torch.Tensor:
     if not isinstance(attention, PrunedSelfAttention):
         return weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
     weight_KDH = weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
-    all_NDH = weight_KDH.new_zeros(attention.all_heads, *weight_KDH.shape[1:])
-    return all_NDH.index_copy(0, attention.head_K, weight_KDH)
+    zeros_NDH = weight_KDH.new_zeros(attention.num_heads_before, *weight_KDH.shape[1:])
+    return zeros_NDH.index_copy(0, attention.head_K, weight_KDH)
