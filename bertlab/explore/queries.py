@@ -21,8 +21,8 @@ from bertlab.explore.predictor import Predictor
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 from bertlab.nn.pooling import pool_sentences
+from bertlab.tasks import inference
 from bertlab.tasks.classification import Classification, read_label_logits
-from bertlab.tasks.inference import device_of
 from bertlab.tasks.masked_lm import find_mask_positions, read_mask_logits
 from bertlab.tasks.sentence_pair import read_pair_logits
 from bertlab.tasks.span.answer import find_answers, read_span_logits
@@ -181,13 +181,13 @@ def compute_outputs(
 
     `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`.
     """
-    batch = collate(inputs, pad_id).to(device_of(model))
+    batch = collate(inputs, pad_id).to(inference.device_of(model))
     index_R = None
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]
         index_R = torch.tensor([row * num_tokens + position for row, each in enumerate(positions) for position in each])
         index_R = index_R.to(batch.input_ids_BT.device)
-    outputs = (model.logits(head, batch, index_R) if head else model(batch).hidden_BTH).float().cpu()
+    outputs = inference.compute_outputs(model, head, batch, index_R).float().cpu()
     if positions is not None:
         return list(outputs.split([len(each) for each in positions]))
     if head and HEADS[head].reads_pooled:

@@ -180,7 +180,7 @@ def _summarise_with_head(
     sentences = [tuple(text[slice(*span)] for span in each) for text, each in zip(texts, spans, strict=True)]
     rows = tuple(Example(str(index), each, None) for index, each in enumerate(sentences))
     examples = Examples("", TASK_TYPE.default_spec(), (), rows)
-    features = TASK_TYPE.make_features(loaded.tokenizer, examples, TASK_TYPE.choose_window_size(loaded))
+    features = TASK_TYPE.make_inputs(loaded, examples, None)
     scores = TASK_TYPE.compute_outputs(loaded.model, features, progress=progress)
     summaries = []
     for index, scores_S in enumerate(scores):

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from bertlab.config.errors import BertlabError
+from bertlab.nn.bert import Bert, BertInput
 
 
 def device_of(model: nn.Module) -> torch.device:
@@ -25,6 +26,18 @@ def inference(model: nn.Module) -> Iterator[None]:
             yield
     finally:
         model.train(was_training)
+
+
+def compute_outputs(model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
+    """Compute the logits of an output layer or, for "", the hidden states of the last layer.
+
+    Args:
+        model: the model.
+        head: the output layer, a key of `nn.heads.HEADS`; "" for the hidden states.
+        batch: the inputs.
+        positions_R: the tokens at which the output layer is computed; see `TaskHeads.logits`.
+    """
+    return model.logits(head, batch, positions_R) if head else model(batch).hidden_BTH
 
 
 def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -184,9 +184,12 @@ class LabelledTaskType(LabelledRowReader):
             rows = rows.first(options.limit)
         return self.read_examples(rows, spec, labels, invalid_rows)
 
+    def make_inputs(self, loaded: Checkpoint, examples: Examples, max_tokens: int | None) -> Features:
+        max_tokens = max_tokens or loaded.max_tokens_for(self.max_tokens)
+        return self.make_features(loaded.tokenizer, examples, min(max_tokens, loaded.config.max_tokens))
+
     def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
-        max_tokens = options.max_tokens or loaded.max_tokens_for(self.max_tokens)
-        features = self.make_features(loaded.tokenizer, examples, min(max_tokens, loaded.model.config.max_tokens))
+        features = self.make_inputs(loaded, examples, options.max_tokens)
         return self.choose_predictions(self.compute_outputs(loaded.model, features, progress=progress))
 
     def read_predictions(self, path: Path, examples: Examples, options: EvaluationOptions) -> list:
@@ -224,7 +227,6 @@ class LabelledTaskType(LabelledRowReader):
     # -- error analysis --------------------------------------------------------------------------------------------
 
     def analyse(self, loaded: Checkpoint, examples: Examples, progress: Callable) -> TaskAnalysis:
-        max_tokens = min(loaded.max_tokens_for(self.max_tokens), loaded.config.max_tokens)
-        features = self.make_features(loaded.tokenizer, examples, max_tokens)
+        features = self.make_inputs(loaded, examples, None)
         predictions, scored_rows, confusion = self.score_examples(loaded, features, progress)
         return TaskAnalysis(self.compute_metrics(examples, predictions), scored_rows, confusion)

@@ -40,7 +40,7 @@ from bertlab.tasks.summary_rows import (
     read_chosen,
     read_sentences,
 )
-from bertlab.tasks.task_type import EvaluationOptions, ProgressMetric
+from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows
@@ -210,9 +210,8 @@ class SummarisationTask(LabelledTaskType):
     def choose_predictions(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         return list(outputs)
 
-    def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
-        size = options.max_tokens or self.choose_window_size(loaded)
-        return super().predict(loaded, examples, replace(options, max_tokens=size), progress)
+    def make_inputs(self, loaded: Checkpoint, examples: Examples, max_tokens: int | None) -> Features:
+        return super().make_inputs(loaded, examples, max_tokens or self.choose_window_size(loaded))
 
     def choose_window_size(self, loaded: Checkpoint) -> int:
         """Choose the maximum number of tokens in a window: the length of the longest window in fine-tuning, because no

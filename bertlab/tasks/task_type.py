@@ -216,6 +216,16 @@ class FinetuneTaskType(TaskType):
         """
 
     @abstractmethod
+    def make_inputs(self, loaded: Checkpoint, examples, max_tokens: int | None) -> Sequence:
+        """Tokenise examples as `predict` does -> the inputs of the model, in order; an example may have several.
+
+        Args:
+            loaded: the checkpoint that will predict.
+            examples: the examples, in the form that `read_split` returns.
+            max_tokens: maximum number of tokens in an input; None uses the default of the checkpoint.
+        """
+
+    @abstractmethod
     def predict(self, loaded: Checkpoint, examples, options: EvaluationOptions, progress: Callable):
         """Predict all examples with a checkpoint; one prediction for each, in order."""
 

@@ -28,7 +28,13 @@ from bertlab.tasks.span.error_analysis import analyse_questions
 from bertlab.tasks.span.metrics import choose_script, score_squad, score_with_threshold
 from bertlab.tasks.span.squad import is_labelled, read_predictions, read_rows, read_scores, select_scorable_rows
 from bertlab.tasks.span.unanswerable import add_unanswerable
-from bertlab.tasks.span.windows import SpanFeatures, make_span_features, select_trainable_rows
+from bertlab.tasks.span.windows import (
+    SpanFeatures,
+    SpanWindows,
+    make_span_features,
+    make_span_windows,
+    select_trainable_rows,
+)
 from bertlab.tasks.splits import choose_split
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType, ProgressMetric
 from bertlab.tasks.training_data import TrainingData, TrainingOptions, checksum
@@ -253,6 +259,11 @@ class SpanTask(FinetuneTaskType):
         if labelled:
             rows = select_scorable_rows(rows, options.source, spec.unanswerable, invalid_rows)
         return Questions(options.source, spec, rows[: options.limit], labelled)
+
+    def make_inputs(self, loaded: Checkpoint, examples: Questions, max_tokens: int | None) -> SpanWindows:
+        max_tokens = min(max_tokens or loaded.max_tokens_for(self.max_tokens), loaded.config.max_tokens)
+        questions, passages = ([row[column] for row in examples] for column in ("question", "context"))
+        return make_span_windows(loaded.tokenizer, questions, passages, max_tokens, loaded.stride)
 
     def predict(
         self, loaded: Checkpoint, examples: Questions, options: EvaluationOptions, progress: Callable

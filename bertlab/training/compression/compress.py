@@ -34,11 +34,13 @@ from bertlab.nn.onnx_model import OnnxBert
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, make_task_record
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
+from bertlab.text.readers.rows import choose_evenly
 from bertlab.training.compression.importance import choose_heads, choose_neurons, compute_importance
-from bertlab.training.compression.measure import Measurements, count_weights, make_inputs, measure_speed, one_thread
+from bertlab.training.compression.measure import Measurements, count_weights, measure_speed, one_thread
 from bertlab.training.compression.retrain import retrain
 from bertlab.training.model_card import render_compression_card
 
+MEASURED_ROWS = 512  # validation rows from which the texts come whose time is measured
 _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
 
 
@@ -149,7 +151,8 @@ def compress(config: CompressConfig) -> CompressionResult:
     dtype = torch.bfloat16 if config.weights == "bfloat16" else torch.float32
     with one_thread():
         compressed = checkpoint.load(path, dtype=dtype)
-        inputs = make_inputs(task_type, loaded, examples, options)
+        sample = examples.select(choose_evenly(len(examples), MEASURED_ROWS))
+        inputs = task_type.make_inputs(loaded, sample, options.max_tokens)
         speeds = measure_speed(
             [loaded.model, compressed.model], task_type.head, inputs, loaded.tokenizer.pad_id,
             batch_size=config.batch_size, progress=partial(bar, desc="measuring speed"),

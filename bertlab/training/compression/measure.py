@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
-from bertlab.checkpoints.checkpoint import Checkpoint
-from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
-from bertlab.text.batch import Batch, collate
+from bertlab.tasks.inference import compute_outputs
+from bertlab.text.batch import collate
 
 
 @dataclass(frozen=True)
@@ -43,19 +42,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def make_inputs(task_type: FinetuneTaskType, loaded: Checkpoint, examples, options: EvaluationOptions) -> Sequence:
-    """Tokenise the examples of a task, as its evaluation does."""
-    from bertlab.tasks.span.task import SpanTask
-    from bertlab.tasks.span.windows import make_span_windows
-
-    limit = min(options.max_tokens or loaded.max_tokens_for(task_type.max_tokens), loaded.config.max_tokens)
-    if isinstance(task_type, SpanTask):
-        rows = [examples[index] for index in range(min(len(examples), 64))]
-        texts = [row["question"] for row in rows], [row["context"] for row in rows]
-        return make_span_windows(loaded.tokenizer, *texts, limit, loaded.stride)
-    return task_type.make_features(loaded.tokenizer, examples, limit)
-
-
+@torch.inference_mode()
 def measure_speed(
     models: Sequence[torch.nn.Module],
     head: str,
@@ -90,20 +77,14 @@ def measure_speed(
     batches = [collate(choose(batch_size, offset), pad_id) for offset in range(rounds)]
     for model in models:  # the first call prepares memory
         for batch in (singles[0], batches[0]):
-            compute(model, head, batch)
+            compute_outputs(model, head, batch)
     seconds: list[list[list[float]]] = [[[], []] for _ in models]
     for kind, batch in progress([*((0, batch) for batch in singles), *((1, batch) for batch in batches)]):
         for model, times in zip(models, seconds, strict=True):
             start = time.perf_counter()
-            compute(model, head, batch)
+            compute_outputs(model, head, batch)
             times[kind].append(time.perf_counter() - start)
     return [(1000 * statistics.median(single), batch_size / statistics.median(many)) for single, many in seconds]
-
-
-@torch.inference_mode()
-def compute(model: torch.nn.Module, head: str, batch: Batch) -> torch.Tensor:
-    """Compute the logits of an output layer or, for "", the hidden states."""
-    return model.logits(head, batch) if head else model(batch).hidden_BTH
 
 
 def count_weights(model: torch.nn.Module) -> int:
