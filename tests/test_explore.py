@@ -21,7 +21,7 @@ from bertlab.explore.results import as_json
 from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
-from bertlab.tasks.masked_lm import predict_masks
+from bertlab.tasks.masked_lm import find_mask_positions, read_mask_logits
 from bertlab.text.batch import collate
 from bertlab.text.word_spans import find_words, mask_spans
 
@@ -96,8 +96,11 @@ def test_rows_of_a_padded_vocabulary_are_never_proposed(tiny_model, tiny_tokeniz
     config = tiny_model.config.replace(vocab_size=tiny_tokenizer.vocab_size + 60)
     model = FastBert(config, ["mlm"]).eval()
     model.heads["mlm"].bias.data[tiny_tokenizer.vocab_size :] = 100.0
+    encoding = tiny_tokenizer.encode("a [MASK]")
+    positions = find_mask_positions(tiny_tokenizer, encoding)
     with torch.inference_mode():
-        (fill,) = predict_masks(model, tiny_tokenizer, tiny_tokenizer.encode("a [MASK]"), 10_000)
+        logits_MV = model.logits("mlm", collate([encoding]), torch.tensor(positions))
+    (fill,) = read_mask_logits(tiny_tokenizer, encoding, positions, logits_MV, 10_000)
     assert len(fill.candidates) == tiny_tokenizer.vocab_size
     assert sum(c.probability for c in fill.candidates) == pytest.approx(1, abs=1e-4)
 

@@ -90,6 +90,30 @@ class CheckpointInfo:
         """The commands that the checkpoint supports, such as "fill-mask"."""
         return tuple(dict.fromkeys(task_type.command for task_type in self.task_types if task_type.command))
 
+    def find_classifier(self) -> TaskType:
+        """Find the task type of `classify`, classification or regression, that the checkpoint supports.
+
+        Raises:
+            MissingHead: the checkpoint supports neither.
+        """
+        task_types = types_of_command("classify")
+        supported = [task_type for task_type in task_types if task_type.head in self.heads]
+        if not supported:
+            self.model.require_head(task_types[0].head)
+        return supported[-1]
+
+    @property
+    def tags_tokens(self) -> bool:
+        """Whether `tag` predicts a tag for every token, since the checkpoint was trained on tags of characters."""
+        return self.record.get("settings", {}).get("unit") == "character"
+
+    def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:
+        """Return stride and size of a passage's windows: the arguments or, if None, the values of fine-tuning."""
+        max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
+        defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
+        arguments = {"stride": stride, "max_tokens": max_tokens}
+        return defaults | {name: value for name, value in arguments.items() if value is not None}
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of `classify` or the tags of `tag`, in the model's order; () for other checkpoints."""

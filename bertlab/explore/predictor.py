@@ -4,19 +4,21 @@ Shape legend: H hidden.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
 from bertlab.explore import lens as logit_lens
+from bertlab.explore import queries
 from bertlab.explore.checkpoint_info import CheckpointInfo
 from bertlab.explore.choice_scores import ChoiceScores, compute_choice_scores
 from bertlab.explore.embed import embed_texts
 from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.explore.queries import Query, answer_query
 from bertlab.explore.results import JointFill, TokenRow
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
 from bertlab.explore.summary import DIVERSITY, NUM_SENTENCES, Summary, summarise_texts
@@ -32,13 +34,12 @@ from bertlab.explore.writing.surprise import (
 from bertlab.explore.writing.type_ahead import TypeAhead, compute_type_ahead
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.masked_lm import MaskFill, predict_masks
+from bertlab.tasks.masked_lm import MaskFill
 from bertlab.tasks.multiple_choice import Choice, make_choices
-from bertlab.tasks.registry import TASK_TYPES, types_of_command
-from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
-from bertlab.tasks.span.answer import Answers, find_answers, read_passage
-from bertlab.tasks.tag_prediction import Tags, predict_tags
-from bertlab.tasks.task_type import TaskType
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.sentence_pair import NextSentence
+from bertlab.tasks.span.answer import Answers
+from bertlab.tasks.tag_prediction import Tags
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -54,7 +55,6 @@ class Predictor(CheckpointInfo):
         """List the tokens of [CLS] text [SEP], or of [CLS] text [SEP] pair [SEP]."""
         return make_token_rows(self._encode(text, pair))
 
-    @torch.inference_mode()
     def fill_mask(
         self, text: str, top_k: int = 5, pair: str | None = None, originals: Sequence[str] = ()
     ) -> list[MaskFill]:
@@ -70,8 +70,7 @@ class Predictor(CheckpointInfo):
         Raises:
             TextError: there is no [MASK].
         """
-        self._require_head("masked_lm")
-        return predict_masks(self.model, self.tokenizer, self._encode(text, pair), top_k, originals)
+        return self._answer(queries.prepare_fill_mask(self, text, pair, top_k, originals))
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
@@ -83,11 +82,9 @@ class Predictor(CheckpointInfo):
         self._require_head("masked_lm")
         return logit_lens.fill_jointly(self.model, self.tokenizer, self._encode(text, pair), text, pair, beams)
 
-    @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
         """Predict whether `second` follows `first` or, with an SOP checkpoint, whether they are in order."""
-        self._require_head("sentence_pair")
-        return predict_next_sentence(self.model, self._encode(first, second), self.loaded.pair_objective)
+        return self._answer(queries.prepare_next_sentence(self, first, second))
 
     @torch.inference_mode()
     def pretraining_example(
@@ -131,7 +128,6 @@ class Predictor(CheckpointInfo):
         """
         return compute_draw_losses(self._make_drawer(text, documents, settings), draws)
 
-    @torch.inference_mode()
     def answer(
         self,
         question: str,
@@ -161,20 +157,17 @@ class Predictor(CheckpointInfo):
         Raises:
             TextError: the question or the passage is empty.
         """
-        reading = read_passage(
-            self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self.window_settings(stride, max_tokens),
-        )  # fmt: skip
-        tau = self.loaded.null_threshold if null_threshold is None else null_threshold
-        return replace(find_answers(reading, n_best), null_threshold=tau)
+        query = queries.prepare_answer(
+            self, question, passage, n_best, max_answer_tokens, null_threshold, stride, max_tokens
+        )
+        return self._answer(query, batch_size, progress)
 
-    @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:
         """Predict the probability of every label or, with a regression checkpoint, the value.
 
         Source: Devlin et al. 2019, section 4.1.
         """
-        return self.find_classifier().predict_text(self.model, self._encode(text, pair))
+        return self._answer(queries.prepare_classify(self, text, pair))
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
@@ -198,17 +191,9 @@ class Predictor(CheckpointInfo):
         encodings = self._encode_choices(context, choices)
         return compute_choice_scores(self.model, choices, encodings, self.tokenizer.pad_id)
 
-    @property
-    def tags_tokens(self) -> bool:
-        """Whether `tag` predicts a tag for every token, since the checkpoint was trained on tags of characters."""
-        return self.record.get("settings", {}).get("unit") == "character"
-
-    @torch.inference_mode()
     def tag(self, text: str) -> Tags:
         """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""
-        self._require_head("tagging")
-        # a checkpoint trained on tags of characters predicts a tag for every token instead of every word
-        return predict_tags(self.model, text, self._encode(text), self.tags_tokens)
+        return self._answer(queries.prepare_tag(self, text))
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
@@ -336,24 +321,8 @@ class Predictor(CheckpointInfo):
         """Raise MissingHead if the checkpoint has no output layer for a task type."""
         self.model.require_head(TASK_TYPES[task_type].head)
 
-    def find_classifier(self) -> TaskType:
-        """Find the task type of `classify`, classification or regression, that the checkpoint supports.
-
-        Raises:
-            MissingHead: the checkpoint supports neither.
-        """
-        task_types = types_of_command("classify")
-        supported = [task_type for task_type in task_types if task_type.head in self.heads]
-        if not supported:
-            self._require_head(task_types[0].name)
-        return supported[-1]
-
-    def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:
-        """Return stride and size of a passage's windows: the arguments or, if None, the values of fine-tuning."""
-        max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
-        defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
-        arguments = {"stride": stride, "max_tokens": max_tokens}
-        return defaults | {name: value for name, value in arguments.items() if value is not None}
+    def _answer(self, query: Query, batch_size: int = 8, progress: Callable = iter) -> Any:
+        return answer_query(self.model, self.tokenizer.pad_id, query, batch_size, progress)
 
     def _encode(self, text: str, pair: str | None = None) -> Encoding:
         return encode(self.tokenizer, text, pair, self.config)

@@ -1,7 +1,6 @@
 """A prediction in three parts: the inputs of the model, its outputs, and the result that is made from the outputs.
 
-The methods of `Predictor` compute one text at a time. With the parts, a server computes the inputs of several requests
-as one batch, and may do so with another program than PyTorch. The results are those of `Predictor`.
+`Predictor` computes one query at a time. A server computes the inputs of several queries as one batch.
 
 Shape legend: T tokens, H hidden, M masks, V vocabulary, K labels, P dimensions of a vector,
 R positions of all inputs of a batch.
@@ -9,23 +8,24 @@ R positions of all inputs of a batch.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 import torch
 
 from bertlab.config.errors import BertlabError, TextError
+from bertlab.explore.checkpoint_info import CheckpointInfo
 from bertlab.explore.embed import encode_sentences
 from bertlab.explore.encode import encode
-from bertlab.explore.predictor import Predictor
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 from bertlab.nn.pooling import pool_sentences
-from bertlab.tasks import inference
-from bertlab.tasks.classification import Classification, read_label_logits
+from bertlab.tasks.inference import compute_head_output, device_of, require_positive
 from bertlab.tasks.masked_lm import find_mask_positions, read_mask_logits
 from bertlab.tasks.sentence_pair import read_pair_logits
-from bertlab.tasks.span.answer import find_answers, read_span_logits
+from bertlab.tasks.span.answer import SpanReading, find_answers, read_span_logits
 from bertlab.tasks.span.windows import make_windows
 from bertlab.tasks.tag_prediction import read_tag_logits
 from bertlab.text.batch import collate
@@ -65,86 +65,100 @@ class ComputeOutputs(Protocol):
         """Compute the outputs for inputs that are padded to the same length; see `Query` for the arguments."""
 
 
-def _encode(session: Predictor, text: str, pair: str | None = None) -> Encoding:
-    return encode(session.tokenizer, text, pair, session.config)
+def _encode(info: CheckpointInfo, text: str, pair: str | None = None) -> Encoding:
+    return encode(info.tokenizer, text, pair, info.config)
 
 
-# -- the three parts of each command -----------------------------------------------------------------------------
+# -- a query for each command; the arguments and errors are those of the method of `Predictor` ------------------
 
 
-def prepare_fill_mask(session: Predictor, text: str, pair: str | None = None, top_k: int = 5) -> Query:
+def prepare_fill_mask(
+    info: CheckpointInfo, text: str, pair: str | None = None, top_k: int = 5, originals: Sequence[str] = ()
+) -> Query:
     """Prepare `Predictor.fill_mask`."""
-    session.model.require_head("mlm")
-    encoding, tokenizer = _encode(session, text, pair), session.tokenizer
+    info.model.require_head("mlm")
+    encoding, tokenizer = _encode(info, text, pair), info.tokenizer
+    require_positive(top_k=top_k)
     positions = tuple(find_mask_positions(tokenizer, encoding))
     return Query(
         "mlm",
         (encoding,),
-        lambda outputs: read_mask_logits(tokenizer, encoding, positions, outputs[0], top_k),
+        lambda outputs: read_mask_logits(tokenizer, encoding, positions, outputs[0], top_k, originals),
         (positions,),
     )
 
 
-def prepare_next_sentence(session: Predictor, first: str, second: str) -> Query:
+def prepare_next_sentence(info: CheckpointInfo, first: str, second: str) -> Query:
     """Prepare `Predictor.next_sentence`."""
-    session.model.require_head("nsp")
-    objective = session.loaded.pair_objective
-    return Query("nsp", (_encode(session, first, second),), lambda outputs: read_pair_logits(outputs[0], objective))
+    info.model.require_head("nsp")
+    objective = info.loaded.pair_objective
+    return Query("nsp", (_encode(info, first, second),), lambda outputs: read_pair_logits(outputs[0], objective))
 
 
-def prepare_classify(session: Predictor, text: str, pair: str | None = None) -> Query:
+def prepare_classify(info: CheckpointInfo, text: str, pair: str | None = None) -> Query:
     """Prepare `Predictor.classify`."""
-    task_type, labels = session.find_classifier(), session.config.labels
-    if task_type.predicts_value:
-
-        def finish(outputs: list[torch.Tensor]) -> Classification:
-            return Classification((), float(outputs[0]))
-    else:
-
-        def finish(outputs: list[torch.Tensor]) -> Classification:
-            return read_label_logits(labels, outputs[0])
-
-    return Query(task_type.head, (_encode(session, text, pair),), finish)
+    task_type, labels = info.find_classifier(), info.config.labels
+    return Query(
+        task_type.head, (_encode(info, text, pair),), lambda outputs: task_type.read_logits(labels, outputs[0])
+    )
 
 
-def prepare_tag(session: Predictor, text: str) -> Query:
+def prepare_tag(info: CheckpointInfo, text: str) -> Query:
     """Prepare `Predictor.tag`."""
-    session.model.require_head("tag")
-    encoding, labels, by_token = _encode(session, text), session.config.labels, session.tags_tokens
+    info.model.require_head("tag")
+    encoding, labels, by_token = _encode(info, text), info.config.labels, info.tags_tokens
     return Query("tag", (encoding,), lambda outputs: read_tag_logits(labels, text, encoding, outputs[0], by_token))
 
 
 def prepare_answer(
-    session: Predictor,
+    info: CheckpointInfo,
     question: str,
     passage: str,
     n_best: int = 5,
     max_answer_tokens: int = 30,
     threshold: float | None = None,
+    stride: int | None = None,
+    max_tokens: int | None = None,
 ) -> Query:
     """Prepare `Predictor.answer`; `threshold` is its `null_threshold`."""
-    session.model.require_head("span")
-    settings = session.window_settings()
-    max_tokens = min(settings["max_tokens"], session.config.max_tokens)
-    windows = make_windows(session.tokenizer, question, passage, max_tokens, settings["stride"])
-    tau = session.loaded.null_threshold if threshold is None else threshold
+    query = prepare_reading(info, question, passage, n_best, max_answer_tokens, stride, max_tokens)
+    tau = info.loaded.null_threshold if threshold is None else threshold
+    return replace(
+        query, finish=lambda outputs: replace(find_answers(query.finish(outputs), n_best), null_threshold=tau)
+    )
 
-    def finish(outputs: list[torch.Tensor]) -> object:
+
+def prepare_reading(
+    info: CheckpointInfo,
+    question: str,
+    passage: str,
+    n_best: int,
+    max_answer_tokens: int,
+    stride: int | None,
+    max_tokens: int | None,
+) -> Query:
+    """Prepare the `SpanReading` of a passage, from which `Predictor.answer` and `Session.xray` make their results."""
+    info.model.require_head("span")
+    settings = info.window_settings(stride, max_tokens)
+    require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=settings["stride"])
+    window_tokens = min(settings["max_tokens"], info.config.max_tokens)
+    windows = make_windows(info.tokenizer, question, passage, window_tokens, settings["stride"])
+
+    def finish(outputs: list[torch.Tensor]) -> SpanReading:
         logits = [logits_T2.numpy() for logits_T2 in outputs]
         start_KT, end_KT = [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]
-        reading = read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
-        return replace(find_answers(reading, n_best), null_threshold=tau)
+        return read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
 
     return Query("span", tuple(windows), finish)
 
 
-def prepare_embed(session: Predictor, texts: Sequence[str]) -> Query:
+def prepare_embed(info: CheckpointInfo, texts: Sequence[str]) -> Query:
     """Prepare the vectors of `Predictor.sentence_vectors`.
 
     The result is {"vectors": array [texts, P], "truncated": the indices of the texts that were truncated}.
     """
-    settings = session.loaded.sentence_settings
-    inputs, truncated = encode_sentences(session.tokenizer, texts, settings, session.config.max_tokens)
+    settings = info.loaded.sentence_settings
+    inputs, truncated = encode_sentences(info.tokenizer, texts, settings, info.config.max_tokens)
     for row, each in enumerate(inputs):
         if len(each) < 3:  # nothing between [CLS] and [SEP]
             raise TextError("text-without-tokens", row=row + 1)
@@ -181,18 +195,33 @@ def compute_outputs(
 
     `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`.
     """
-    batch = collate(inputs, pad_id).to(inference.device_of(model))
+    batch = collate(inputs, pad_id).to(device_of(model))
     index_R = None
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]
         index_R = torch.tensor([row * num_tokens + position for row, each in enumerate(positions) for position in each])
         index_R = index_R.to(batch.input_ids_BT.device)
-    outputs = inference.compute_outputs(model, head, batch, index_R).float().cpu()
+    outputs = compute_head_output(model, head, batch, index_R).float().cpu()
     if positions is not None:
         return list(outputs.split([len(each) for each in positions]))
     if head and HEADS[head].reads_pooled:
         return list(outputs)
     return [output_TK[: len(each.ids)] for output_TK, each in zip(outputs, inputs, strict=True)]
+
+
+def answer_query(model: Bert, pad_id: int, query: Query, batch_size: int = 8, progress: Callable = iter) -> object:
+    """Compute one query.
+
+    Args:
+        model: the model.
+        pad_id: the token id of padding.
+        query: the query.
+        batch_size: the maximum number of inputs in a batch.
+        progress: wraps the sequence of batches, as `tqdm` does.
+    """
+    require_positive(batch_size=batch_size)
+    (outputs,) = _compute_all([query], partial(compute_outputs, model, pad_id), batch_size, progress)
+    return query.finish(outputs)
 
 
 def answer_queries(
@@ -208,21 +237,28 @@ def answer_queries(
     Returns:
         The result of each query; an error if the result cannot be made from the outputs.
     """
+    results: list[object | BertlabError] = []
+    for query, outputs in zip(queries, _compute_all(queries, compute, batch_size), strict=True):
+        try:
+            results.append(query.finish(outputs))
+        except BertlabError as error:
+            results.append(error)
+    return results
+
+
+def _compute_all(
+    queries: Sequence[Query], compute: ComputeOutputs, batch_size: int, progress: Callable = iter
+) -> list[list[torch.Tensor]]:
+    """Compute the outputs for the inputs of each query, longest inputs first."""
     # (query, index of one of its inputs) for the inputs of all queries
     rows = [(query, index) for query in queries for index in range(len(query.inputs))]
     order = sorted(range(len(rows)), key=lambda row: -len(rows[row][0].inputs[rows[row][1]].ids))
     outputs: list[torch.Tensor] = [torch.empty(0)] * len(rows)
-    for first in range(0, len(order), batch_size):
+    for first in progress(range(0, len(order), batch_size)):
         chosen = [rows[row] for row in order[first : first + batch_size]]
         positions = None if chosen[0][0].positions is None else [query.positions[index] for query, index in chosen]
         computed = compute(chosen[0][0].head, [query.inputs[index] for query, index in chosen], positions)
         for row, output in zip(order[first : first + batch_size], computed, strict=True):
             outputs[row] = output
-    results, first = [], 0
-    for query in queries:
-        try:
-            results.append(query.finish(outputs[first : first + len(query.inputs)]))
-        except BertlabError as error:
-            results.append(error)
-        first += len(query.inputs)
-    return results
+    remaining = iter(outputs)
+    return [list(islice(remaining, len(query.inputs))) for query in queries]

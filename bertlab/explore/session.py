@@ -19,7 +19,7 @@ from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
 from bertlab.config.languages import DEFAULT, shipped_checkpoints
-from bertlab.explore import attention, block, roles, xray
+from bertlab.explore import attention, block, queries, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
 from bertlab.explore.block import BlockMap
@@ -167,7 +167,6 @@ class Session(Predictor):
         self._require_head("masked_lm")
         return logit_lens.compute_lens(self.model, self.tokenizer, self._encode(text, pair))
 
-    @torch.inference_mode()
     def xray(
         self,
         question: str,
@@ -180,10 +179,9 @@ class Session(Predictor):
         progress: Callable = iter,
     ) -> SpanXray:
         """Find the answers, and compute the prediction for every window; arguments and errors are those of `answer`."""
-        result = xray.compute_xray(
-            self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self.window_settings(stride, max_tokens),
-        )  # fmt: skip
+        query = queries.prepare_reading(self, question, passage, n_best, max_answer_tokens, stride, max_tokens)
+        reading = self._answer(query, batch_size, progress)
+        result = xray.make_xray(self.tokenizer, reading, n_best, max_answer_tokens)
         return replace(result, answers=replace(result.answers, null_threshold=self.loaded.null_threshold))
 
     @torch.inference_mode()

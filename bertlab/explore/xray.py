@@ -10,23 +10,27 @@ from bertlab.explore.results import SpanAttention, SpanXray, TokenRow, WindowRea
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, softmax
-from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters, read_passage
+from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters
 from bertlab.tasks.span.decoding import decode_spans
 from bertlab.tasks.span.windows import Window, make_windows
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
-def compute_xray(
-    model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings
-) -> SpanXray:
-    """Find the answers, and compute the prediction for every window; arguments and errors as for `Session.answer`."""
-    reading = read_passage(model, tokenizer, question, passage, n_best=n_best, **settings)
+def make_xray(tokenizer: Tokenizer, reading: SpanReading, n_best: int, max_answer_tokens: int) -> SpanXray:
+    """Find the answers, and the prediction for every window.
+
+    Args:
+        tokenizer: the tokenizer of the model.
+        reading: the output of the model for a question and its passage.
+        n_best: the maximum number of answers.
+        max_answer_tokens: the maximum number of tokens of an answer.
+    """
     return SpanXray(
         answers=find_answers(reading, n_best),
         answer_windows=tuple(span.window for span in reading.decoded.spans[:n_best]),
         readings=tuple(
-            _read_window(reading, tokenizer, k, max(n_best, N_BEST), settings["max_answer_tokens"])
+            _read_window(reading, tokenizer, k, max(n_best, N_BEST), max_answer_tokens)
             for k in range(len(reading.windows))
         ),
     )

@@ -17,12 +17,11 @@ from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
 from bertlab.tasks.examples import Example, Examples, find_label_index, read_label_name
 from bertlab.tasks.features import Features
-from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import ProgressMetric
-from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -58,22 +57,6 @@ class Classification:
 def classification_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the labels."""
     return label_loss(model.classify(model.pool(batch.inputs)).float(), batch)
-
-
-def predict_label(model: Bert, encoding: Encoding) -> Classification:
-    """Predict the probability of every label.
-
-    Raises:
-        MissingHead: the model has no classification output layer.
-    """
-    model.require_head("classify")
-    logits_1K = model.logits("classify", collate([encoding]).to(device_of(model)))
-    return read_label_logits(model.config.labels, logits_1K[0])
-
-
-def read_label_logits(labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
-    """Turn the logits of the labels into a prediction."""
-    return Classification(tuple(map(LabelProbability, labels, logits_K.softmax(-1).tolist())))
 
 
 class ClassificationTask(LabelledTaskType):
@@ -148,9 +131,9 @@ class ClassificationTask(LabelledTaskType):
     ) -> Probe:
         return make_pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
 
-    def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
-        """Predict one text; see `predict_label`."""
-        return predict_label(model, encoding)
+    def read_logits(self, labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
+        """Turn the logits of one text into the probability of every label."""
+        return Classification(tuple(map(LabelProbability, labels, logits_K.softmax(-1).tolist())))
 
     def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
         """Compute the score of one label for several inputs: the label that is predicted for the first input.

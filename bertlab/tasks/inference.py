@@ -28,7 +28,9 @@ def inference(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def compute_outputs(model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
+def compute_head_output(
+    model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None
+) -> torch.Tensor:
     """Compute the logits of an output layer or, for "", the hidden states of the last layer.
 
     Args:

@@ -16,12 +16,10 @@ from torch import nn
 from bertlab.config.errors import TextError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
-from bertlab.tasks.inference import device_of, require_positive
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.tasks.task_type import TaskType
-from bertlab.text.batch import collate
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -167,32 +165,6 @@ class MaskFill:
     """The token that the mask replaced; None if it is unknown or not a single token."""
 
 
-def predict_masks(
-    model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
-) -> list[MaskFill]:
-    """Predict the `top_k` most probable tokens for every [MASK], each while the other masks are still in the input.
-
-    Args:
-        model: the model.
-        tokenizer: its tokenizer.
-        encoding: the input.
-        top_k: the number of tokens to predict for each mask.
-        originals: the words that the masks replaced, in order; "" for an unknown word. A word of several tokens counts
-            as unknown.
-
-    Raises:
-        MissingHead: the model has no masked-token output layer.
-        TextError: there is no [MASK].
-        BertlabError: `top_k` is below 1.
-    """
-    model.require_head("mlm")
-    require_positive(top_k=top_k)
-    positions = find_mask_positions(tokenizer, encoding)
-    batch = collate([encoding]).to(device_of(model))
-    logits_MV = model.logits("mlm", batch, torch.tensor(positions, device=batch.input_ids_BT.device))
-    return read_mask_logits(tokenizer, encoding, positions, logits_MV, top_k, originals)
-
-
 def read_mask_logits(
     tokenizer: Tokenizer,
     encoding: Encoding,
@@ -201,7 +173,7 @@ def read_mask_logits(
     top_k: int = 5,
     originals: Sequence[str] = (),
 ) -> list[MaskFill]:
-    """Turn the logits at the masks into predictions.
+    """Find the `top_k` most probable tokens for every [MASK], each while the other masks are still in the input.
 
     Args:
         tokenizer: the tokenizer of the model.
@@ -209,7 +181,8 @@ def read_mask_logits(
         positions: the positions of the masks, from `find_mask_positions`.
         logits_MV: the logits at these positions.
         top_k: the number of tokens to predict for each mask.
-        originals: as for `predict_masks`.
+        originals: the words that the masks replaced, in order; "" for an unknown word. A word of several tokens counts
+            as unknown.
     """
     # the embedding table may be padded, and its last rows then belong to no token
     probs_MV = logits_MV[:, : tokenizer.vocab_size].softmax(-1)

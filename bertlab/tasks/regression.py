@@ -19,12 +19,10 @@ from bertlab.tasks.classification import Classification
 from bertlab.tasks.error_analysis import ScoredRow
 from bertlab.tasks.examples import Example, Examples
 from bertlab.tasks.features import Features
-from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.task_type import ProgressMetric
-from bertlab.text.batch import Batch, LabelBatch, collate
-from bertlab.text.tokenizers.wordpiece import Encoding
+from bertlab.text.batch import Batch, LabelBatch
 
 
 def regression_loss(model: nn.Module, batch: LabelBatch) -> Loss:
@@ -32,16 +30,6 @@ def regression_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     value_B, target_B = model.regress(model.pool(batch.inputs)).float(), batch.labels_B.float()
     error = F.l1_loss(value_B.detach(), target_B)
     return Loss(F.mse_loss(value_B, target_B), {"error": error}, batch.inputs.attention_mask_BT.sum())
-
-
-def predict_value(model: Bert, encoding: Encoding) -> Classification:
-    """Predict the value of a text or a pair of texts.
-
-    Raises:
-        MissingHead: the model has no regression output layer.
-    """
-    model.require_head("regress")
-    return Classification((), float(model.logits("regress", collate([encoding]).to(device_of(model)))[0, 0]))
 
 
 class RegressionTask(LabelledTaskType):
@@ -110,9 +98,9 @@ class RegressionTask(LabelledTaskType):
             raise ValueError(cell)
         return value
 
-    def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
-        """Predict one text; see `predict_value`."""
-        return predict_value(model, encoding)
+    def read_logits(self, labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
+        """Turn the output for one text, K = 1, into the predicted value."""
+        return Classification((), float(logits_K[0]))
 
     def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
         """Predict the values of several inputs.

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.nn.bert import Bert
-from bertlab.tasks.inference import device_of
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import TaskType
-from bertlab.text.batch import collate
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -61,22 +59,6 @@ class NextSentence:
     def label(self) -> str:
         """The name of the more probable label."""
         return self.outcomes[self.probability < 0.5]
-
-
-def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> NextSentence:
-    """Predict whether sentence B follows A (NSP), or whether A and B are in order (SOP).
-
-    Args:
-        model: the model.
-        encoding: the tokens of both sentences.
-        objective: the sentence-pair objective that the model was trained with.
-
-    Raises:
-        MissingHead: the model has no sentence-pair output layer.
-    """
-    model.require_head("nsp")
-    logits_2 = model.logits("nsp", collate([encoding]).to(device_of(model)))[0]
-    return read_pair_logits(logits_2, objective)
 
 
 def read_pair_logits(logits_2: torch.Tensor, objective: PairObjectiveName) -> NextSentence:

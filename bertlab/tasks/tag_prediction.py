@@ -10,17 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from bertlab.nn.bert import Bert
 from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme
-from bertlab.tasks.inference import device_of
-from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 from bertlab.text.word_spans import find_words
 
 
 @dataclass(frozen=True)
 class TaggedWord:
-    """A word (or a token, see `predict_tags`) with its tag."""
+    """A word (or a token, see `read_tag_logits`) with its tag."""
 
     text: str
     """The word."""
@@ -62,27 +59,19 @@ class Tags:
     """The named entities; () if the tags do not mark entities (parts of speech, for example)."""
 
 
-def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = False) -> Tags:
-    """Predict the tag of every word from its first token, and find the entities that the tags mark.
-
-    Args:
-        model: the model.
-        text: the text to tag.
-        encoding: the tokens of the text.
-        by_token: predict a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
-            Korean a name and the particle attached to it are one word, but need different tags.
-
-    Raises:
-        MissingHead: the model has no tagging output layer.
-    """
-    logits_1TK = model.logits("tag", collate([encoding]).to(device_of(model)))
-    return read_tag_logits(model.config.labels, text, encoding, logits_1TK[0], by_token)
-
-
 def read_tag_logits(
     labels: tuple[str, ...], text: str, encoding: Encoding, logits_TK: torch.Tensor, by_token: bool = False
 ) -> Tags:
-    """Turn the logits of every token into the tags of a text; see `predict_tags` for the arguments."""
+    """Choose the tag of every word by the logits of its first token, and find the entities that the tags mark.
+
+    Args:
+        labels: all tags that the checkpoint can predict.
+        text: the text that was tagged.
+        encoding: the tokens of the text.
+        logits_TK: the logits of every token.
+        by_token: choose a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
+            Korean a name and the particle attached to it are one word, but need different tags.
+    """
     probs_TK = logits_TK.softmax(-1).cpu().numpy()
     tokens = [
         (position, *encoding.offsets[position])
@@ -116,7 +105,7 @@ def merge_tokens(tags: Tags, text: str) -> Tags:
     with its particle, for example.
 
     Args:
-        tags: the tags of tokens, from `predict_tags(..., by_token=True)`.
+        tags: the tags of tokens, from `read_tag_logits(..., by_token=True)`.
         text: the text.
 
     >>> rows = [TaggedWord("Kim", 0, 3, "B-PS", (1.0, 0.0)), TaggedWord("'s", 3, 5, "O", (0.0, 1.0))]

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from bertlab.nn.bert import Bert
-from bertlab.tasks.inference import device_of, inference, require_positive, softmax
+from bertlab.tasks.inference import device_of, inference, softmax
 from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
-from bertlab.tasks.span.windows import Window, make_span_windows, make_windows
+from bertlab.tasks.span.windows import Window, make_span_windows
 from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
@@ -91,33 +90,6 @@ class SpanReading:
     """End logits of every token, one array for each window."""
     decoded: Decoded
     """The best spans according to these logits."""
-
-
-def read_passage(
-    model: Bert,
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    *,
-    n_best: int = N_BEST,
-    max_answer_tokens: int = 30,
-    stride: int = 128,
-    max_tokens: int = 384,
-    batch_size: int = 8,
-    progress: Callable = iter,
-) -> SpanReading:
-    """Compute the logits of every window of a question, and decode them.
-
-    See `Session.answer` for the arguments and errors.
-    """
-    model.require_head("span")
-    require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
-    device = device_of(model)
-    windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
-    start_KT, end_KT = score_spans(
-        windows, lambda batch: model.logits("span", batch.to(device)), tokenizer.pad_id, batch_size, progress
-    )
-    return read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
 
 
 def read_span_logits(

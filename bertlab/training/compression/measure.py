@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from bertlab.tasks.inference import compute_outputs
+from bertlab.tasks.inference import compute_head_output
 from bertlab.text.batch import collate
 
 
@@ -77,12 +77,12 @@ def measure_speed(
     batches = [collate(choose(batch_size, offset), pad_id) for offset in range(rounds)]
     for model in models:  # the first call prepares memory
         for batch in (singles[0], batches[0]):
-            compute_outputs(model, head, batch)
+            compute_head_output(model, head, batch)
     seconds: list[list[list[float]]] = [[[], []] for _ in models]
     for kind, batch in progress([*((0, batch) for batch in singles), *((1, batch) for batch in batches)]):
         for model, times in zip(models, seconds, strict=True):
             start = time.perf_counter()
-            compute_outputs(model, head, batch)
+            compute_head_output(model, head, batch)
             times[kind].append(time.perf_counter() - start)
     return [(1000 * statistics.median(single), batch_size / statistics.median(many)) for single, many in seconds]
 
