@@ -6,14 +6,21 @@ module of the command that runs is imported, so that `--help` is fast.
 commands    the table of all commands: the module and the summary of each
 dispatch    find the command, parse its arguments, run it, return an exit code
 flags       build flags and help texts from a dataclass
-query       arguments and printing shared by the commands that query a checkpoint
-ask         fill-mask, next-sentence, answer, classify, choose, tag
-explore     attend, heads, lens
-checkpoint  info, export
-reproduce   reproduce a table of the paper
-app         start the app
+query       flags, input and output that several commands share
 
-The commands that train, evaluate and benchmark are in `bertlab.training` and `bertlab.bench`.
+ask                  fill-mask, next-sentence, answer, classify, choose, tag
+sentences            embed, similar, cluster
+summarise, writing   the commands of the same names
+explore              attend, heads, lens
+pretraining_example  pretraining-example
+cost, story_world    cost, story-world
+checkpoint           info, export
+export_live          export-live
+app, serve           start the app, start the HTTP server
+reproduce            reproduce a table of the paper
+
+The commands that prepare data, train, evaluate and compress are in `bertlab.training`, the benchmarks in
+`bertlab.bench`.
 """
 
 from bertlab.cli.dispatch import main

@@ -41,7 +41,7 @@ class App:
     machines. Their users may open the shipped checkpoints and runs, the directory `runs`, and the directories given
     with --allow."""
     allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
-    """Additional directories that visitors from other machines may open."""
+    """Additional directories whose checkpoints and files visitors from other machines may open."""
     allow_hub: bool = False
     """Allow visitors from other machines to download models from the Hugging Face Hub."""
     class_: Annotated[str, tyro.conf.arg(name="class", metavar="LESSON")] = ""
@@ -76,7 +76,7 @@ def app(config: App) -> int:
         os.environ.pop(name, None)
     os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
     os.environ[ALLOW_HUB] = str(int(config.allow_hub))
-    options = {
+    streamlit_options = {
         "server.port": config.port,
         "server.address": host,
         "server.headless": str(not config.browser or bool(config.class_)).lower(),
@@ -86,7 +86,7 @@ def app(config: App) -> int:
     if config.class_:
         _prepare_class(config.class_, host, config.port, script.parent / "screens")
     print(f"bertlab runs at http://{host}:{config.port} (Ctrl-C stops it)", flush=True)
-    flags = [f"--{name}={value}" for name, value in options.items()]
+    flags = [f"--{name}={value}" for name, value in streamlit_options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
     if sys.platform == "win32":  # on Windows, `exec` returns to the terminal before the server ends
         return subprocess.call(command)
@@ -111,12 +111,12 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
         str(own_file.resolve()) if own_file.is_file() and lesson not in find_lessons() else lesson
     )
     os.environ.setdefault(CLASSROOM_KEY, secrets.token_urlsafe(24))
-    students = os.environ[CLASSROOM_ADDRESS] = (
+    students_address = os.environ[CLASSROOM_ADDRESS] = (
         f"http://{_find_own_address() if host in ('0.0.0.0', '::') else host}:{port}/"
     )
     print(
-        f"Students open      {students}\n"
-        f"The teacher opens  {students}?key={os.environ[CLASSROOM_KEY]}\n"
+        f"Students open      {students_address}\n"
+        f"The teacher opens  {students_address}?key={os.environ[CLASSROOM_KEY]}\n"
         "Keep the teacher's address to yourself: it contains the key.",
         flush=True,
     )

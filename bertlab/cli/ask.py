@@ -29,6 +29,7 @@ class FillMask(QueryOptions):
 
 
 def fill_mask(config: FillMask) -> None:
+    """Print the most probable tokens for each mask."""
     from bertlab.views import terminal
 
     (text,) = read_texts(config.text)
@@ -54,6 +55,7 @@ class NextSentence(QueryOptions):
 
 
 def next_sentence(config: NextSentence) -> None:
+    """Print the probability that sentence B follows sentence A."""
     from bertlab.views import terminal
 
     first, second = read_texts(config.first, config.second)
@@ -99,6 +101,7 @@ class Answer(QueryOptions):
 
 
 def answer(config: Answer) -> None:
+    """Print the passage with the best answer marked, and the best answers with their scores."""
     from bertlab.views import terminal
 
     question, passage = read_texts(config.question, config.passage)
@@ -126,6 +129,7 @@ class Classify(TextQuery):
 
 
 def classify(config: Classify) -> None:
+    """Print the probability of each label, or the predicted number."""
     from bertlab.views import terminal
 
     texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
@@ -152,6 +156,7 @@ class Choose(QueryOptions):
 
 
 def choose(config: Choose) -> None:
+    """Print the probability of each continuation."""
     from bertlab.views import terminal
 
     context, *choices = read_texts(config.context, *config.choices)
@@ -175,6 +180,7 @@ class Tag(TextQuery):
 
 
 def tag(config: Tag) -> None:
+    """Print the named entities and, with --words, the tag of every word."""
     from bertlab.views import terminal
 
     (text,) = read_texts(config.text)

@@ -108,8 +108,8 @@ def _format_value(value: object) -> str:
 class Export(CheckpointOptions):
     """Write a copy of a checkpoint: quantised, without some attention heads, or averaged with another checkpoint.
 
-    With --dtype float8, a matrix takes eight bits per weight; transformers can open the file without conversion.
-    Measure the loss of accuracy with `bertlab evaluate`.
+    With --dtype float8, a matrix takes eight bits per weight, and transformers can open the file without conversion.
+    Measure with `bertlab evaluate` how much accuracy the copy loses.
 
     With --prune, the file does not contain the pruned heads, and config.json lists them as `pruned_heads`. The outputs
     are those of the model with these heads ablated. bertlab and transformers up to version 4 can open the file;
@@ -138,8 +138,8 @@ class Export(CheckpointOptions):
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
     """Where to write the copy."""
     prune: Annotated[str | None, tyro.conf.arg(metavar="HEADS")] = None
-    """Heads to remove, as LAYER.HEAD separated by commas and counted from 0. LAYER alone removes all heads of the layer
-    and needs --zeroed."""
+    """Heads to remove: LAYER.HEAD, separated by commas; both are counted from 0. LAYER alone means all heads of the
+    layer and needs --zeroed."""
     zeroed: bool = False
     """Set the weights of pruned heads to zero, so that every version of transformers can open the checkpoint."""
     average: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
@@ -176,17 +176,17 @@ def export(config: Export) -> None:
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
         raise BertlabError("export-checkpoint-exists", path=config.out)
     session = open_session(config)
-    automatic = "float32" if config.format == "onnx" else "float16"
-    stored = automatic if config.dtype == "auto" else config.dtype
-    if config.format == "checkpoint" and stored == "int8":
+    default_type = "float32" if config.format == "onnx" else "float16"
+    stored_type = default_type if config.dtype == "auto" else config.dtype
+    if config.format == "checkpoint" and stored_type == "int8":
         raise BertlabError("export-int8-needs-onnx")
-    changed, record, summary = _apply_change(config, session, stored)
+    changed, record, summary = _apply_change(config, session, stored_type)
     name, card = Path(config.out).name, ""
     if "command" in record:  # the checkpoint was written by a training run of bertlab
-        if stored in ("float8", "int8"):
+        if stored_type in ("float8", "int8"):
             # The results were computed before quantisation. `bertlab evaluate --record` adds new ones.
             record = _drop_results(record, RESULT_FIELDS)
-        record = {**record, "stored": stored, "format": config.format}
+        record = {**record, "stored": stored_type, "format": config.format}
         card = render_card(name, record)
     elif changed is not session:
         card = render_export_card(name, record)
@@ -194,9 +194,9 @@ def export(config: Export) -> None:
     options = {"card": card, "sentence_settings": settings if settings.is_recorded else None}
     if config.format == "onnx":
         arguments = config.out, changed.model, session.tokenizer, record
-        target = onnx_files.save(*arguments, weights=stored, progress=show_steps, **options)
+        target = onnx_files.save(*arguments, weights=stored_type, progress=show_steps, **options)
     else:
-        dtype = torch.float8_e4m3fn if stored == "float8" else getattr(torch, stored)
+        dtype = torch.float8_e4m3fn if stored_type == "float8" else getattr(torch, stored_type)
         target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, **options)
     size = (target / (files.ONNX if config.format == "onnx" else files.WEIGHTS)).stat().st_size
     original = session.path / files.WEIGHTS
@@ -204,7 +204,7 @@ def export(config: Export) -> None:
     print(f"{target}: {summary}; {size / 1e6:.1f} MB of weights{before}")
 
 
-def _apply_change(config: Export, session: "Session", stored: str) -> tuple["Session", dict, str]:
+def _apply_change(config: Export, session: "Session", stored_type: str) -> tuple["Session", dict, str]:
     """Prune or average the model if a flag says so. Return the resulting session, its record, and a summary."""
     if config.prune is not None:
         changed, fields, summary = _prune(config, session)
@@ -212,7 +212,7 @@ def _apply_change(config: Export, session: "Session", stored: str) -> tuple["Ses
         changed, fields, summary = _average(config, session)
     else:
         kind = "ONNX file with weights" if config.format == "onnx" else "stored"
-        return session, session.record, f"{kind} as {stored}"
+        return session, session.record, f"{kind} as {stored_type}"
     return changed, _drop_results(session.record, WEIGHT_DEPENDENT_FIELDS) | fields, summary
 
 
@@ -254,7 +254,8 @@ def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
         names = (name for record in records for name in record.get("data") or ())
         licences = filter(None, (record.get("attribution") for record in records))
         fields |= {"data": list(dict.fromkeys(names)), "attribution": "; ".join(dict.fromkeys(licences))}
-    summary = f"{1 - config.share:g} of {session.name} and {config.share:g} of {other.name}, not evaluated yet"
+    weights = f"{session.name} (weight {1 - config.share:g}) and {other.name} (weight {config.share:g})"
+    summary = f"the average of {weights}, not evaluated yet"
     if (similarity := measure_weight_similarity(session.model, other.model)) < MIN_SIMILARITY:
         summary += (
             f" (these checkpoints share no initialisation: the cosine of their weights is {similarity:.2f}, "

@@ -92,7 +92,7 @@ COMMANDS = {
         "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
     ),
     "bench families": Command(
-        "bench.families", "FamiliesBenchConfig", "run", "train BERT and five later families alike, and compare them"
+        "bench.families", "FamiliesBenchConfig", "run", "compare BERT with five later families in equal training time"
     ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench classroom": Command(
@@ -111,7 +111,7 @@ COMMANDS = {
         "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
     ),
     "bench serve-load": Command(
-        "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load, and disturb it"
+        "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load and during failures"
     ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip

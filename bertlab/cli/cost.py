@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertlab.explore.cost import Workload
 
 Preset = Literal[tuple(PRESETS)]
-Count = Annotated[int | None, tyro.conf.arg(metavar="INT")]
+OptionalCount = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class CostOptions:
     """
 
     preset: Preset = "base"
-    """The size of the model. The next four options override individual dimensions of it."""
-    layers: Count = None
+    """The size of the model. --layers, --hidden, --attention-heads and --intermediate change individual dimensions."""
+    layers: OptionalCount = None
     """Number of layers, instead of the preset's."""
-    hidden: Count = None
+    hidden: OptionalCount = None
     """Hidden size, instead of the preset's."""
-    attention_heads: Count = None
+    attention_heads: OptionalCount = None
     """Attention heads per layer, instead of the preset's."""
-    intermediate: Count = None
+    intermediate: OptionalCount = None
     """Width of the feed-forward layers. Default: four times the hidden size."""
     vocab_size: int = 30_522
     """Tokens in the vocabulary."""
     tokens: int = 128
     """Tokens in each sequence; the estimate assumes that there is no padding."""
     batch_size: int = 32
-    """Sequences that are computed at once."""
+    """Sequences in a batch, which is computed at once."""
     precision: Precision = "bfloat16"
     """Number format of the forward and backward pass."""
     optimizer: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"
@@ -63,8 +63,7 @@ class CostOptions:
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Price in US dollars per hour. The given price is used for every device in the output; by default, each device
-    has its own rough estimate."""
+    """Price in US dollars per hour, for every device in the output. Default: a rough estimate for each device."""
     measure: bool = False
     """Run three training steps on this machine, and show their memory and time beside the estimate."""
     json: bool = False

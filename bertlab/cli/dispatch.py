@@ -135,11 +135,11 @@ def _shorten_thread_spinning(name: str) -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
-def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = None) -> object | None:
+def _parse(config_type: type, name: str, arguments: list[str], recipe: object | None = None) -> object | None:
     """Parse arguments into a configuration.
 
     Args:
-        kind: the dataclass of the configuration.
+        config_type: the dataclass of the configuration.
         name: the name of the command in its help.
         recipe: a configuration whose values are the defaults. If it is None, the dataclass's defaults are used.
 
@@ -149,13 +149,15 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     # This imports tyro, which takes 0.1 s. The list of commands, which is printed without parsing, does not need it.
     from bertlab.cli import flags
 
-    report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
+    report, (description, examples) = io.StringIO(), flags.split_docstring(config_type)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
         arguments = ["--help"]  # without other arguments, since tyro's usage line omits positional ones that are given
     try:
         with contextlib.redirect_stderr(report):
-            return flags.parse(kind, arguments, prog=name, description="", **({"default": recipe} if recipe else {}))
+            return flags.parse(
+                config_type, arguments, prog=name, description="", **({"default": recipe} if recipe else {})
+            )
     except SystemExit as system_exit:
         if not system_exit.code:
             print(f"\nExamples:\n{examples}")  # the examples come last, so that they are visible below a long help text

@@ -30,6 +30,11 @@ class Attend(PairQuery):
 
 
 def attend(config: Attend) -> None:
+    """Print attention weights.
+
+    Raises:
+        InterventionError: the checkpoint has no such layer or head.
+    """
     from bertlab.views.terminal import attention_lines
 
     (text,) = read_texts(config.text)
@@ -70,14 +75,16 @@ class Heads(QueryOptions):
     mask: int = 0
     """Which [MASK] to predict, counted from 0."""
     intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""
-    """The intervention: 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. See
-    `bertlab.explore.intervention_syntax` for the full syntax."""
+    """The intervention: one part, or several separated by commas. Layers, heads and positions are counted from 0. The
+    part 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. r1.2.5-u makes position 5 attend uniformly
+    in head 2 of layer 1, and r1.2.5-7:1 makes it attend only to position 7. For h2.5-1.4, see --other."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """The text from which hidden states are copied, if --intervention contains a patch (activation patching): h2.5-1.4
-    replaces the state after layer 2 at position 5 by this text's state after layer 1 at position 4."""
+    """Another text, from which --intervention copies hidden states (activation patching): h2.5-1.4 replaces the hidden
+    state after layer 2 at position 5 by the hidden state of the other text after layer 1 at position 4."""
 
 
 def heads(config: Heads) -> None:
+    """Print the effect of each head or, with --intervention, the prediction before and after the intervention."""
     from bertlab.tasks.registry import TASK_TYPES
     from bertlab.views.terminal_change import effect_lines, prediction_change_lines
 
@@ -107,10 +114,11 @@ class LensOptions(PairQuery):
     """
 
     beams: int = 0
-    """Instead of showing the layers, fill all masks jointly with a beam search of this width."""
+    """If more than 0: fill all masks together by a beam search of this width, instead of showing the layers."""
 
 
 def lens(config: LensOptions) -> None:
+    """Print the prediction of each layer or, with --beams, the best ways to fill all masks together."""
     from bertlab.views.terminal_change import joint_lines, lens_lines
 
     (text,) = read_texts(config.text)

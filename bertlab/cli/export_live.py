@@ -11,17 +11,17 @@ from bertlab.config.errors import BertlabError
 
 @dataclass(frozen=True)
 class ExportLive:
-    """Write one HTML file that runs a checkpoint in the browser: a BERT that you can mail.
+    """Write one HTML file that runs a checkpoint in the browser.
 
-    The file contains the weights in eight bits, the tokenizer and the model as JavaScript. Opened from disk, it needs
-    neither a server nor a network nor Python. It shows attention, fills masks, predicts next sentences, switches heads
-    off and draws the logit lens, in English and Korean. It also contains the lessons of `bertlab app --class`, in the
-    language of the checkpoint. The size is about 1.1 bytes per parameter: 7 MB for the shipped checkpoint
-    *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core. Any browser of
-    2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
+    The file contains the weights in eight bits, the tokenizer and the model as JavaScript. It needs neither a server
+    nor a network nor Python: open it from disk, or send it by mail. It shows attention, fills masks, predicts next
+    sentences, switches heads off and draws the logit lens, in English and Korean. It also contains the lessons of
+    `bertlab app --class`, in the language of the checkpoint. The size is about 1.1 bytes per parameter: 7 MB for the
+    shipped checkpoint *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
+    Any browser of 2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
-    Views whose output layer is missing from the checkpoint are left out of the file; for a fine-tuned checkpoint, only
-    the attention view remains.
+    A view that needs an output layer which the checkpoint lacks is left out. A fine-tuned checkpoint has only the
+    attention view.
 
     Examples:
       bertlab export-live scratch

@@ -21,21 +21,23 @@ from tyro.constructors import ConstructorRegistry, StructConstructorSpec, Struct
 HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # not printed, because the help text or the flag implies them
 
 
-def parse(kind: type, arguments: list[str], **options) -> object:
-    """Parse command-line arguments into an instance of `kind`.
+def parse(config_type: type, arguments: list[str], **options) -> object:
+    """Parse command-line arguments into an instance of `config_type`.
 
     Args:
-        kind: a dataclass.
+        config_type: a dataclass.
         arguments: the arguments after the name of the command.
         options: passed on to `tyro.cli`, such as `prog` and `default`.
     """
-    args = _replace_old_spellings(arguments, _find_old_spellings(kind))
-    return tyro.cli(kind, args=args, registry=_make_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options)
+    args = _replace_old_spellings(arguments, _find_old_spellings(config_type))
+    return tyro.cli(
+        config_type, args=args, registry=_make_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options
+    )
 
 
-def split_docstring(kind: type) -> tuple[str, str]:
+def split_docstring(config_type: type) -> tuple[str, str]:
     """Split the docstring of a dataclass into its description, wrapped to the terminal's width, and its examples."""
-    text, _, examples = inspect.getdoc(kind).partition("\n\nExamples:\n")
+    text, _, examples = inspect.getdoc(config_type).partition("\n\nExamples:\n")
     width = shutil.get_terminal_size().columns
     return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in text.split("\n\n")), examples
 
@@ -44,12 +46,12 @@ class _Section:
     """The fields of a dataclass under one heading, as a type that tyro can build.
 
     Attributes:
-        kind: the dataclass.
+        config_type: the dataclass.
         names: the names of the fields.
         default: an instance whose values are the defaults. If it is anything else, the dataclass's defaults are used.
     """
 
-    kind: type
+    config_type: type
     names: tuple[str, ...]
     default: object
 
@@ -66,37 +68,37 @@ def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
     if not (isinstance(info.type, type) and issubclass(info.type, _Section)):
         return None
     no_prefix = tyro.conf.arg(prefix_name=False)
-    rows = (_describe_field(info.type.kind, name, info.type.default, no_prefix) for name in info.type.names)
+    rows = (_describe_field(info.type.config_type, name, info.type.default, no_prefix) for name in info.type.names)
     return StructConstructorSpec(instantiate=dict, fields=tuple(rows))
 
 
 def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
-    if not dataclasses.is_dataclass(kind := info.type):
+    if not dataclasses.is_dataclass(config_type := info.type):
         return None
-    sections = getattr(kind, "SECTIONS", {})
+    sections = getattr(config_type, "SECTIONS", {})
     in_sections = {name for names in sections.values() for name in names}
-    names = [field.name for field in dataclasses.fields(kind) if field.name not in in_sections]
-    rows = [_describe_field(kind, name, info.default) for name in names]
+    names = [field.name for field in dataclasses.fields(config_type) if field.name not in in_sections]
+    rows = [_describe_field(config_type, name, info.default) for name in names]
     for title, names in sections.items():
-        section = type(title, (_Section,), {"kind": kind, "names": names, "default": info.default})
+        section = type(title, (_Section,), {"config_type": config_type, "names": names, "default": info.default})
         rows.append(StructFieldSpec(title, section, section(), helptext=""))
 
     def build(**values):
-        return kind(**{name: value for title in sections for name, value in values.pop(title).items()}, **values)
+        return config_type(**{name: value for title in sections for name, value in values.pop(title).items()}, **values)
 
     return StructConstructorSpec(instantiate=build, fields=tuple(rows))
 
 
-def _describe_field(kind: type, name: str, defaults: object, *markers) -> StructFieldSpec:
+def _describe_field(config_type: type, name: str, defaults: object, *markers) -> StructFieldSpec:
     """Describe one field to tyro.
 
     Args:
-        kind: the dataclass.
+        config_type: the dataclass.
         name: the name of the field.
         defaults: an instance whose values are the defaults. If it is anything else, the dataclass's defaults are used.
         markers: additional annotations of the field, from `tyro.conf`.
     """
-    field, hint = kind.__dataclass_fields__[name], get_type_hints(kind, include_extras=True)[name]
+    field, hint = config_type.__dataclass_fields__[name], get_type_hints(config_type, include_extras=True)[name]
     if dataclasses.is_dataclass(defaults):
         default = getattr(defaults, name)
     elif field.default_factory is not dataclasses.MISSING:
@@ -105,7 +107,7 @@ def _describe_field(kind: type, name: str, defaults: object, *markers) -> Struct
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
     for marker in (tyro.conf.arg(help_behavior_hint=_format_default), *markers):
         hint = Annotated[_remove_aliases(hint), marker]
-    text = _read_field_docs(kind).get(name, "")
+    text = _read_field_docs(config_type).get(name, "")
     return StructFieldSpec(name, hint, default, helptext=lambda: _format_flag_help(text, default) or None)
 
 
@@ -120,10 +122,10 @@ def _remove_aliases(hint: object) -> object:
 
 
 @cache
-def _find_old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
+def _find_old_spellings(config_type: type, prefix: str = "") -> dict[str, str]:
     """Return a dictionary from old to current spellings for the flags of a dataclass and its nested dataclasses."""
     current_by_old: dict[str, str] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, hint in get_type_hints(config_type, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
         explicit_name = next((marker.name for marker in markers if getattr(marker, "name", None)), None)
         flag = explicit_name or name.strip("_").replace("_", "-")
@@ -150,10 +152,10 @@ def _replace_old_spellings(arguments: list[str], current_by_old: dict[str, str])
 
 
 @cache
-def _read_field_docs(kind: type) -> dict[str, str]:
+def _read_field_docs(config_type: type) -> dict[str, str]:
     """Return the docstring of each field of a dataclass, including inherited fields."""
     docs: dict[str, str] = {}
-    for owner in reversed(kind.__mro__[:-1]):
+    for owner in reversed(config_type.__mro__[:-1]):
         for row in docstring_parser.parse_from_object(owner).params:
             docs[row.arg_name] = " ".join((row.description or "").split())
     return docs

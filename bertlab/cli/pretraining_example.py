@@ -1,4 +1,4 @@
-"""`bertlab pretraining-example`: draw an example of pre-training from a text, and predict it."""
+"""`bertlab pretraining-example`: sample a pre-training example from a text, and predict its masked tokens."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,8 +18,8 @@ class PretrainingExampleOptions(TextQuery):
     draw: int = 1
     """Seed of the random choices; the same seed always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
-    """Sentence-pair objective: next (in half of the pairs, sentence B is random), or order (half of the pairs are
-    swapped)."""
+    """Sentence-pair objective: next (sentence B follows A, or is random with a probability of 50%), or order (A and B
+    are neighbours, swapped with a probability of 50%)."""
     mask: float = 0.15
     """Share of tokens to predict."""
     mask_share: float = 0.8
@@ -35,6 +35,7 @@ class PretrainingExampleOptions(TextQuery):
 
 
 def pretraining_example(config: PretrainingExampleOptions) -> None:
+    """Print the example, its predictions and its losses."""
     from bertlab.views.terminal_pretraining import example_lines
 
     (text,) = read_texts(config.text)

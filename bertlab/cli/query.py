@@ -1,4 +1,4 @@
-"""Shared code of the commands that query a checkpoint: arguments, opening the session, printing the result."""
+"""What several commands share: flags, reading texts, opening a checkpoint, printing a result."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ class CheckpointOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions(CheckpointOptions):
-    """Options of every command that prints a result."""
+    """The options of every command that prints a result."""
 
     json: bool = False
     """Print the result as one JSON object."""
@@ -37,7 +37,7 @@ class QueryOptions(CheckpointOptions):
 
 @dataclass(frozen=True)
 class TextQuery(QueryOptions):
-    """A command that reads one text."""
+    """The options of a command that reads one text."""
 
     text: Text
     """The text. Use "-" to read it from standard input."""
@@ -45,7 +45,7 @@ class TextQuery(QueryOptions):
 
 @dataclass(frozen=True)
 class PairQuery(TextQuery):
-    """A command that reads one text or a pair of texts."""
+    """The options of a command that reads one text or a pair of texts."""
 
     pair: OptionalText = None
     """The second text of a pair."""
@@ -69,8 +69,8 @@ def _read_stdin() -> str:
     return content.decode(encoding_of(content), errors="replace").rstrip("\n")
 
 
-def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str) -> "Session":
-    """Open the checkpoint that `--checkpoint` names, or else the shipped one for the task and the texts' language.
+def open_session(config: CheckpointOptions, command: str = "fill-mask", *texts: str) -> "Session":
+    """Open the checkpoint that `--checkpoint` names, or else the shipped one for a command and the texts' language.
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be opened.
@@ -79,7 +79,7 @@ def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str
 
     if config.checkpoint is not None:
         return load(config.checkpoint)
-    return load(default_checkpoint(task, detect_language([" ".join(texts)])))
+    return load(default_checkpoint(command, detect_language([" ".join(texts)])))
 
 
 def print_result(

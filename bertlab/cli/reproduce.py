@@ -16,7 +16,7 @@ BAR_FORMAT = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
 
 
 def run(config: ReproduceConfig) -> None:
-    """Compute the missing cells with a progress bar, print the table, and write it to --out in three formats."""
+    """Compute the missing cells of the table with a progress bar, print the table, and write it in three formats."""
     bar = None
     try:
         for progress in reproduce(config):

@@ -20,20 +20,21 @@ if TYPE_CHECKING:
     from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
-LANGUAGE_SAMPLE = 200  # texts from which the language of a file is recognised
+LANGUAGE_SAMPLE_SIZE = 200  # number of texts from which the language of a file is detected
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions(CheckpointOptions):
-    """A file of texts, and the checkpoint that makes their vectors."""
+    """A file of texts, and the checkpoint that computes their vectors."""
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The file of the texts: a text file with a text in each line, or a CSV, TSV, JSON Lines or Parquet file with a
+    """The file with the texts: a text file with one text per line, or a CSV, TSV, JSON Lines or Parquet file with a
     column of texts. It may be compressed."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column of the texts. Default: a column with a usual name such as `text` or `sentence`, or the first one."""
+    """The column with the texts. Default: a column with a common name such as `text` or `sentence`, or the first
+    one."""
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column of the ids. Default: `id`, or the number of the row or line."""
+    """The column with the ids. Default: `id`, or the number of the row or line."""
     cache: bool = True
     """Use the cache of vectors. It is in the directory that the environment variable BERTLAB_CACHE names, or in
     ~/.cache/bertlab."""
@@ -54,6 +55,11 @@ class Embed(FileOptions):
 
 
 def embed(config: Embed) -> None:
+    """Write the vectors, and print their number and length.
+
+    Raises:
+        BertlabError: the name of the output file has an unknown suffix, or the file cannot be written.
+    """
     from bertlab.config.errors import BertlabError
     from bertlab.explore.vector_files import VECTOR_SUFFIXES, write_vectors
 
@@ -84,6 +90,7 @@ class Similar(FileOptions, QueryOptions):
 
 
 def similar(config: Similar) -> None:
+    """Print the texts most similar to the query, or the most similar pairs."""
     from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
     from bertlab.views import terminal_sentences
 
@@ -97,15 +104,15 @@ def similar(config: Similar) -> None:
         return
     if len(file.texts) == 1:
         print(Message("sentences-only-one"), file=sys.stderr)
-    found = find_similar_pairs(vectors.vectors_SP, config.threshold, config.top_k)
+    similar_pairs = find_similar_pairs(vectors.vectors_SP, config.threshold, config.top_k)
     pairs = [
         {"first": file.ids[p.first], "second": file.ids[p.second], "cosine": p.cosine,
          "texts": [file.texts[p.first], file.texts[p.second]]}
-        for p in found.pairs
+        for p in similar_pairs.pairs
     ]  # fmt: skip
-    groups = [[file.ids[index] for index in group] for group in found.groups]
-    result = {"threshold": config.threshold, "total": found.total, "pairs": pairs, "groups": groups}
-    print_result(config, session, result, lambda: terminal_sentences.pair_lines(file, found))
+    groups = [[file.ids[index] for index in group] for group in similar_pairs.groups]
+    result = {"threshold": config.threshold, "total": similar_pairs.total, "pairs": pairs, "groups": groups}
+    print_result(config, session, result, lambda: terminal_sentences.pair_lines(file, similar_pairs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +132,7 @@ class Cluster(FileOptions, QueryOptions):
 
 
 def cluster(config: Cluster) -> None:
+    """Print the clusters, and write them to --out if it is given."""
     from bertlab.config.files import write_atomically
     from bertlab.explore.clusters import MIN_TEXTS, cluster_sentences
     from bertlab.views import terminal_sentences
@@ -132,14 +140,14 @@ def cluster(config: Cluster) -> None:
     file, session, vectors = _compute(config)
     if len(set(file.texts)) < MIN_TEXTS:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
-    found = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
+    clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
     if config.out:
-        write_atomically(config.out, terminal_sentences.cluster_csv(file, found))
+        write_atomically(config.out, terminal_sentences.cluster_csv(file, clustering))
     clusters = [
         {"words": each.words, "centre": file.texts[each.centre], "ids": [file.ids[index] for index in each.members]}
-        for each in found.clusters
+        for each in clustering.clusters
     ]
-    print_result(config, session, {"clusters": clusters}, lambda: terminal_sentences.cluster_lines(file, found))
+    print_result(config, session, {"clusters": clusters}, lambda: terminal_sentences.cluster_lines(file, clustering))
 
 
 def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
@@ -147,7 +155,7 @@ def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVecto
     from bertlab.text.readers.text_file import read_texts
 
     file = read_texts(config.file, config.column, config.id_column)
-    session = open_session(config, "embed", *file.texts[:LANGUAGE_SAMPLE])
+    session = open_session(config, "embed", *file.texts[:LANGUAGE_SAMPLE_SIZE])
     vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
     notes = {"sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated)}
     for id, count in notes.items():
@@ -159,6 +167,7 @@ def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVecto
 
 
 def _show_progress(total: int) -> Callable[[Iterable[Item]], Iterable[Item]]:
+    """Return a function that shows a progress bar while batches are computed; no bar for a single text."""
     from tqdm import tqdm
 
     return lambda groups: tqdm(

@@ -17,8 +17,7 @@ class StoryWorldOptions:
     """Write labelled rows about stories from the same generator as `bertlab prepare story-world`. The labels are exact,
     because the events of a story are known.
 
-    The command writes training rows to --out and rows of held-out stories beside it, and prints the command that
-    fine-tunes on the training rows.
+    It also prints the command that fine-tunes a checkpoint on these rows.
 
     Examples:
       bertlab story-world questions --out runs/rows/questions.jsonl
@@ -30,9 +29,10 @@ class StoryWorldOptions:
     entities: people, places, objects and days. sentiment: does the story end well? endings: which of four sentences
     continues the story? pronouns: whom does a pronoun refer to?"""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
-    """The file of the training rows, in JSON Lines (.jsonl). The name of the held-out rows' file ends in "-heldout"."""
+    """The file for the training rows, in JSON Lines (.jsonl). The held-out rows are written beside it, to a file whose
+    name ends in "-heldout"."""
     rows: int = 5000
-    """The number of training rows; a tenth as many held-out rows are written in addition."""
+    """The number of training rows. In addition, a tenth as many held-out rows are written."""
     language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
     """The language of the stories: en or ko."""
     seed: int = 0
@@ -52,9 +52,9 @@ def story_world(config: StoryWorldOptions) -> None:
     task = ROW_TASKS[config.task]
     name = task.find_task(config.language)
     columns = [f"--{flag} {column}" for flag, column in task.columns.items()]
-    kind = ["--type", task.kind] if name == "custom" else []
+    type_flag = ["--type", task.kind] if name == "custom" else []
     data = ["--data", str(config.out), "--validation", str(held_out)]
-    words = ["bertlab finetune", name, *kind, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
+    command = ["bertlab finetune", name, *type_flag, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
     print(f"{config.out}: {config.rows:,} rows; {held_out}: {max(1, config.rows // 10):,} rows of held-out stories")
-    print("fine-tune a checkpoint on them, for example one that `bertlab pretrain` made of stories:")
-    print(" ", *words)
+    print("fine-tune a checkpoint on them, for example one that `bertlab pretrain` trained on stories:")
+    print(" ", *command)

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
-LANGUAGE_SAMPLE = 50  # documents from which the language of a file is recognised
+LANGUAGE_SAMPLE_SIZE = 50  # number of documents from which the language of a file is detected
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summarise(QueryOptions):
     """Choose the sentences that summarise a text.
 
-    By default these are the most central sentences, whose vectors are most similar to those of the others; this needs
-    no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation` scores the sentences
-    itself. How good a summary is depends on the texts. If the file has a column of reference summaries, ROUGE compares
-    the chosen sentences and, as a baseline, the first sentences of each text with these references. Without references,
-    the quality is not measured.
+    By default, the most central sentences are chosen: those whose vectors are most similar to the vectors of the other
+    sentences. This needs no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation`
+    scores the sentences itself. How good a summary is depends on the texts. If the file has a column of reference
+    summaries, ROUGE compares the chosen sentences and, as a baseline, the first sentences of each text with these
+    references. Without references, the quality is not measured.
 
     Examples:
       bertlab summarise report.txt --sentences 3
@@ -34,32 +34,33 @@ class Summarise(QueryOptions):
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A text file, which is one document, or a CSV, TSV, JSON Lines or Parquet file with a document in each row,
-    compressed or not. Use "-" to read one document from standard input."""
+    """A text file with one document, or a CSV, TSV, JSON Lines or Parquet file with one document per row. It may be
+    compressed. Use "-" to read one document from standard input."""
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
     """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, only sentences that
-    share three consecutive words with a chosen sentence are left out. A checkpoint that was trained for summarisation
-    ignores this option and always behaves as with 0."""
+    share three consecutive words with a chosen sentence are left out. With a checkpoint that was trained for
+    summarisation, the value is always 0."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column of the documents. Default: a column with a usual name such as `document` or `text`, or the first
+    """The column with the documents. Default: a column with a common name such as `document` or `text`, or the first
     one."""
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column of the ids. Default: `id`, or the number of the row."""
+    """The column with the ids. Default: `id`, or the number of the row."""
     reference: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column of the reference summaries. Default: `summary`, `highlights` or `요약`, if there is such a column."""
+    """The column with the reference summaries. Default: `summary`, `highlights` or `요약`, if one of them exists."""
     cache: bool = True
     """Use the cache of vectors. It is in the directory that the environment variable BERTLAB_CACHE names, or in
     ~/.cache/bertlab."""
 
 
 def summarise(config: Summarise) -> None:
+    """Print the summaries and, if there are references, ROUGE."""
     from bertlab.explore.summary import compare_with_references, summarise_texts
     from bertlab.views import terminal_summary
 
     documents = _read(config)
-    session = open_session(config, "embed", *documents.texts[:LANGUAGE_SAMPLE])
+    session = open_session(config, "embed", *documents.texts[:LANGUAGE_SAMPLE_SIZE])
     summaries = summarise_texts(
         session.loaded, documents.texts, config.sentences, diversity=config.diversity, use_cache=config.cache,
         progress=_show_progress,

@@ -1,4 +1,4 @@
-"""The command `bertlab writing`: words that do not fit, and what could be written next."""
+"""`bertlab writing`: find words that do not fit, suggest corrections, and predict the next word."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,10 +12,10 @@ from bertlab.cli.query import QueryOptions, Text, open_session, print_result, re
 class Writing(QueryOptions):
     """Find the words of a text that do not fit, suggest corrections, and predict the next word.
 
-    BERT hides the tokens of the text one at a time and predicts each token from the others. The surprise of a word is
+    BERT masks the tokens of the text one at a time and predicts each token from the others. The surprise of a word is
     -ln p, added up over its tokens; the sum over the text, with the sign changed, is the pseudo-log-likelihood of the
-    text. A word above --threshold is listed with words that fit better, which are single tokens of the vocabulary. A
-    listed word is surprising, but not necessarily wrong.
+    text. A word whose surprise exceeds --threshold is listed, together with words that fit better. These suggestions
+    are single tokens of the vocabulary. A listed word is surprising, but not necessarily wrong.
 
     With --spelling, the most surprising words are changed by one letter (in Korean, a letter of a syllable) or one
     space. A change is suggested if the pseudo-log-likelihood of the text rises by more than --margin. No dictionary is
@@ -32,13 +32,13 @@ class Writing(QueryOptions):
     text: Text
     """The text, of any length; ___ or [MASK] is a gap to fill. Use "-" to read it from standard input."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NATS")] = None
-    """List words whose surprise exceeds this, in nats. Default: 9 for English, 16 for Korean, whose words have more
-    tokens."""
+    """List words with a surprise above this value. Default: 9 nats for English, and 16 for Korean, whose words have
+    more tokens."""
     top_k: int = 5
     """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
-    """While a token is predicted, also hide the later tokens of the same word, which would reveal it. This is the
-    default."""
+    """Mask the later tokens of a word while a token of it is predicted. By default they are masked, because they would
+    reveal it."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0
@@ -47,6 +47,7 @@ class Writing(QueryOptions):
 
 
 def writing(config: Writing) -> None:
+    """Print the surprising words, the suggestions and the next words."""
     from bertlab.config.languages import languages
     from bertlab.views import terminal_writing
 
@@ -54,14 +55,14 @@ def writing(config: Writing) -> None:
     session = open_session(config, "fill-mask", text)
     threshold = languages()[session.language].surprise_threshold if config.threshold is None else config.threshold
     surprise = session.surprise(text, "word" if config.whole_words else "token", progress=_show_progress)
-    proposals = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
-    ahead = session.type_ahead(text, config.top_k)
+    suggestions = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
+    type_ahead = session.type_ahead(text, config.top_k)
     corrections = session.suggest_corrections(text, config.margin) if config.spelling else None
     sums = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
-    result = {"threshold": threshold, **sums, "surprise": surprise, "misfits": proposals, "type_ahead": ahead}
+    result = {"threshold": threshold, **sums, "surprise": surprise, "misfits": suggestions, "type_ahead": type_ahead}
     result |= {} if corrections is None else {"corrections": corrections}
     lines = terminal_writing.writing_lines
-    print_result(config, session, result, lambda: lines(surprise, proposals, threshold, ahead, corrections))
+    print_result(config, session, result, lambda: lines(surprise, suggestions, threshold, type_ahead, corrections))
 
 
 def _show_progress(batches):
