@@ -129,11 +129,11 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
     return _read_result(config.out)
 
 
-def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) -> EvaluationResult:
+def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: object) -> EvaluationResult:
     """Measure a checkpoint, or a file of predictions, on a task or on a prepared corpus.
 
     Args:
-        what: the name of a task, "custom", or "pretraining".
+        task: the name of a task, "custom", or "pretraining".
         checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None if `predictions` is given.
         settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
 
@@ -143,7 +143,8 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
     from bertlab.training import evaluate as command
 
     source = None if checkpoint is None else str(checkpoint)
-    config = _make_configuration(command.EvaluateConfig, what=what, checkpoint=source, **settings)
+    task = settings.pop("what", task)  # the older name of the parameter
+    config = _make_configuration(command.EvaluateConfig, task=task, checkpoint=source, **settings)
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
 

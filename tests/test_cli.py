@@ -85,7 +85,7 @@ def test_help_has_examples(run, name):
 
 @pytest.mark.parametrize(("name", "titles"), [
     ("pretrain", ["", "model ", "pair ", "mask ", "monitoring ", "machine ", "model card ", "optim "]),
-    ("finetune", ["", "rows ", "custom task ", "question-answering ", "sentence vectors ", "repetition ", "machine ",
+    ("finetune", ["", "data ", "custom task ", "question-answering ", "sentence vectors ", "search ", "machine ",
                   "model card ", "optim "]),
     ("evaluate", ["", "custom task ", "predictions ", "machine "]),
 ])  # fmt: skip

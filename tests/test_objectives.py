@@ -145,7 +145,7 @@ def test_a_run_records_and_evaluates_its_objectives(corpus, tmp_path, pair_objec
     metrics = loaded.record["validation"]
     assert ("order_accuracy" in metrics) == (pair_objective == "order")
     assert "nsp_accuracy" not in metrics
-    again = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=256))
+    again = evaluate(EvaluateConfig(task="pretraining", data=str(corpus), checkpoint=str(saved), limit=256))
     assert again["mlm_loss"] == pytest.approx(metrics["mlm_loss"], abs=1e-2)
     assert set(again) == set(metrics)
     card = (saved / "README.md").read_text()

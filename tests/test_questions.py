@@ -345,7 +345,7 @@ def test_the_no_answer_threshold_of_a_run_is_used_by_answer_and_evaluate(
 
     answerable = write(tmp_path / "answerable.json", dev[1::2])
     recorded = checkpoint.load(opened.path).record
-    run_evaluate(replace(evaluate_config, what="squad", data=answerable, record=True))
+    run_evaluate(replace(evaluate_config, task="squad", data=answerable, record=True))
     after = checkpoint.load(opened.path).record
     other = after.pop("other_tasks")["squad"]
     assert after == recorded, "metrics of another task replace nothing"

@@ -178,7 +178,7 @@ def test_a_run_learns_and_writes_both_models(corpus, tmp_path):
     assert generator.record["objectives"] == ["masked words"]
     assert generator.record["cloze"]
     assert not discriminator.record["cloze"]
-    metrics = evaluate(EvaluateConfig(what="pretraining", checkpoint=str(out), data=corpus, limit=256))
+    metrics = evaluate(EvaluateConfig(task="pretraining", checkpoint=str(out), data=corpus, limit=256))
     assert metrics == pytest.approx(discriminator.record["validation"], abs=1e-3)
     assert 0 < metrics["replaced_recall"] <= 1
 
@@ -216,7 +216,7 @@ def test_a_run_resumes_bit_for_bit(corpus, tmp_path, changes):
 def test_without_a_generator_beside_it_a_discriminator_is_not_evaluated(corpus, tmp_path, model, tokenizer):
     directory = checkpoint.save(tmp_path / "alone", model.discriminator, tokenizer, {})
     with raises_error(BertlabError, "generator-missing"):
-        evaluate(EvaluateConfig(what="pretraining", checkpoint=str(directory), data=corpus))
+        evaluate(EvaluateConfig(task="pretraining", checkpoint=str(directory), data=corpus))
 
 
 def test_muon_trains_the_matrices_of_both_models(model):

@@ -622,7 +622,7 @@ def test_a_bfloat16_run_records_the_metrics_of_its_checkpoint(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, precision="bfloat16")))
     saved = tmp_path / "run" / "checkpoint"
     metrics = evaluate(
-        EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=256, json=True)
+        EvaluateConfig(task="pretraining", data=str(corpus), checkpoint=str(saved), limit=256, json=True)
     )
     assert checkpoint.load(saved).record["validation"] == pytest.approx(metrics, rel=1e-6)
 
@@ -670,7 +670,7 @@ def test_the_command_on_the_card_gives_the_metrics_on_the_card(corpus, tmp_path,
         assert metrics["rows"] == rows
         # not equal: a snapshot is measured before its weights are rounded to half precision
         assert metrics == pytest.approx(record["validation"], rel=0.01)
-    run_evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, record=True))
+    run_evaluate(EvaluateConfig(task="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, record=True))
     assert checkpoint.read_record(saved)["measured_on"] == ["stories.jsonl"]
     assert checkpoint.load(saved).record["evaluate_command"].endswith(" --limit 128")
 
@@ -1043,7 +1043,7 @@ def test_finetuning_squad_learns_stops_and_resumes(corpus, tmp_path):
 def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", steps=3)))
     saved = tmp_path / "run" / "checkpoint"
-    config = EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, max_tokens=32)
+    config = EvaluateConfig(task="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, max_tokens=32)
     metrics = evaluate(config)
     assert metrics["rows"] == 128
     assert 0 <= metrics["masked_accuracy"] <= 1
@@ -1065,7 +1065,7 @@ def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys)
 )
 def test_evaluate_names_missing_or_wrong_flags(wrong, line):
     with pytest.raises(BertlabError, match=line):
-        evaluate(EvaluateConfig(what="pretraining", **wrong))
+        evaluate(EvaluateConfig(task="pretraining", **wrong))
 
 
 def test_the_benchmark_of_lengths_has_a_cell_for_each_length_and_batch_size(capsys):

@@ -163,7 +163,7 @@ def run_finetuning(settings: FamilySettings, name: str, seed: int, pretraining: 
     # the metrics are computed once, after the run, since evaluating during it would take as long as training
     for _ in finetune(config, replace(read_data(config), measure=None)):
         pass
-    metrics = evaluate(EvaluateConfig(what=name, checkpoint=str(out), data=str(rows), threads=1, json=True))
+    metrics = evaluate(EvaluateConfig(task=name, checkpoint=str(out), data=str(rows), threads=1, json=True))
     return {
         "checkpoint": compute_checkpoint_digest(pretraining),
         "metric": recipe.metric,

@@ -12,14 +12,16 @@ Precision = Literal["float32", "bfloat16"]
 class ServeOptions:
     """Answer requests over HTTP with the predictions of a checkpoint, as JSON.
 
-    The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed, as far as the checkpoint has the output layer;
-    the fields of a request and of its reply are those of the command with the same name and --json. /docs lists the
-    routes and lets you try them, /health says whether the server is ready, and /metrics is for Prometheus.
+    The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed; a route exists if the checkpoint has the
+    output layer for it. The fields of a request and of its reply are those of the command with the same name and
+    --json. /docs lists the routes and lets you try them, /health says whether the server is ready, and /metrics is for
+    Prometheus.
 
-    Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue, and a
-    free worker takes several of similar length as one batch. If the queue is full, the reply is 429, and the client
-    should try again after the seconds in the header Retry-After. A worker that dies is replaced, and another one
-    computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered the requests it took.
+    Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
+    worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is
+    429, and the client should try again after the seconds in the header Retry-After. A worker that dies is replaced,
+    and another one computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered all accepted
+    requests.
 
     Needs: pip install "bertlab[serve]"
 

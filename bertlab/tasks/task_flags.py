@@ -28,23 +28,24 @@ class TaskFlags:
     multiple_choice: one of several choices; tagging: a tag for every word; span: an answer in a passage; summarisation:
     a score for every sentence of a document; sentence_embedding: the similarity of two texts, from their vectors."""
     text_column: Annotated[str | None, _NAME] = None
-    """The column of the text. With --type multiple_choice it is the context; with tagging, the tokens (a list, or words
-    separated by spaces); with span, the passage (default `context`); with summarisation, the document or a list of its
-    sentences (default `document` or `sentences`)."""
+    """The column with the text. multiple_choice: the context. tagging: the tokens (a list, or words separated by
+    spaces). span: the passage (default `context`). summarisation: the document or a list of its sentences (default
+    `document` or `sentences`)."""
     pair_column: Annotated[str | None, _NAME] = None
-    """The column of the second text of a pair. With --type span it is the column of the question (default
-    `question`); with summarisation, that of the reference summaries, if there are any (default `summary`)."""
+    """The column with the second text of a pair. span: the question (default `question`). summarisation: the reference
+    summary, if there is one (default `summary`)."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """The columns of the choices for multiple_choice: one column per choice, or one column with a list of choices."""
+    """For multiple_choice: one column for each choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None
-    """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
-    (default `answers` or `answer`). The column `answer_start`, if there is one, gives the index of the answer's first
-    character, from 0; otherwise the answer is where its text first occurs. For sentence_embedding, it is the similarity
-    of the pair, or an NLI label (such as entailment); without it, the texts of each row count as similar. For
-    summarisation, it is the numbers of the summary sentences, from 0, or their texts (default `chosen`); without it,
-    the sentences most similar to the reference summary are used."""
+    """The column to predict. classification: the label. regression: the number. multiple_choice: the number of the
+    correct choice, counted from 0. tagging: the tags. span: the text of the answer (default `answers` or `answer`); the
+    column `answer_start`, if there is one, contains the position of its first character in the passage, counted from 0,
+    otherwise the answer is where its text first occurs. sentence_embedding: the similarity of the pair, or an NLI label
+    such as entailment; without this column, the texts of each row count as similar. summarisation: the numbers of the
+    summary sentences, counted from 0, or their texts (default `chosen`); without this column, the sentences most
+    similar to the reference summary are used."""
     id_column: Annotated[str | None, _NAME] = None
-    """The column with a unique id for every row, which messages and prediction files use."""
+    """The column with a unique id for every row. Error messages and prediction files contain these ids."""
 
     def spec(self, name: str, recorded: dict | None = None) -> TaskSpec:
         """Return the task that these flags describe.

@@ -54,9 +54,9 @@ class EvaluateConfig(TaskFlags):
     }
     """Headings in `--help`, each with the fields listed below it."""
 
-    what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
     """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for
-    your own rows, by default of the type that the checkpoint was fine-tuned on."""
+    your own rows. The default --type of a custom task is the one that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """For `pretraining`, a corpus made by `bertlab prepare`; otherwise the rows of the task: a file, a directory or a
     hub id. Default: the task's data set on the hub."""
@@ -84,10 +84,10 @@ class EvaluateConfig(TaskFlags):
     none, in bertlab's. A PATH without a suffix is a directory, in which the file gets the name that the benchmark
     requires, or a default name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Read only this many rows or pairs."""
+    """Maximum number of rows or pairs to read."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of tokens in an input. By default 128, or 384 for passages; more if the checkpoint was fine-tuned
-    with more. For summaries, as in fine-tuning."""
+    """Maximum number of tokens in an input. Default: 128, or 384 for question answering, or the value used in
+    fine-tuning if it is larger; for summarisation, always the value used in fine-tuning."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
     (tau) on these rows and store it. Metrics of a task that the checkpoint was not fine-tuned on are stored
@@ -95,7 +95,7 @@ class EvaluateConfig(TaskFlags):
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads; all of them if not given."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
     json: bool = False
     """Print one JSON object."""
 
@@ -112,19 +112,19 @@ def evaluate(config: EvaluateConfig) -> dict:
         torch.set_num_threads(config.threads)
     if (config.checkpoint is None) == (config.predictions is None):
         raise BertlabError("evaluate-needs-one-source")
-    return _evaluate_pretraining(config) if config.what == PRETRAINING else _evaluate_task(config)
+    return _evaluate_pretraining(config) if config.task == PRETRAINING else _evaluate_task(config)
 
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
     """Read the splits, predict or read predictions, write them if requested, and compute the metrics."""
-    record = checkpoint.read_record(config.checkpoint) if is_custom(config.what) and config.checkpoint else {}
-    spec = config.spec(config.what, record.get("task"))
+    record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
+    spec = config.spec(config.task, record.get("task"))
     task_type = finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):
-            raise BertlabError("flag-needs-unanswerable", flag=flag, task=config.what)
+            raise BertlabError("flag-needs-unanswerable", flag=flag, task=config.task)
     options = EvaluationOptions(
-        source=config.data or spec.hub_id, local=bool(config.data), split=config.split, task=config.what,
+        source=config.data or spec.hub_id, local=bool(config.data), split=config.split, task=config.task,
         max_tokens=config.max_tokens, limit=config.limit, invalid=config.invalid, threshold=config.threshold,
         tune_threshold=config.record, no_answer=config.no_answer,
     )  # fmt: skip
@@ -216,20 +216,20 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     threshold.
     """
     loaded = checkpoint.load(config.checkpoint)
-    if _is_other_task(config.what, loaded.record):
-        evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.what).name}
-        other_tasks = {**loaded.record.get("other_tasks", {}), config.what: evaluation}
+    if _is_other_task(config.task, loaded.record):
+        evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.task).name}
+        other_tasks = {**loaded.record.get("other_tasks", {}), config.task: evaluation}
         record = {**loaded.record, "other_tasks": other_tasks}
         checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))
         return
     record = {**loaded.record, "validation": metrics}
-    if config.what == PRETRAINING:
+    if config.task == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names
         predicts_masks = "mlm" in loaded.heads and not loaded.config.left_to_right
         record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer) if predicts_masks else []
         record["evaluate_command"] = format_evaluation_command(config.limit or DEFAULT_PAIRS)
     else:
-        record["measured_on"] = [Path(config.data or config.what).name]
+        record["measured_on"] = [Path(config.data or config.task).name]
     if "null_threshold" in metrics:
         record["null_threshold"] = metrics["null_threshold"]
     checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))

@@ -35,10 +35,10 @@ class ExportRunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory to write; it must not exist yet."""
     rows: int = history.THINNED_ROWS
-    """About how many rows of the log to keep."""
+    """Approximate number of log rows to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of snapshots, evenly spaced on a logarithmic scale of steps and including the first and the last.
-    By default all of them."""
+    Default: all of them."""
 
 
 def export_run(config: ExportRunConfig) -> Path:

@@ -55,11 +55,11 @@ class FinetuneConfig(TaskFlags, RunConfig):
     """
 
     SECTIONS: ClassVar = {
-        "rows": ("data", "validation", "hold_out", "invalid"),
+        "data": ("data", "validation", "hold_out", "invalid"),
         "custom task": tuple(each.name for each in fields(TaskFlags)),
         "question-answering": ("stride", "make_unanswerable"),
         "sentence vectors": ("pooling",),
-        "repetition": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
+        "search": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
     }
     """Headings in `--help`, each with the fields listed below it."""
@@ -73,35 +73,35 @@ class FinetuneConfig(TaskFlags, RunConfig):
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The training rows: a file, a directory with train and validation files, or a hub id. Default: the data set of the
-    task."""
+    """The training rows: a file, a directory with train and validation files, or a hub id. Default: the task's data
+    set on the hub."""
     validation: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The rows to evaluate on. Default: the validation rows of --data."""
     hold_out: float = 0.1
-    """The fraction of the training rows to evaluate on if there are no validation rows; 0 trains on all rows. Has no
-    effect on question answering."""
+    """Share of the training rows to hold out for evaluation if there are no validation rows; 0 trains on all rows. Has
+    no effect on question answering."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Number of passes over the training rows; by default 3, or 2 for question answering."""
+    """Number of passes over the training rows. Default: 3, or 2 for question answering."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in an input; longer texts are truncated. Default: 128; for question answering 384
     (question and passage window); for summarisation 512 (document window)."""
     stride: int = 128
     """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """For squad_v2, if all training rows have answers: how many unanswerable questions to generate per row, such as
-    0.5."""
+    """For squad_v2, if all training rows have answers: the number of unanswerable questions to generate for each row,
+    such as 0.5."""
     pooling: Literal["auto", "mean", "cls", "max"] = "auto"
     """For sentence vectors: how a vector is made from the hidden states of the tokens. mean is their mean, max their
     largest value in each dimension, and cls the hidden state of [CLS]. auto uses the pooling of the checkpoint, or mean
-    if it names none."""
+    if the checkpoint defines none."""
     dropout: float = 0.1
     """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
     seeds: int = 1
-    """Number of runs, with the seeds --seed, --seed + 1 and so on. Prints the mean and the standard deviation of the
-    metrics, and keeps the checkpoint of the best run."""
+    """Number of runs, with the seeds --seed, --seed + 1 and so on. The mean and the standard deviation of the metrics
+    are printed, and the checkpoint of the best run is kept."""
     grid: bool = False
     """Try the paper's grid (appendix A.3): learning rates 5e-5, 3e-5, 2e-5, batch sizes 16 and 32, and 2, 3 and
     4 epochs."""

@@ -33,7 +33,8 @@ class OptimConfig:
     """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
-    the run, whose length is given in steps or in minutes. With `low_share`, it first stays low for that share.
+    the run, whose length is given in steps or in minutes. With `low_share`, it first rises no further than
+    `low_lr` for that share of the run.
     """
 
     lr: float = 1e-3
@@ -41,12 +42,13 @@ class OptimConfig:
     warmup: float = 0.05
     """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run, at its end, in which the learning rate falls; 1 means the whole time after the warm-up, as in
-    the paper."""
+    """Share of the run, at its end, in which the learning rate falls; 1: from the end of the warm-up on, as in the
+    paper."""
     low_share: float = 0.0
-    """Share of the run, at its start, in which the learning rate does not exceed `low_lr`; then it rises further."""
+    """Share of the run, at its start, in which the learning rate does not exceed `low_lr`; then it rises to its
+    peak."""
     low_lr: float = 3e-4
-    """With `low_share`: the learning rate of that share."""
+    """The maximum learning rate during `low_share`."""
     beta1: float = 0.9
     """Adam's decay rate for the mean of the gradients."""
     beta2: float = 0.98

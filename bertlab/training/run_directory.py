@@ -41,13 +41,14 @@ class RunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run directory."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Stop after this much training time, not counting evaluation and saving. The learning-rate schedule is fitted to
-    this time and ends at zero."""
+    """Maximum training time in minutes, not counting evaluation and saving. The learning-rate schedule is fitted to it:
+    the learning rate reaches zero when the time is over."""
     batch_size: int = 32
     """Inputs per step (sentence pairs in pre-training; texts, pairs or passage windows in fine-tuning), in total over
     all processes."""
     accumulate: int = 1
-    """Gradient accumulation steps: split each batch into this many micro-batches. Less memory, the same losses."""
+    """Gradient accumulation: the number of micro-batches into which each batch is split. This needs less memory and
+    gives the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
     """Number format of the forward and backward pass; the master weights are always float32. auto measures which format
@@ -55,12 +56,12 @@ class RunConfig:
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads; all of them if not given."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
     clock: Clock = "wall"
-    """What --minutes measures: wall-clock time, or the CPU time of all threads of this process. On a CPU that other
-    programs use too, runs with CPU time and --threads 1 are comparable."""
+    """What --minutes measures: wall-clock time, or the CPU time of all threads of this process. With CPU time and
+    --threads 1, runs are comparable even on a CPU that other programs use too."""
     seed: int = 0
-    """Seed of everything random: initialisation, shuffling, dropout, and in pre-training the masks."""
+    """Seed of all random choices: initialisation, shuffling, dropout and, in pre-training, masking."""
     attribution: str = ""
     """Source and licence of the data, for the model card."""
     note: str = ""

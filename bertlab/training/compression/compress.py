@@ -48,8 +48,8 @@ _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {
 class CompressConfig(TaskFlags):
     """Make a fine-tuned checkpoint smaller and faster, and print its size, speed and metric before and after.
 
-    Without retraining, prune little at a time: importance is measured once, before anything is removed. Sparse weights
-    (--magnitude) make neither the file smaller nor the model faster; they show how many weights the task needs.
+    Without retraining, remove only a little at a time: importance is measured once, before anything is removed. Sparse
+    weights (--magnitude) make neither the file smaller nor the model faster; they show how many weights the task needs.
 
     Examples:
       bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/small --heads 0.4 --retrain-steps 200
@@ -59,7 +59,7 @@ class CompressConfig(TaskFlags):
     """
 
     SECTIONS: ClassVar = {
-        "what to remove": ("layers", "heads", "neurons", "magnitude"),
+        "pruning": ("layers", "heads", "neurons", "magnitude"),
         "retraining": ("retrain_steps", "lr", "batch_size", "importance_rows", "seed"),
         "custom task": tuple(TaskFlags.__dataclass_fields__),
     }
@@ -75,7 +75,7 @@ class CompressConfig(TaskFlags):
     """The rows of the task: a directory with train and validation files, or a hub id. Default: the task's data set on
     the hub."""
     layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Keep only this many layers, from the lowest."""
+    """Number of layers to keep, counted from the lowest. Default: all."""
     heads: float = 0.0
     """Share of the attention heads to remove, the least important ones first; every layer keeps at least one."""
     neurons: float = 0.0
@@ -87,21 +87,22 @@ class CompressConfig(TaskFlags):
     lr: float = 5e-5
     """Peak learning rate of the retraining."""
     batch_size: int = 32
-    """Rows in a batch: of the retraining, and for the measurement of throughput."""
+    """Rows in a batch, in the retraining and in the measurement of throughput."""
     importance_rows: int = 512
-    """Training rows on which the importance of heads and neurons is measured."""
+    """Number of training rows on which the importance of heads and neurons is measured."""
     seed: int = 0
     """Seed of the order of the training rows."""
     format: Literal["checkpoint", "onnx"] = "checkpoint"
     """The kind of file to write: a checkpoint, or an ONNX file, which gives predictions only."""
     weights: Literal["float32", "float16", "bfloat16", "int8"] = "float32"
-    """The type of the weights. float16 is converted to float32 when the checkpoint is opened. bfloat16 is measured in
-    bfloat16, on processors that have it; `bertlab.load(DIRECTORY, dtype="bfloat16")` computes with it. int8 needs
-    --format onnx: every row of a matrix has its own scale, and activations are quantised while the model computes."""
+    """The type of the weights. float16: the file is smaller, but the model computes in float32. bfloat16: speed and
+    metric are measured in bfloat16, which the processor must support; open the result with `bertlab.load(DIRECTORY,
+    dtype="bfloat16")` to compute in bfloat16. int8: needs --format onnx; every row of a matrix has its own scale, and
+    activations are quantised while the model computes."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in an input. Default: as in `bertlab evaluate`."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Evaluate on only this many rows."""
+    """Maximum number of rows to evaluate on."""
     replace: bool = False
     """Overwrite an existing checkpoint."""
     json: bool = False

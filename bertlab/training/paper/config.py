@@ -23,12 +23,11 @@ EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "t
 class ReproduceConfig:
     """Reproduce a table of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
-    table1: GLUE. table2: SQuAD v1.1. table3: SQuAD v2.0. table4: SWAG. These fine-tune the checkpoint of --from on
-    every task whose rows are available, name the missing ones, and show the published results beside ours.
-    table5: pre-training without next-sentence prediction, and left to right; the left-to-right model is also
-    fine-tuned with a BiLSTM on top. table6: model sizes.
-    table7: features of a frozen encoder. table8: other ways of masking, that is, which
-    percentages of the tokens to predict become [MASK] (m), stay the same (s) or become a random token (r).
+    table1: GLUE. table2: SQuAD v1.1. table3: SQuAD v2.0. table4: SWAG. For these four, the checkpoint of --from is
+    fine-tuned on every task whose rows are available, the other tasks are listed, and published results are shown for
+    comparison. table5: pre-training without next-sentence prediction, and of a left-to-right model, which is also
+    fine-tuned with a BiLSTM on top. table6: model sizes. table7: features of a frozen encoder. table8: different shares
+    of the tokens to predict that become [MASK] (m), stay the same (s) or become a random token (r), in percent.
 
     Examples:
       bertlab reproduce table1 --data tasks --out runs/table1 --from strongest --quick
@@ -42,7 +41,7 @@ class ReproduceConfig:
     table: tyro.conf.Positional[Literal[tuple(ALL_TABLES)]]
     """Which table of the paper."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Directory of the runs and results."""
+    """The directory for the runs and results."""
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A corpus made by `bertlab prepare`, to pre-train on."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
@@ -57,19 +56,19 @@ class ReproduceConfig:
     preset: Preset = "tiny"
     """Size of the pre-trained models; table6 has its own sizes."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Maximum time of each pre-training or fine-tuning run; by default 10 for tables 5 to 8, no maximum for tables 1 to
-    4."""
+    """Maximum minutes of each pre-training or fine-tuning run. Default: 10 for tables 5 to 8, no maximum for tables 1
+    to 4."""
     quick: bool = False
-    """For tables 1 to 4: a first look with at most 1 epoch and 3 minutes for each task, unless --epochs or --minutes is
-    given."""
+    """For tables 1 to 4: limit each task to 1 epoch and 3 minutes, unless --epochs or --minutes is given. This gives a
+    first impression."""
     grid: bool = False
     """For tables 1 to 4: search the paper's grid (appendix A.3) on every task: learning rates 5e-5, 3e-5, 2e-5, batch
-    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the one of the 18 runs
-    that is best on the validation rows."""
+    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the best of the 18
+    runs on the validation rows."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs of each fine-tuning run; by default 3, or 2 for question answering."""
+    """Epochs of each fine-tuning run. Default: 3, or 2 for question answering."""
     max_tokens: int = 128
     """Maximum number of tokens in an input or a pair; question answering has its own limit."""
     batch_size: int = 16
@@ -79,7 +78,7 @@ class ReproduceConfig:
     lstm_width: int = 128
     """Width of the BiLSTMs in each direction; 384 in the paper."""
     ner: EntityTask = "wikiann_en"
-    """The entity task; the paper uses conll2003."""
+    """The named-entity task; the paper uses conll2003."""
     seeds: int = 1
     """Number of seeds; the table shows mean and standard deviation."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
@@ -95,7 +94,7 @@ class ReproduceConfig:
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads; all of them if not given."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
     json: bool = False
     """Print the result as one JSON object."""
 

@@ -24,11 +24,11 @@ RANDOM_INIT_SETTINGS = ("family", "preset", "layers", "hidden", "attention_heads
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig(RunConfig):
-    """Pre-train a BERT on a corpus made by `bertlab prepare` or, if no corpus is given, on stories that bertlab
-    makes up. The same command continues an interrupted run.
+    """Pre-train a BERT on a corpus made by `bertlab prepare` or, if no corpus is given, on generated stories. The
+    same command continues an interrupted run.
 
     Examples:
-      bertlab pretrain --out runs/first --minutes 5    # no text at hand: stories, with the recipe for them
+      bertlab pretrain --out runs/first --minutes 5    # without own text: generated stories
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/modern --family modernbert --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/electra --family electra --preset tiny --minutes 60
@@ -57,18 +57,18 @@ class PretrainConfig(RunConfig):
 
     corpus: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[CORPUS]")] = None
     """The prepared corpus. Without one, English stories are generated and prepared once in runs/story-world, and
-    the model is evaluated on held-out stories (for Korean stories or another number of stories, prepare them with
-    `bertlab prepare story-world`)."""
+    the model is evaluated on held-out stories. For Korean stories or another number of stories, prepare a corpus with
+    `bertlab prepare story-world`."""
     recipe: Literal["plain", "fast", "stories", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: the settings of the BERT paper, including
     --preset base. fast: settings with which the loss falls soonest on a small machine. stories: settings for a few
-    minutes on generated stories; this recipe is used if neither a corpus nor a recipe is given. Other flags change
-    individual settings; `--recipe google --help` shows the settings of that recipe as defaults."""
+    minutes of training on generated stories; they are the default if no corpus is given. Other flags change individual
+    settings; `--recipe google --help` shows the settings of that recipe as defaults."""
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
     --mask 0.3, electra with --token-objective replaced and without pairs. The vocabulary is that of the corpus.
-    distilbert is meant for --teacher NAME --start teacher."""
+    distilbert is usually trained with --teacher NAME --start teacher."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -96,13 +96,13 @@ class PretrainConfig(RunConfig):
     steps: int = 1_000_000
     """Number of training steps."""
     max_tokens: int = 128
-    """Tokens per pair."""
+    """Maximum number of tokens in a pair."""
     final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
-    """Tokens per pair in the last part of the run. These longer pairs train the position embeddings beyond
-    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same. 0: use
-    --max-tokens for the whole run."""
+    """Maximum number of tokens in a pair in the last part of the run. These longer pairs train the position embeddings
+    beyond --max-tokens. A step then has fewer pairs, so that its number of tokens stays about the same. 0 or not given:
+    --max-tokens applies to the whole run."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
-    """With --final-max-tokens: share of the run that this last part takes."""
+    """With --final-max-tokens: the last part of the run, as a share of the run."""
     mask: float = 0.15
     """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
     whole_word: bool = False
@@ -124,8 +124,8 @@ class PretrainConfig(RunConfig):
     predictions, and the discriminator predicts for every token whether it differs from the original. The discriminator
     is written to --out/checkpoint, the generator to --out/generator."""
     generator_size: float = 0.25
-    """With --token-objective replaced: widths of the generator, relative to those of the discriminator; the paper
-    recommends a quarter to a half. Both have the same number of layers and share their embeddings."""
+    """With --token-objective replaced: the widths of the generator divided by those of the discriminator. The ELECTRA
+    paper recommends a quarter to a half. Both have the same number of layers and share their embeddings."""
     replaced_weight: float = DEFAULT_WEIGHT
     """With --token-objective replaced: weight of the discriminator's loss, which is added to that of the generator."""
     pair_objective: Annotated[PairObjectiveName, tyro.conf.arg(aliases=("--second",))] = "next"
@@ -133,36 +133,36 @@ class PretrainConfig(RunConfig):
     in ALBERT), or none (single segments, as in RoBERTa)."""
     random_b_position: RandomBPosition = "any"
     """With --pair-objective next: where in its document a random sentence B begins. any: anywhere, as in the paper.
-    same: at the same relative position as the B that it replaces; in short documents, B would otherwise show by itself
-    whether it is random, because a B that follows A never begins a document and often ends one. The long pairs of the
-    last part of the run (--final-max-tokens) are always drawn as in the paper."""
+    same: at the same relative position as the sentence B that it replaces. In short documents, `any` would let the
+    model recognise a random B without reading A, because a B that follows A never begins a document and often ends one.
+    The long pairs of the last part of the run (--final-max-tokens) are always drawn as in the paper."""
     unmasked_share: float = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
-    A pair gives one bit, which the gradient of the masked tokens drowns out as long as the model does not compare both
-    sentences. Use a low learning rate for this share (--optim.low-share). Ignored with --pair-objective none."""
+    A pair gives only one bit, and until the model compares both sentences, the gradient of the masked tokens is much
+    larger than that of the pair. Use a low learning rate for this share (--optim.low-share). Ignored with
+    --pair-objective none."""
     dropout: float = 0.0
-    """Dropout rate, 0.1 in the paper. Use 0 for runs that see every text only once: training is faster and
-    the loss lower."""
+    """Dropout rate, 0.1 in the paper. Use 0 if the run uses every text only once: training is then faster and reaches a
+    lower loss."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
-    from 768; smaller models train faster with a larger value."""
+    """Standard deviation of the initial random weights. Default: 0.8 / sqrt(hidden size). The paper's 0.02 suits hidden
+    sizes from 768; smaller models train faster with a larger value."""
     start: Literal["neighbours", "matches", "paper", "teacher"] = "neighbours"
-    """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
-    from the start, which shortens the first plateau of the loss. The architecture is the same. matches: like
-    neighbours, but with next-sentence prediction, one first-layer head attends from tokens of sentence B to the same
-    tokens of A. teacher: embeddings,
-    output layers and evenly spaced layers of --teacher, as in DistilBERT; the hidden size must equal the
-    teacher's."""
+    """The weights to start from; the architecture is the same for all values. paper: random weights as in the paper.
+    neighbours: random weights, but some first-layer heads attend to adjacent tokens from the start, so the loss begins
+    to fall earlier. matches: like neighbours; in addition, for next-sentence prediction, one first-layer head attends
+    from the tokens of sentence B to the same tokens in A. teacher: the embeddings, the output layers and evenly spaced
+    layers of --teacher, as in DistilBERT; the hidden size must equal that of the teacher."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Every worker builds the whole global batch but keeps only the part of its own
-    process, so more GPUs need more workers. Default: 0 on a CPU; on GPUs, twice the number of GPUs in the run, limited
-    to the process's share of the CPU cores, but never below 2."""
+    process, so more GPUs need more workers. Default: 0 on a CPU. On GPUs: twice the number of GPUs in the run, but at
+    most this process's share of the CPU cores, and at least 2."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024
-    """Pairs per evaluation; the final evaluation uses four times as many."""
+    """Number of pairs in an evaluation; the final evaluation uses four times as many."""
     snapshots: bool = True
-    """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the app's page Time machine, which shows how
+    """Save snapshots at steps 0, 10, 30, 100, 300, ... for the app's page Time machine, which shows how
     predictions change during training."""
     snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
     """Type in which snapshots are stored; float8 halves their size."""

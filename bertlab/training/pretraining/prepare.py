@@ -32,18 +32,18 @@ class PrepareConfig:
       bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
       bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
-      bertlab prepare story-world --out runs/world        # no text at hand: stories from a generator
+      bertlab prepare story-world --out runs/world        # without own text: generated stories
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
     In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends. A single line of
-    more than a megabyte is split between words. The name story-world stands for short stories that bertlab makes up;
-    held-out stories for `bertlab pretrain --validation` are then prepared too, in a second directory: with
-    `--out runs/world` it is runs/world-heldout."""
+    more than a megabyte is split between words. The name story-world stands for short stories that bertlab
+    generates. Held-out stories for `bertlab pretrain --validation` are then prepared too, in a second directory: with
+    `--out runs/world`, it is runs/world-heldout."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. In an existing corpus, only
+    """The directory for the corpus; its `tokenizer` folder contains the vocabulary. Of an existing corpus, only
     --weights can be changed."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
@@ -51,31 +51,31 @@ class PrepareConfig:
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
-    """Keep capitals and accents; needed for Korean. With Korean stories, always on."""
+    """Keep capitals and accents. Korean needs this flag; for Korean stories it is always set."""
     column: str = "text"
-    """The column that holds the text."""
+    """The column with the text."""
     sample: int = 60_000_000
     """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
     """Seed for shuffling the documents. With story-world, it is also the seed of the
     stories: another seed gives other stories."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """One number per TEXT, in the order given: how many times an epoch uses it. `--weights 2 0.5` uses the first TEXT
-    twice, and in each epoch a new random half of the documents of the second. Default: 1 for each. Weights affect
-    training only. To change those of an existing corpus, run the same command with other weights; nothing is
-    tokenised again."""
+    """One number for each TEXT, in the same order: how many times an epoch uses the documents of this TEXT. With
+    `--weights 2 0.5`, an epoch uses the first TEXT twice, and a random half of the documents of the second, which is
+    chosen anew for each epoch. Default: 1 for each TEXT. Weights affect training only. To change the weights of an
+    existing corpus, run the same command with other weights; nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
-    list it in invalid_rows.jsonl."""
+    """What to do about a file or row that is damaged or has no text: stop with an error, or skip it and list it in
+    invalid_rows.jsonl."""
     stream: bool = False
     """Stream hub data sets instead of downloading them first."""
     workers: int = 2
-    """Processes that tokenise."""
+    """Number of processes that tokenise in parallel."""
     language: Annotated[str, tyro.conf.arg(metavar="CODE")] = DEFAULT
     """The language of story-world: en or ko."""
     documents: int = 20_000
-    """The number of training stories of story-world, of about 125 English words each; a tenth as many held-out stories
-    are generated in addition."""
+    """The number of training stories of story-world, with about 125 English words each. In addition, a tenth as many
+    held-out stories are generated."""
 
 
 def run(config: PrepareConfig) -> Corpus:
