@@ -37,7 +37,10 @@ the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
 # Topics that share a table, since the report has at most 100 lines.
-TABLE_OF_TOPIC = dict.fromkeys(("Pre-training", "Data"), "Pre-training and data")
+TABLE_OF_TOPIC = {
+    "Pre-training": "Pre-training and data", "Data": "Pre-training and data",
+    "App": "App and serving", "Serving": "App and serving",
+}  # fmt: skip
 TABLE_HEADER = (
     "| benchmark | value | target | compared with | machine | date, commit | command |",
     "|---|---:|---:|---|---|---|---|",
@@ -92,7 +95,7 @@ def append_results(results: Sequence[Result], path: Path | None = None) -> None:
     """Append results to a file, each with the command line of this process, the commit and the date."""
     path = path or RESULTS_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
-    origin = {"command": _read_command_line(), "commit": find_current_commit(), "date": date.today().isoformat()}
+    origin = {"command": read_command_line(), "commit": find_current_commit(), "date": date.today().isoformat()}
     with path.open("a", encoding="utf-8") as file:
         for result in results:
             file.write(json.dumps(asdict(replace(result, **origin)), ensure_ascii=False) + "\n")
@@ -160,7 +163,8 @@ def _format_value(value: float, unit: str) -> str:
     return f"{number}{unit}" if unit == "x" else f"{number} {unit}".strip()
 
 
-def _read_command_line() -> str:
+def read_command_line() -> str:
+    """Return the command line of this process, without the flags that do not affect the results."""
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--record", "--json")]
     return shlex.join(["bertlab", *arguments])
 

@@ -110,6 +110,9 @@ COMMANDS = {
     "bench writing": Command(
         "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
     ),
+    "bench serve": Command(
+        "bench.serve", "ServeBenchConfig", "run", "measure how much faster a CPU classifies texts, step by step"
+    ),
     "bench serve-load": Command(
         "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load and during failures"
     ),

@@ -74,7 +74,8 @@ LIMITS = {
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096), "queue": Limit(1, 10**6), "time-limit": Limit(0, 86_400, excludes_minimum=True),
     "max-kilobytes": Limit(1, 10**6), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),
-    "clients": Limit(1, 10_000), "seconds": Limit(0, excludes_minimum=True), "texts": Limit(1, 10**6),
+    "clients": Limit(1, 10_000), "repeated": Limit(0, below=1), "seconds": Limit(0, excludes_minimum=True),
+    "texts": Limit(1, 10**6),
     # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.
     "vocab-size": Limit(6, MAX_SIZE),
     "grid-rates": Limit(0, excludes_minimum=True), "grid-batches": Limit(1, MAX_BATCH),

@@ -1,0 +1,192 @@
+"""The ways to classify texts that `bertlab bench serve` compares.
+
+A way is a function that classifies one batch of texts, and a `Classifier` that divides many texts into batches for it.
+The functions tokenise the texts themselves, so that the measured time contains the tokenisation.
+
+Shape legend: B batch, T tokens, K labels.
+"""
+
+import multiprocessing
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from torch.nn.utils.rnn import pad_sequence
+
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.onnx_files import OPSET
+from bertlab.nn.onnx_model import require_onnxruntime
+from bertlab.text.batch import Batch
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+ClassifyBatch = Callable[[Sequence[str]], list[int]]
+"""Classify one batch of texts -> the index of the predicted label of each text."""
+
+
+class Classifier:
+    """Classify any number of texts, in batches.
+
+    Args:
+        classify_batches: classifies an iterable of batches, and yields the label indices of each batch in order.
+        batch_size: the maximum number of texts in a batch.
+        groups_by_length: whether the texts of a batch have a similar number of characters, so that little padding is
+            computed. `bertlab serve` chooses the requests of a batch in this way too.
+        caches: whether each distinct text is computed only once.
+    """
+
+    def __init__(
+        self,
+        classify_batches: Callable[[Iterable[Sequence[str]]], Iterable[list[int]]],
+        batch_size: int,
+        *,
+        groups_by_length: bool = True,
+        caches: bool = False,
+    ):
+        self.classify_batches, self.batch_size = classify_batches, batch_size
+        self.groups_by_length, self.caches = groups_by_length, caches
+        self._label_of_text: dict[str, int] = {}
+
+    def clear_cache(self) -> None:
+        """Forget all texts."""
+        self._label_of_text.clear()
+
+    def classify(self, texts: Sequence[str]) -> list[int]:
+        """Return the index of the predicted label of each text."""
+        if not self.caches:
+            return self._compute(texts)
+        new = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
+        self._label_of_text |= zip(new, self._compute(new), strict=True)
+        return [self._label_of_text[text] for text in texts]
+
+    def _compute(self, texts: Sequence[str]) -> list[int]:
+        order = list(range(len(texts)))
+        if self.groups_by_length:  # the longest first, so that no worker begins a long batch when the others are done
+            order.sort(key=lambda row: -len(texts[row]))
+        rows = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        labels = [0] * len(texts)
+        batches = ([texts[row] for row in batch] for batch in rows)
+        for batch, predicted in zip(rows, self.classify_batches(batches), strict=True):
+            for row, label in zip(batch, predicted, strict=True):
+                labels[row] = label
+        return labels
+
+
+def make_transformers_function(
+    model: torch.nn.Module, tokenizer: transformers.PreTrainedTokenizerBase, max_tokens: int, *, fixed_length: bool
+) -> ClassifyBatch:
+    """Make a function that classifies with a model of `transformers` in PyTorch.
+
+    Args:
+        model: a model for sequence classification, in eval mode.
+        tokenizer: its tokenizer.
+        max_tokens: longer texts are truncated.
+        fixed_length: pad every text to `max_tokens`; otherwise to the longest text of its batch.
+    """
+    padding = "max_length" if fixed_length else "longest"
+
+    @torch.inference_mode()
+    def classify_batch(texts: Sequence[str]) -> list[int]:
+        inputs = tokenizer(list(texts), padding=padding, truncation=True, max_length=max_tokens, return_tensors="pt")
+        return model(**inputs).logits.argmax(-1).tolist()
+
+    return classify_batch
+
+
+def make_exported_function(
+    model: torch.nn.Module, tokenizer: transformers.PreTrainedTokenizerBase, max_tokens: int, path: Path
+) -> ClassifyBatch:
+    """Export a model of `transformers` to ONNX, and make a function that classifies with it in ONNX Runtime.
+
+    The export, the session's default options and the padding to the longest text of a batch follow the documentation of
+    `transformers` and Optimum (https://huggingface.co/docs/transformers/serialization).
+
+    Args:
+        model: a model for sequence classification, in eval mode.
+        tokenizer: its tokenizer.
+        max_tokens: longer texts are truncated.
+        path: the file to write.
+    """
+    runtime = require_onnxruntime()
+    tokens = tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
+    # the exporter numbers the inputs in the order of the model's arguments
+    example = {name: tokens[name] for name in signature(model.forward).parameters if name in tokens}
+    axes = {name: {0: "batch", 1: "tokens"} for name in example} | {"logits": {0: "batch"}}
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # sizes that do not depend on the input are traced as constants, as intended
+        torch.onnx.export(
+            model, (example,), str(path), input_names=list(example), output_names=["logits"], dynamic_axes=axes,
+            opset_version=OPSET, dynamo=False,
+        )  # fmt: skip
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+    def classify_batch(texts: Sequence[str]) -> list[int]:
+        inputs = tokenizer(list(texts), padding=True, truncation=True, max_length=max_tokens, return_tensors="np")
+        (logits_BK,) = session.run(["logits"], {name: inputs[name].astype(np.int64) for name in example})
+        return logits_BK.argmax(-1).tolist()
+
+    return classify_batch
+
+
+def make_onnx_function(directory: Path, max_tokens: int, threads: int) -> ClassifyBatch:
+    """Make a function that classifies with an ONNX file of `checkpoints.onnx_files.save`.
+
+    Args:
+        directory: the directory of the file.
+        max_tokens: longer texts are truncated.
+        threads: the number of threads that compute one batch.
+    """
+    torch.set_num_threads(threads)
+    loaded = checkpoint.load(directory)
+
+    def classify_batch(texts: Sequence[str]) -> list[int]:
+        batch = make_batch(loaded.tokenizer, texts, max_tokens)
+        return loaded.model.logits("classify", batch).argmax(-1).tolist()
+
+    return classify_batch
+
+
+def make_batch(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> Batch:
+    """Tokenise texts, truncate them, and pad them to the longest of them."""
+    rows = [[tokenizer.cls_id, *ids[: max_tokens - 2], tokenizer.sep_id] for ids in tokenizer.encode_ids(texts)]
+    ids_BT = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=tokenizer.pad_id)
+    length_B = torch.tensor([len(row) for row in rows])
+    return Batch(ids_BT, torch.zeros_like(ids_BT), torch.arange(ids_BT.shape[1]) < length_B[:, None])
+
+
+_classify_in_worker: ClassifyBatch | None = None
+"""The function of this process, if it is a worker of `run_workers`."""
+
+
+def _open_in_worker(directory: Path, max_tokens: int) -> None:
+    global _classify_in_worker
+    _classify_in_worker = make_onnx_function(directory, max_tokens, threads=1)
+
+
+def _run_in_worker(texts: Sequence[str]) -> list[int]:
+    return _classify_in_worker(texts)
+
+
+@contextmanager
+def run_workers(
+    directory: Path, max_tokens: int, workers: int
+) -> Iterator[Callable[[Iterable[Sequence[str]]], Iterable[list[int]]]]:
+    """Run worker processes that each classify batches with an ONNX file and one thread, until the end of the block.
+
+    Args:
+        directory: the directory of the file.
+        max_tokens: longer texts are truncated.
+        workers: the number of processes.
+
+    Yields:
+        A function that distributes batches to the workers, and yields the label indices of each batch in order.
+    """
+    context = multiprocessing.get_context("spawn")  # a fork would inherit the threads of this process
+    with ProcessPoolExecutor(workers, context, _open_in_worker, (directory, max_tokens)) as pool:
+        yield partial(pool.map, _run_in_worker)
