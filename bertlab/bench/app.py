@@ -42,14 +42,14 @@ Part = Literal[(*PARTS, *FORMER_PARTS)]
 class AppBenchConfig(BenchOptions):
     """Measure the response times of the app, in milliseconds.
 
-    The benchmark has five parts (see --parts). All use a headless Chromium, except where this text says otherwise.
+    The benchmark has five parts (see --parts), which use a headless Chromium unless described differently.
 
     The part `visit` opens every page once, without a browser, and measures the time until its script has run,
     which includes loading the checkpoint of the page.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
-    the texts are sent by pressing Enter. For the other half, typing just stops, and after a short pause the text
-    field sends the text by itself; those times include the pause.
+    the texts are sent by pressing Enter. The other half are sent by the text field itself, a short time after the
+    typing stops; those times include the pause.
 
     The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
     cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
@@ -64,9 +64,9 @@ class AppBenchConfig(BenchOptions):
     """
 
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar=f"{{{','.join(PARTS)}}} ...")] = PARTS
-    """What to measure."""
+    """The parts to measure."""
     changes: int = 10
-    """Number of text changes on each page, for each way to send the text."""
+    """Number of text changes on each page: so many with Enter, and so many by a pause in typing."""
     visitors: Annotated[int, tyro.conf.arg(aliases=("--people",))] = 30
     """Number of simultaneous visitors."""
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3

@@ -9,9 +9,11 @@ from playwright.async_api import Browser, Page, async_playwright
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 from bertlab.bench.chromium import ARGUMENTS, find_chromium
 
+# JavaScript: whether the whole page is drawn
 IS_DRAWN = """() => document.querySelector("h1") && !document.querySelector(".skeleton, .news > *")
   && document.querySelector('[data-test-script-state="notRunning"]')"""
-SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includes(text)"
+# JavaScript: whether the panel shows a text
+PANEL_SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includes(text)"
 
 
 @asynccontextmanager
@@ -58,7 +60,7 @@ class BrowserStudent:
 
     async def wait_for(self, text: str) -> float:
         """Wait until the panel shows a text. Return the time at which it does, as `time.perf_counter` measures it."""
-        await self._page.wait_for_function(SHOWS, arg=text)
+        await self._page.wait_for_function(PANEL_SHOWS, arg=text)
         return time.perf_counter()
 
     async def wait_until_drawn(self) -> float:

@@ -35,7 +35,10 @@ class Student:
         self.errors: list[str] = []
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
+        # ids that Streamlit sent: of the page, its query string, the panel, the number field, the button, the news
+        # component; and the version of the class that the panel shows
         self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = self._seen = ""
+        # the text of the panel; whether the page is drawn; whether it is still the page of the previous step
         self._shown, self._is_drawn, self._is_page_old = "", False, False
         self._news = asyncio.Condition()
 

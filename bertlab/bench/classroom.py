@@ -20,7 +20,8 @@ from bertlab.bench.results import Result
 from bertlab.classroom.store import ClassStore
 from bertlab.config.errors import BertlabError
 
-LESSON, QUESTION_STEP, STEPS = "attention", 1, 8  # the question of this step is answered with a number
+# the lesson, a step whose question is answered with a number, and the number of steps
+LESSON, QUESTION_STEP, NUM_STEPS = "attention", 1, 8
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class ClassroomBenchConfig(BenchOptions):
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
     server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
     durations are measured for each step, both starting when the teacher opens it: until a student can read the text and
-    the question of the step, and until the whole page of the step is drawn. First the class goes through all steps once
-    as a warm-up, so that checkpoints are loaded and results are cached; the times of this round are printed separately.
+    the question of the step, and until the whole page of the step is drawn. Before that, the class goes through all
+    steps once as a warm-up, in which checkpoints are loaded and results are cached; the times of the warm-up are
+    printed separately.
 
     Examples:
       bertlab bench classroom
@@ -79,6 +81,7 @@ class _Server:
 async def _run_class(
     server: _Server, store: ClassStore, config: ClassroomBenchConfig, students: list[Student] | list[BrowserStudent]
 ) -> dict:
+    """Lead a class through a lesson, restart the server in the middle, and return the times and the lost guesses."""
     address = f"localhost:{server.port}"
     step_ms, page_ms, guess_ms, reveal_ms = [], [], [], []
 
@@ -101,14 +104,14 @@ async def _run_class(
             await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
     await open_all()
-    for step in [*range(1, STEPS), 0]:  # each page once; all are at step 0 already
+    for step in [*range(1, NUM_STEPS), 0]:  # each page once; all are at step 0 already
         await show(step)
         await asyncio.sleep(1)
     first_round = {**compute_percentiles("first_step", step_ms), **compute_percentiles("first_page", page_ms)}
     step_ms.clear()
     page_ms.clear()
     for round_number in range(config.rounds):
-        for step in [*range(1, STEPS), 0]:
+        for step in [*range(1, NUM_STEPS), 0]:
             await show(step)
             await asyncio.sleep(2)
         await show(QUESTION_STEP)
@@ -155,6 +158,7 @@ async def _run_class(
 
 
 async def _measure(server: _Server, store: ClassStore, config: ClassroomBenchConfig) -> dict:
+    """Run a class of simulated students or, with --browsers, of real browsers."""
     if not config.browsers:
         return await _run_class(server, store, config, [Student(number) for number in range(config.students)])
     async with open_browser() as browser:

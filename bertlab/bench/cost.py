@@ -38,8 +38,8 @@ MAX_SECONDS = 600.0
 class CostBenchConfig(BenchOptions):
     """Compare the estimated memory and time of a training step with real steps on this machine.
 
-    Times are CPU seconds on a CPU, so that other programs hardly change them. Memory is the resident set of a separate
-    process, minus what Python and the libraries occupy.
+    On a CPU, times are CPU seconds, which other programs hardly affect. Memory is the resident set of a separate
+    process, without the memory of Python and the libraries.
 
     Examples:
       bertlab bench cost
@@ -57,34 +57,34 @@ class CostBenchConfig(BenchOptions):
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: int = 1
-    """CPU threads."""
+    """Number of CPU threads."""
     rounds: int = 3
-    """Measured steps of each model."""
+    """Number of measured steps of each model."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A measured training step beside its estimate."""
+    """A measured training step and its estimate."""
 
     measured: StepMeasurement
     """The measurement."""
     estimated_bytes: int
-    """The estimated memory."""
+    """The estimated memory in bytes."""
     estimated_seconds: float
-    """The estimated time, from the peak that was measured with the step."""
+    """The estimated seconds, computed from the peak FLOP/s that was measured together with the step."""
     estimated_parameters: int
-    """The parameters by arithmetic."""
+    """The number of parameters, computed from the configuration."""
     estimated_flop: float
-    """The FLOP by arithmetic."""
+    """The FLOP of a step, computed from the configuration."""
 
     @property
     def memory_error(self) -> float:
-        """The estimate relative to the measurement: -0.1 if it is 10 % too low."""
+        """The relative error of the estimated memory: -0.1 if the estimate is 10% too low."""
         return self.estimated_bytes / self.measured.memory_bytes - 1
 
     @property
     def time_error(self) -> float:
-        """The same as `memory_error`, but for the time of a step."""
+        """The relative error of the estimated time."""
         return self.estimated_seconds / self.measured.seconds - 1
 
 
@@ -101,35 +101,38 @@ def compare_step(
         share: the share of the peak FLOP/s that the estimate of the time assumes; None for the default.
 
     Raises:
-        BertlabError: the steps need more memory than is available, would take minutes, or failed.
+        BertlabError: the steps need more memory than is available, would take longer than `MAX_SECONDS`, or failed.
     """
-    target = resolve_device(device)
-    where = "gpu" if target.type == "cuda" else "cpu"
-    cost = estimate(Workload(**{**vars(workload), "device": where}))
-    check_size(cost.training_memory.total, cost.flop_per_step, steps, target)
+    torch_device = resolve_device(device)
+    device_type = "gpu" if torch_device.type == "cuda" else "cpu"
+    cost = estimate(Workload(**{**vars(workload), "device": device_type}))
+    check_size(cost.training_memory.total, cost.flop_per_step, steps, torch_device)
     settings = {name: value for name, value in vars(cost.workload).items() if name != "model"}
     request = {
-        "model": asdict(workload.model), "workload": settings, "device": str(target), "threads": threads, "steps": steps
+        "model": asdict(workload.model), "workload": settings, "device": str(torch_device), "threads": threads, "steps":
+        steps
     }  # fmt: skip
     command = [sys.executable, "-m", "bertlab.bench.cost_step"]
     try:
-        done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=MAX_SECONDS)
+        process = subprocess.run(
+            command, input=json.dumps(request), capture_output=True, text=True, timeout=MAX_SECONDS
+        )
     except subprocess.TimeoutExpired:
         raise BertlabError("cost-measurement-too-long", minutes=round(MAX_SECONDS / 60)) from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
+    if process.returncode:
+        lines = process.stderr.strip().splitlines()
         reason = first_line(lines[-1]) if lines else Message("cost-process-killed")
         raise BertlabError("cost-measurement-failed", reason=reason)
-    measured = StepMeasurement(**json.loads(done.stdout.strip().splitlines()[-1]))
+    measured = StepMeasurement(**json.loads(process.stdout.strip().splitlines()[-1]))
     share = share or (
-        GPU_SHARE if where == "gpu" else estimate_cpu_share(workload.model.hidden_size, workload.precision)
+        GPU_SHARE if device_type == "gpu" else estimate_cpu_share(workload.model.hidden_size, workload.precision)
     )
     seconds = estimate_seconds(cost.flop_per_step, measured.peak_flops, share)
     return Comparison(measured, cost.training_memory.total, seconds, cost.num_parameters, cost.flop_per_step)
 
 
 def check_size(memory_bytes: float, flop: float, steps: int, device: torch.device) -> None:
-    """Raise an error for a measurement that does not fit into this machine's memory, or that would take minutes.
+    """Raise an error for a measurement that does not fit into this machine's memory, or that would take too long.
 
     Raises:
         BertlabError: the measurement does not fit, or would take too long.

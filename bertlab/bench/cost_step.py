@@ -1,9 +1,10 @@
 """Run a few training steps of a workload, and print their time and memory as JSON: `python -m bertlab.bench.cost_step`.
 
-A process of its own measures them, because the memory of a process never shrinks back to what one step needed. The
-memory is the growth of the resident set since a warm-up step of a small model, which loads every library. It is
-measured twice: first in a step in which the C library returns freed memory to the system at once, and then in ordinary
-steps, in which it keeps some freed memory, because blocks of less than 32 MB come from a heap with gaps.
+They are measured in a separate process, because the memory of a process that has done other work does not show what one
+step needs. The memory is the growth of the resident set since a warm-up step of a small model, which loads every
+library. It is measured twice: first in a step in which the C library returns freed memory to the system at once, and
+then in ordinary steps, in which the C library keeps some freed memory, because it takes blocks of less than 32 MB from
+a heap, whose gaps stay in memory.
 """
 
 import ctypes
@@ -34,8 +35,8 @@ from bertlab.training.devices import describe_hardware, release_memory
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.trainer import Trainer
 
-WARM_UP = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
-PROCESS = Path("/proc/self")
+WARM_UP_CONFIG = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
+PROCESS_DIRECTORY = Path("/proc/self")
 M_MMAP_THRESHOLD = -3  # a parameter of glibc's `mallopt`, see its malloc.h
 SMALL_BLOCK, LARGEST_HEAP_BLOCK = 1 << 16, 32 << 20  # bytes; the second is the largest threshold that glibc chooses
 
@@ -47,7 +48,7 @@ class StepMeasurement:
     hardware: str
     """The machine."""
     parameters: int
-    """The parameters of the model that was trained."""
+    """The number of parameters of the model that was trained."""
     flop: int
     """The floating-point operations of matrix products in a step, counted by PyTorch."""
     memory_bytes: int
@@ -65,7 +66,7 @@ class StepMeasurement:
     peak_flops: float
     """The FLOP per second of a large matrix product, measured with the same clock before each step."""
     threads: int
-    """CPU threads."""
+    """The number of CPU threads."""
     steps: int
     """The number of measured steps."""
 
@@ -82,7 +83,7 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
     # before anything is allocated, since a block that is in the heap stays there, and new blocks would fill the gaps
     _map_blocks_from(SMALL_BLOCK)
-    small = Workload(WARM_UP, 32, 4, workload.precision, workload.optimizer)
+    small = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(small, device), clock)
     runtime_bytes = _reset_peak_memory(device)
     trainer = build_trainer(workload, device)
@@ -163,7 +164,7 @@ def _reset_peak_memory(device: torch.device) -> int:
         return torch.cuda.memory_allocated(device)
     release_memory()
     with suppress(OSError):  # Linux only; elsewhere the peak since the start of the process is reported
-        (PROCESS / "clear_refs").write_text("5")
+        (PROCESS_DIRECTORY / "clear_refs").write_text("5")
     return _read_status("VmRSS") or _read_peak_memory(device)
 
 
@@ -179,7 +180,7 @@ def _read_peak_memory(device: torch.device) -> int:
 def _read_status(name: str) -> int:
     """Read a size from the status file that Linux has for this process, in bytes; 0 if there is none."""
     with suppress(OSError):
-        for line in (PROCESS / "status").read_text().splitlines():
+        for line in (PROCESS_DIRECTORY / "status").read_text().splitlines():
             if line.startswith(f"{name}:"):
                 return 1024 * int(line.split()[1])
     return 0

@@ -1,4 +1,4 @@
-"""`bertlab bench families`: the same size, text and minutes of one thread for BERT and the families after it.
+"""`bertlab bench families`: compare BERT with later families, with the same size, text and training time.
 
 Each family is pre-trained once per seed and then fine-tuned on tasks. Every such run appends a row to a file of JSON
 lines as soon as it is finished, and is skipped when the command is repeated. The benchmark can thus be stopped at any
@@ -50,8 +50,8 @@ class FamiliesBenchConfig(BenchOptions):
     on the same text, fine-tune all of them, and print one table.
 
     Each finished run is a row of --results and is not repeated, so the command can be stopped at any time, and its
-    families and seeds can be divided over several machines whose rows are joined afterwards. The corpora need the
-    vocabulary of the teacher: `bertlab prepare TEXTS --tokenizer scratch --out runs/en8k`.
+    families and seeds can be divided between machines, whose rows are put into one file afterwards. The corpora need
+    the vocabulary of the teacher: `bertlab prepare TEXTS --tokenizer scratch --out runs/en8k`.
 
     Examples:
       bertlab bench families --corpus runs/en8k --validation runs/en8k-val --data tasks --out runs/families
@@ -69,13 +69,13 @@ class FamiliesBenchConfig(BenchOptions):
     """A directory that contains the directories sst2, mrpc, stsb, cola and squad, at any depth, each with train and
     validation rows."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("runs/families")
-    """Directory of the runs."""
+    """The directory for the runs."""
     results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = ROWS_PATH
-    """File of JSON lines to which a row is appended after every run."""
+    """The JSON Lines file to which a row is appended after every run."""
     families: Annotated[tuple[FamilyName, ...], tyro.conf.arg(metavar="NAME ...")] = (
         "bert", "roberta", "albert", "electra", "modernbert", "distilbert",
     )  # fmt: skip
-    """The families to train: bert, roberta (its recipe: no sentence pairs), albert, electra, modernbert, distilbert."""
+    """The families to train: bert, roberta (BERT without sentence pairs), albert, electra, modernbert, distilbert."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
     """The random seeds themselves, not their number. The first one is used for all families, then the next one."""
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="NAME ...")] = ("pretraining", *TASKS)
@@ -100,9 +100,9 @@ class FamiliesBenchConfig(BenchOptions):
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     """Number format of all runs."""
     evaluation_rows: int = 1024
-    """Held-out inputs on which masked tokens are evaluated."""
+    """Number of held-out inputs on which masked tokens are evaluated."""
     teacher: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
-    """The teacher of the distilled family, from which it also starts. It was trained before, which is not counted."""
+    """The teacher of distilbert, whose weights are also its start. The training of the teacher is not counted."""
     document: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Also write the tables of all finished runs to this Markdown file."""
     task_rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

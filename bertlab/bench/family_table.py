@@ -41,7 +41,7 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 
 @dataclass(frozen=True)
 class FamilySummary:
-    """A line of the table: a family, as means over its seeds."""
+    """A line of the table: the means of a family over its seeds."""
 
     family: str
     """The family, a key of `FAMILY_TITLES`."""
@@ -84,18 +84,18 @@ def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
 
 
 def _summarise_family(family: str, rows: Sequence[dict]) -> FamilySummary:
-    own = [row for row in rows if row["family"] == family]
-    pretraining = [row for row in own if row["part"] == "pretraining"]
+    family_rows = [row for row in rows if row["family"] == family]
+    pretraining = [row for row in family_rows if row["part"] == "pretraining"]
     values: dict[str, list[float]] = {}
     for row in pretraining:
         for name, value in row.items():
             if isinstance(value, int | float) and name != "seed":
                 values.setdefault(name, []).append(value)
-    for row in own:
+    for row in family_rows:
         if row["part"] in TASKS:
             values.setdefault(row["part"], []).append(row["value"])
-    by_seed = {seed: {row["part"]: row["value"] for row in own if row["seed"] == seed and row["part"] in GLUE}
-               for seed in {row["seed"] for row in own}}  # fmt: skip
+    by_seed = {seed: {row["part"]: row["value"] for row in family_rows if row["seed"] == seed and row["part"] in GLUE}
+               for seed in {row["seed"] for row in family_rows}}  # fmt: skip
     values["glue"] = [statistics.mean(scores.values()) for scores in by_seed.values() if len(scores) == len(GLUE)]
     summary = {
         name: (statistics.mean(each), statistics.stdev(each) if len(each) > 1 else None, len(each))

@@ -95,7 +95,7 @@ class ParityBenchConfig(BenchOptions):
     precision: Literal["float32", "bfloat16"] = "float32"
     """Number format of both implementations; for bfloat16, transformers' Trainer uses autocast."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads. Default: all of them."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Number of training rows. Default: depends on the task."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

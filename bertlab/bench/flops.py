@@ -1,4 +1,4 @@
-"""Count floating-point operations (FLOP), and measure the peak FLOP per second of the machine in matrix products."""
+"""Count floating-point operations (FLOP), and measure the peak FLOP per second of this machine in a matrix product."""
 
 import statistics
 import time

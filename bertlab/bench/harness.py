@@ -30,7 +30,7 @@ Clock = Literal["wall", "cpu", "processor"]  # "processor" is a former name of "
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions:
-    """Options of every benchmark."""
+    """The options of every benchmark."""
 
     json: bool = False
     """Print the results as one JSON object."""
@@ -40,15 +40,15 @@ class BenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBenchOptions(BenchOptions):
-    """Options of the benchmarks that train a model in this process: the device and how time is measured."""
+    """The options of the benchmarks that train a model in this process: the device, and how time is measured."""
 
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads. Default: all of them."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
     clock: Annotated[Clock, tyro.conf.arg(metavar="{wall,cpu}")] = "wall"
-    """What is measured: wall-clock time, or the CPU time of this process. CPU time with --threads 1 gives stable
-    results on a shared machine."""
+    """The time that is measured: wall-clock time, or the CPU time of this process. CPU time with --threads 1 gives
+    stable results on a machine that other programs use too."""
 
     def __post_init__(self):
         if self.clock == "processor":

@@ -1,7 +1,7 @@
 """`bertlab bench lengths`: measure the speed of pre-training by sequence length and batch size.
 
-The cost of attention per token grows with the length of the input. All other costs per token are constant. Therefore
-the paper trains on short inputs first (appendix A.2).
+The cost of attention per token grows with the length of the input, while all other costs per token are constant. The
+paper therefore trains mostly on short inputs (appendix A.2).
 """
 
 import statistics
@@ -35,13 +35,13 @@ class LengthsBenchConfig(TrainingBenchOptions):
     preset: Preset = "mini"
     """The size of the model."""
     vocab_size: int = 8192
-    """Vocabulary size of the random sentence pairs; a corpus has its own."""
+    """Vocabulary size of the random sentence pairs. Not used with --corpus."""
     max_tokens: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (64, 128, 256, 512)
     """Tokens in a sentence pair."""
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Each combination runs as many steps in a round as are needed to reach this many tokens, but at least one."""
+    """Number of tokens in a round, for each combination: it determines the number of steps, which is at least one."""
     rounds: int = 5
     """Number of rounds; each combination runs once in every round."""
     precision: Precision = "auto"

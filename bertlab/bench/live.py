@@ -20,7 +20,7 @@ from bertlab.explore.session import Session, load
 from bertlab.views.live import write_live_page
 
 NUM_TOKENS = 24
-TARGETS_MS = {"scratch": 300, "strongest": 1000}  # for an answer
+TARGETS_MS = {"scratch": 300, "strongest": 1000}  # checkpoint -> target for the time of an answer
 OPENING_TARGET_MS = 2000
 
 # Returns the milliseconds of one answer: tokenisation, forward pass, and making the payload of the attention view.
@@ -44,7 +44,7 @@ class LiveBenchConfig(BenchOptions):
     checkpoints: tuple[str, ...] = ("scratch", "strongest")
     """The checkpoints to export."""
     rounds: int = 9
-    """How many times a page is opened, and how many responses to an input are timed."""
+    """Number of rounds. In each round, a page is opened, and one response to an input is timed."""
 
 
 def make_text(session: Session) -> str:
@@ -85,13 +85,13 @@ def run(config: LiveBenchConfig) -> None:
             path = Path(directory) / f"{session.name}.html"
             size = write_live_page(session, path)
             opening_times, answer_times = measure_page(browser, path, make_text(session), config.rounds)
-            for what, times, target in (
+            for quantity, times, target in (
                 ("from opening the file to the first answer", opening_times, OPENING_TARGET_MS),
                 (f"attention of {NUM_TOKENS} tokens", answer_times, TARGETS_MS.get(name)),
             ):
                 median, spread = round(statistics.median(times)), (round(min(times)), round(max(times)))
-                measurements[f"{name}, {what}, ms"] = f"{median} ({spread[0]} to {spread[1]})"
-                claim = f"App: {name} as one HTML file, {what}, median"
+                measurements[f"{name}, {quantity}, ms"] = f"{median} ({spread[0]} to {spread[1]})"
+                claim = f"App: {name} as one HTML file, {quantity}, median"
                 results.append(Result(claim, median, unit="ms", spread=spread, n=config.rounds, target=target))
             measurements[f"{name}, MB"] = round(size / 1e6, 1)
         browser.close()

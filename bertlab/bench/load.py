@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-TOLERANCE = 1e-4  # of numbers in a reply: those of another batch differ by rounding
-NOT_TAKEN = "not taken"  # the server does not listen any more
+TOLERANCE = 1e-4  # for numbers in a reply, because results of different batches differ by rounding
+NOT_CONNECTED = "not connected"  # the server no longer accepts connections
 LOST = "lost"  # the connection was closed without a reply
 
 
@@ -34,14 +34,14 @@ class Exchange:
 
 @dataclass
 class LoadResult:
-    """What the clients saw."""
+    """The outcomes and times of the requests of all clients."""
 
     seconds: float = 0.0
     """The time from the first request to the last reply."""
     latency_ms: list[float] = field(default_factory=list)
     """The time of each request that was answered with 200, in milliseconds."""
     outcomes: Counter = field(default_factory=Counter)
-    """The number of requests by outcome: an HTTP status, `NOT_TAKEN` or `LOST`."""
+    """The number of requests by outcome: an HTTP status, `NOT_CONNECTED` or `LOST`."""
     wrong: int = 0
     """The number of replies with the status 200 that differ from the expected one."""
 
@@ -52,7 +52,7 @@ class LoadResult:
 
     @property
     def replies(self) -> int:
-        """The number of requests that were answered, with whatever status."""
+        """The number of requests that got a reply, whatever its status."""
         return sum(count for outcome, count in self.outcomes.items() if isinstance(outcome, int))
 
     def percentile(self, percent: int) -> float:
@@ -67,7 +67,7 @@ def run_load(
     exchanges: Sequence[Exchange],
     clients: int,
     seconds: float | None = None,
-    disturb: Callable[[], None] | None = None,
+    cause_failure: Callable[[], None] | None = None,
     *,
     keep_alive: bool = True,
 ) -> LoadResult:
@@ -75,16 +75,16 @@ def run_load(
 
     Args:
         url: the address of the server.
-        exchanges: the requests. They are sent in turn, again and again if there is a time.
+        exchanges: the requests. They are sent in this order; with `seconds`, they are repeated.
         clients: the number of clients.
         seconds: how long to send requests; None sends each request once.
-        disturb: a function that runs in another thread after half of the time, or of the requests.
-        keep_alive: whether a client uses its connection again.
+        cause_failure: a function that runs in another thread after half of the time, or after half of the requests.
+        keep_alive: whether a client reuses its connection.
     """
-    return asyncio.run(_run_load(url, exchanges, clients, seconds, disturb, keep_alive))
+    return asyncio.run(_run_load(url, exchanges, clients, seconds, cause_failure, keep_alive))
 
 
-async def _run_load(url, exchanges, clients, seconds, disturb, keep_alive) -> LoadResult:
+async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
     result, numbers = LoadResult(), iter(range(len(exchanges) if seconds is None else 10**9))
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
     start, half_done = time.perf_counter(), asyncio.Event()
@@ -98,19 +98,19 @@ async def _run_load(url, exchanges, clients, seconds, disturb, keep_alive) -> Lo
                 half_done.set()
             outcome = await _send(client, exchanges[number % len(exchanges)], result)
             result.outcomes[outcome] += 1
-            if outcome == NOT_TAKEN:
+            if outcome == NOT_CONNECTED:
                 return
 
-    async def disturb_later() -> None:
+    async def cause_failure_later() -> None:
         await half_done.wait()
-        await asyncio.to_thread(disturb)
+        await asyncio.to_thread(cause_failure)
 
-    disturbance = asyncio.create_task(disturb_later()) if disturb else None
+    failure = asyncio.create_task(cause_failure_later()) if cause_failure else None
     async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=600) as client:
         await asyncio.gather(*(run_client(client) for _ in range(clients)))
     result.seconds = time.perf_counter() - start
-    if disturbance:
-        await disturbance
+    if failure:
+        await failure
     return result
 
 
@@ -119,7 +119,7 @@ async def _send(client: httpx2.AsyncClient, exchange: Exchange, result: LoadResu
     try:
         reply = await client.post(exchange.path, content=exchange.body, headers={"content-type": "application/json"})
     except httpx2.ConnectError:
-        return NOT_TAKEN
+        return NOT_CONNECTED
     except httpx2.TransportError:
         return LOST
     if reply.status_code == 200:

@@ -37,13 +37,13 @@ class PrepareBenchConfig(BenchOptions):
     """
 
     files: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")]
-    """Files from which the text is read."""
+    """The files with the text."""
     column: str = "text"
-    """The column that contains the text."""
+    """The column with the text."""
     megabytes: float = 24
-    """Megabytes of text in the sample, an equal share from each file."""
+    """Size of the sample in megabytes; each file contributes an equal share."""
     copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
-    """Amounts of text to prepare, in copies of the sample; each is measured once."""
+    """The amounts of text to prepare, as multiples of the sample. Each is measured once."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"

@@ -73,7 +73,7 @@ class PretrainBenchConfig(BenchOptions):
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """CPU threads. Default: all of them."""
+    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
 
 
 def measure(config: PretrainBenchConfig) -> dict:

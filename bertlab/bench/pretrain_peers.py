@@ -2,7 +2,7 @@
 
 It is a training loop over transformers' `BertForPreTraining`, with two sources of batches.
 
-Shape legend: B batch, T tokens, P predicted tokens (K slots for each row).
+Shape legend: B batch, T tokens, P slots for predicted tokens (the same number for each row, some of them unused).
 """
 
 import itertools

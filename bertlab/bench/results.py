@@ -1,7 +1,8 @@
 """Record results in `bench/results.jsonl`, and generate BENCHMARKS.md from it (`bertlab bench report`).
 
 The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
-claim begins with its topic and a colon ("Pre-training: ..."); the report has a table for each topic or two.
+claim begins with its topic and a colon ("Pre-training: ..."). The report has one table per topic, except for the topics
+in `TABLE_OF_TOPIC`, which share one.
 """
 
 import json
@@ -25,9 +26,9 @@ RESULTS_PATH = Path(__file__).parents[2] / "bench" / "results.jsonl"
 INTRODUCTION = """\
 # Benchmarks
 
-`bertlab bench report` writes this file from `bench/results.jsonl`, to which every benchmark appends its results with
-`--record`: the newest result of each, whether or not it meets its target. Settings, failed experiments, and what no
-single command repeats are in [the lab notebook](docs/lab-notebook.md).
+`bertlab bench report` writes this file from `bench/results.jsonl`, to which benchmarks append their results if they are
+run with `--record`. It shows the newest result of each benchmark, whether or not it meets its target. Settings, failed
+experiments and results that no single command reproduces are in [the lab notebook](docs/lab-notebook.md).
 
 A ratio is the median over several rounds: how many times faster (or smaller) bertlab is than the implementation in
 "compared with", unless the row says otherwise. In brackets: minimum, maximum and n, the number of rounds, seeds or
@@ -36,7 +37,7 @@ AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has b
 the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
-# Topics that share a table, since the report has at most 100 lines.
+# Topics that share a table, because the report has at most 100 lines: topic -> title of the table.
 TABLE_OF_TOPIC = {
     "Pre-training": "Pre-training and data", "Data": "Pre-training and data",
     "App": "App and serving", "Serving": "App and serving",
@@ -128,7 +129,7 @@ def run(config: ReportConfig) -> None:
 
 
 def format_report(results: Iterable[Result]) -> list[str]:
-    """Return the lines of the report: a table for each topic or two, with the newest result of each claim."""
+    """Return the lines of the report: tables by topic, with the newest result of each claim."""
     newest = {result.claim: result for result in results}
     topics: dict[str, list[Result]] = {}
     for result in newest.values():

@@ -1,4 +1,4 @@
-"""`bertlab bench serve-load`: throughput and latency of `bertlab serve`, and what happens when it is disturbed."""
+"""`bertlab bench serve-load`: measure the throughput and latency of `bertlab serve`, under load and during failures."""
 
 import json
 import os
@@ -28,12 +28,12 @@ MAX_SENTENCES = 8
 
 @dataclass(frozen=True)
 class ServeLoadBenchConfig(BenchOptions):
-    """Measure the throughput and the latency of `bertlab serve`, and disturb it.
+    """Measure the throughput and the latency of `bertlab serve`, under load and during failures.
 
     The server runs on this machine, and a growing number of clients each send one request after another to /classify.
     Every reply is compared with the prediction of the command. The texts are the first 1 to 8 sentences of stories of
-    the story world. Then the queue is overloaded, a worker is killed, and the server is stopped, each in the middle of
-    the load: no request may be lost or answered wrongly. The clients share the cores with the server.
+    the story world. Then the queue is overloaded, a worker is killed, and the server is stopped, each while clients
+    send requests: no request may be lost or answered wrongly. The clients share the cores with the server.
 
     Examples:
       bertlab bench serve-load
@@ -41,13 +41,13 @@ class ServeLoadBenchConfig(BenchOptions):
     """
 
     checkpoint: str = "sst2"
-    """A checkpoint for `bertlab classify`."""
+    """The checkpoint, which needs a classification layer."""
     clients: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (1, 2, 4, 8, 16, 32)
-    """The numbers of clients to measure."""
+    """The numbers of clients, each measured separately."""
     seconds: float = 10.0
     """Seconds for each number of clients."""
     texts: int = 200
-    """The number of different texts; those that are longer than the checkpoint reads are left out."""
+    """The number of different texts. Texts that are longer than the checkpoint can read are left out."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Worker processes of the server. Default: one for each CPU core."""
     batch_size: int = 8
@@ -77,16 +77,16 @@ def find_children(pid: int) -> list[int]:
 
 
 @contextmanager
-def run_server(*words: str) -> Iterator[Server]:
+def run_server(*arguments: str) -> Iterator[Server]:
     """Run `bertlab serve` on a free port, and kill it at the end of the block if it still runs.
 
     Args:
-        words: the arguments of the command.
+        arguments: the arguments of the command.
 
     Raises:
         BertlabError: the server did not start.
     """
-    command = [sys.executable, "-m", "bertlab", "serve", *words, "--port", "0"]
+    command = [sys.executable, "-m", "bertlab", "serve", *arguments, "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -122,9 +122,9 @@ def measure(config: ServeLoadBenchConfig) -> dict:
     """Run all parts, and return their measurements."""
     exchanges = make_exchanges(config.checkpoint, config.texts)
     workers = ["--workers", str(config.workers)] if config.workers else []
-    words = [config.checkpoint, *workers, "--batch-size", str(config.batch_size), "--queue", str(config.queue)]
+    arguments = [config.checkpoint, *workers, "--batch-size", str(config.batch_size), "--queue", str(config.queue)]
     measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1), "rows": []}
-    with run_server(*words, "--time-limit", "120") as server:
+    with run_server(*arguments, "--time-limit", "120") as server:
         received = run_load(server.url, exchanges, 8).replies  # a warm-up
         for clients in config.clients:
             result = run_load(server.url, exchanges, clients, config.seconds)

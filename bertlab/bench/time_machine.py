@@ -22,15 +22,16 @@ from bertlab.checkpoints import history
 from bertlab.explore.timeline import timeline
 from bertlab.views import html, payload
 
-SHORT = ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home.")
-LONG = (
+SHORT_INPUT = ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home.")
+LONG_INPUT = (
     "The old man told the [MASK] about the farm where he was born, how his mother had found the dog in the snow, and "
     "how his brother had wanted to sell it for two horses.",
     "Nobody believed all of it, but everybody liked to listen, and the children always asked him to tell the end of it "
     "twice before they went home.",
 )
 
-DRAG = """async (order) => {
+# Moves the slider to each snapshot in turn. Returns the milliseconds until each frame is drawn.
+DRAG_SLIDER = """async (order) => {
   const slider = document.querySelector(".bl-slider"), times = [];
   for (const snapshot of order) {
     await new Promise((resolve) => setTimeout(resolve, 40));
@@ -59,7 +60,7 @@ class TimeMachineBenchConfig(BenchOptions):
     run: Path = Path("assets/runs/tiny-en")
     """The run directory, which must have snapshots."""
     rounds: int = 3
-    """How many times each snapshot is shown again after its first display."""
+    """How many times each snapshot is shown again after it was first shown."""
 
 
 def time_frames(page: Page, rounds: int) -> dict:
@@ -67,8 +68,8 @@ def time_frames(page: Page, rounds: int) -> dict:
     count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
     order = list(range(count))
     random.Random(0).shuffle(order)
-    first_times = page.evaluate(DRAG, order)
-    repeated_times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG, order)]
+    first_times = page.evaluate(DRAG_SLIDER, order)
+    repeated_times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG_SLIDER, order)]
     return {
         "snapshots": count,
         "first_ms": round(statistics.median(first_times), 1),
@@ -84,7 +85,7 @@ def measure(config: TimeMachineBenchConfig) -> dict:
     log_rows = history.thin_log(history.read_log(config.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = launch_chromium(driver)
-        for name, texts in (("short", SHORT), ("long", LONG)):
+        for name, texts in (("short", SHORT_INPUT), ("long", LONG_INPUT)):
             start = time.perf_counter()
             run_timeline = timeline(config.run, *texts)
             payload_bytes = payload.timeline_bytes(run_timeline, log=log_rows)

@@ -46,7 +46,7 @@ class StepBenchConfig(BenchOptions):
     rounds: int = 7
     """Number of rounds; each version of a part runs once in every round."""
     threads: int = 1
-    """CPU threads."""
+    """Number of CPU threads."""
     preset: Preset = "minilm"
     """The size of the model whose whole step is measured with and without padding."""
     dropout: float = 0.0
@@ -54,7 +54,8 @@ class StepBenchConfig(BenchOptions):
 
 
 def measure(config: StepBenchConfig) -> dict:
-    """Return the milliseconds of each part without and with the optimisation, and their ratio, the speed-up."""
+    """Return, for each part, the milliseconds of the plain and of the optimised version, and their ratio, the
+    speed-up."""
     torch.set_num_threads(config.threads)
     torch.manual_seed(0)
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}

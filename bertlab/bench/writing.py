@@ -1,8 +1,9 @@
 """`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with artificial errors.
 
-Half of the sentences get one error each (`text.letter_edits.corrupt`), all kinds equally often. The margin that a gain
-must exceed is the one with the largest F0.5 on the first half of the sentences; the second half is measured with it. A
-suggestion is right if it alone restores the sentence.
+Half of the sentences get one error each (`text.letter_edits.corrupt`); all kinds of errors are equally frequent. The
+margin, which the gain of a suggestion must exceed, is the one with the largest F0.5 on the first half of the sentences.
+Precision and recall are measured with this margin on the second half. A suggestion is right if it alone restores the
+original sentence.
 """
 
 import random
@@ -103,8 +104,8 @@ def score(rows: list[Row], margin: float) -> dict[str, float]:
     errors = sum(bool(row.kind) for row in rows)
     precision, recall = right / max(num_suggestions, 1), right / max(errors, 1)
     weight = BETA**2
-    f = (1 + weight) * precision * recall / (weight * precision + recall) if right else 0.0
-    return {"precision": precision, "recall": recall, "f": f, "suggestions": num_suggestions, "errors": errors}
+    f_score = (1 + weight) * precision * recall / (weight * precision + recall) if right else 0.0
+    return {"precision": precision, "recall": recall, "f": f_score, "suggestions": num_suggestions, "errors": errors}
 
 
 def tune_margin(rows: list[Row]) -> float:
@@ -122,17 +123,17 @@ def read_sentences(config: WritingBenchConfig, language: str) -> list[str]:
     rng = random.Random(config.seed)
     if config.data is None:
         stories = StoryWorld(language, config.seed).documents(config.sentences, held_out=True)
-        found = [sentence.text for story in stories for sentence in story.sentences]
+        candidates = [sentence.text for story in stories for sentence in story.sentences]
     else:
         documents = list(read_documents(config.data).texts)
         rng.shuffle(documents)
-        found = [sentence for text in documents[: config.sentences] for sentence in split_sentences(text)]
+        candidates = [sentence for text in documents[: config.sentences] for sentence in split_sentences(text)]
     uses_script = languages()[language].uses_script
-    fitting = [each for each in dict.fromkeys(found) if MIN_WORDS <= len(each.split()) <= MAX_WORDS
+    suitable = [each for each in dict.fromkeys(candidates) if MIN_WORDS <= len(each.split()) <= MAX_WORDS
                and (uses_script(each) or not languages()[language].script) and each.endswith(".")]  # fmt: skip
-    if len(fitting) < config.sentences:
-        raise DataError("bench-too-few-sentences", found=len(fitting), wanted=config.sentences)
-    return rng.sample(fitting, config.sentences)
+    if len(suitable) < config.sentences:
+        raise DataError("bench-too-few-sentences", found=len(suitable), wanted=config.sentences)
+    return rng.sample(suitable, config.sentences)
 
 
 def correct_rows(session: Session, rows: list[Row], *, quiet: bool) -> Iterator[Row]:
