@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when it is used
     from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
-    from bertlab.checkpoints.locate import shipped
+    from bertlab.checkpoints.locate import find_shipped_checkpoints
     from bertlab.config.errors import BertlabError
     from bertlab.explore.predictor import (
         Answers,
@@ -41,8 +41,8 @@ __all__ = [
     "Answers", "AttentionMap", "BertlabError", "BlockMap", "Choice", "ChoiceScores", "Classification",
     "EvaluationResult", "HeadEffects", "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap",
     "NextSentence", "PredictionChange", "PreparedCorpus", "Rollout", "Session", "SpanAttention", "SpanXray", "Tags",
-    "TokenRow", "TrainingResult", "WordEffects", "default_checkpoint", "evaluate", "finetune", "load", "prepare",
-    "pretrain", "shipped",
+    "TokenRow", "TrainingResult", "WordEffects", "default_checkpoint", "evaluate", "find_shipped_checkpoints",
+    "finetune", "load", "prepare", "pretrain",
 ]  # fmt: skip
 
 _PREDICTOR_NAMES = (
@@ -55,12 +55,14 @@ _MODULES = {
     **dict.fromkeys(_API_NAMES, "bertlab.api"),
     **dict.fromkeys(_PREDICTOR_NAMES, "bertlab.explore.predictor"),
     "BertlabError": "bertlab.config.errors",
-    "shipped": "bertlab.checkpoints.locate",
+    "find_shipped_checkpoints": "bertlab.checkpoints.locate",
 }
+_OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> public name
 
 
 def __getattr__(name: str):
     # The import of torch takes seconds, so it is postponed until a name that needs it is used.
+    name = _OLD_NAMES.get(name, name)
     if name in __all__:
         return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

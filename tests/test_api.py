@@ -104,3 +104,7 @@ def test_every_argument_of_a_function_is_documented(name):
     function = getattr(bertlab, name)
     documented = {row.arg_name for row in docstring_parser.parse(function.__doc__).params}
     assert set(inspect.signature(function).parameters) <= documented
+
+
+def test_older_public_names_still_work():
+    assert bertlab.shipped is bertlab.find_shipped_checkpoints

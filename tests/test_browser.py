@@ -42,7 +42,7 @@ def address(request) -> Iterator[str]:
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     if not SHIPPED:
         environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
-    if not history.shipped_runs():
+    if not history.find_shipped_runs():
         environment["BERTLAB_RUNS"] = str(request.getfixturevalue("runs"))
     with socket.socket() as probe:
         probe.bind(("localhost", 0))

@@ -186,8 +186,8 @@ def test_a_folder_adds_a_language(tmp_path, monkeypatch):
         assert error.render("xx") == "ŧoo long: 70 > 64"
         assert errors.TextError("text-empty").render("xx") == errors.TextError("text-empty").render("en")
         assert languages.detect_language(["ŧext"]) == "xx"
-        assert languages.shipped_checkpoints("span", "xx") == languages.shipped_checkpoints("span")
-        assert languages.example_task("span", "xx") == languages.example_task("span")
+        assert languages.rank_shipped_checkpoints("span", "xx") == languages.rank_shipped_checkpoints("span")
+        assert languages.find_example_task("span", "xx") == languages.find_example_task("span")
     finally:
         monkeypatch.undo()
         for cached in (languages.languages, languages._bundle):

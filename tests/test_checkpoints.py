@@ -26,7 +26,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint, history, locate, weight_files
 from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.checkpoints.average import average, measure_weight_similarity
-from bertlab.checkpoints.maps import hf_names, hf_to_state, state_to_hf
+from bertlab.checkpoints.maps import get_hf_names, hf_to_state, state_to_hf
 from bertlab.cli import main
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError, MissingHead
@@ -705,11 +705,11 @@ def test_shipped_checkpoints_and_runs_are_found_by_environment_variables(shipped
     monkeypatch.setenv("BERTLAB_ASSETS", str(assets))
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path / "nowhere"))
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "nowhere"))
-    assert (locate.shipped(), history.shipped_runs()) == ({}, {})
+    assert (locate.find_shipped_checkpoints(), history.find_shipped_runs()) == ({}, {})
     monkeypatch.delenv("BERTLAB_CHECKPOINTS")
     monkeypatch.delenv("BERTLAB_RUNS")
     assert locate.find("squad") == assets / "checkpoints" / "squad"
-    assert history.shipped_runs() == {"learner": assets / "runs" / "learner"}
+    assert history.find_shipped_runs() == {"learner": assets / "runs" / "learner"}
     monkeypatch.delenv("BERTLAB_ASSETS")
     assert find_asset_directory("runs") == Path(bertlab.__file__).parents[1] / "assets" / "runs"
 
@@ -826,8 +826,8 @@ def test_values_too_large_for_float16_are_not_saved(tmp_path, tokenizer, value):
 
 
 def test_one_tensor_can_have_several_names_in_transformers():
-    assert hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
-    assert len(hf_names("encoder.layers.11.attention.qkv.weight")) == 3
+    assert get_hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
+    assert len(get_hf_names("encoder.layers.11.attention.qkv.weight")) == 3
 
 
 def test_evaluation_uses_at_least_the_max_tokens_of_fine_tuning(tiny_checkpoint):

@@ -8,7 +8,7 @@ import pytest
 
 import bertlab
 from bertlab.checkpoints import history
-from bertlab.checkpoints.locate import shipped
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.cli import main
 from bertlab.cli.commands import ALIASES, COMMANDS
 
@@ -51,7 +51,7 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
     assert parsed or code, words
 
 
-@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(
     "name",
     [

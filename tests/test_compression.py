@@ -15,7 +15,7 @@ from bertlab.checkpoints.prune import prune
 from bertlab.checkpoints.shrink import keep_first_layers, keep_neurons, keep_output_layer, zero_small_weights
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions
 from bertlab.tasks.task_flags import finetune_type
@@ -46,7 +46,7 @@ def loaded(shipped):
 @pytest.fixture
 def data(loaded, rows):
     options = TrainingOptions(data=str(rows), validation=None, max_tokens=32)
-    return finetune_type("classification").read_training_data(task("sst2"), loaded, options)
+    return finetune_type("classification").read_training_data(get_task("sst2"), loaded, options)
 
 
 @pytest.fixture

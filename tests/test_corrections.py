@@ -8,7 +8,7 @@ import pytest
 
 import bertlab
 from bertlab.bench.writing import Row, make_rows, score, tune_margin
-from bertlab.checkpoints.locate import shipped
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.explore.writing.corrections import Correction
 from bertlab.text.letter_edits import KINDS, corrupt, is_syllable, list_edits
 
@@ -90,7 +90,7 @@ def test_a_gain_is_the_change_of_the_pseudo_log_likelihood(tiny_checkpoint):
     assert session.suggest_corrections(text, limit) == ()
 
 
-@pytest.mark.skipif("korean" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.skipif("korean" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(
     ("checkpoint", "text", "expected"),
     [

@@ -20,7 +20,7 @@ from bertlab.bench.flops import count_flop
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import render
-from bertlab.config.presets import PRESETS, preset
+from bertlab.config.presets import PRESETS, get_preset
 from bertlab.explore.cost import Workload, estimate, estimate_growth
 from bertlab.explore.cost.flops import find_quadratic_length
 from bertlab.explore.cost.hardware import GPUS, find_gpu
@@ -58,14 +58,14 @@ def parameters_of(model) -> int:
 @pytest.mark.parametrize("name", PRESETS)
 def test_parameters_are_those_of_the_model(name):
     with torch.device("meta"):
-        models = [FastBert(preset(name), heads) for heads in ((), ("mlm", "nsp"))]
-    counts = [sum(count_parameters(preset(name), heads).values()) for heads in ((), ("mlm", "nsp"))]
+        models = [FastBert(get_preset(name), heads) for heads in ((), ("mlm", "nsp"))]
+    counts = [sum(count_parameters(get_preset(name), heads).values()) for heads in ((), ("mlm", "nsp"))]
     assert counts == [parameters_of(model) for model in models]
 
 
 def test_parameters_of_bert_base_are_the_published_ones():
-    assert sum(count_parameters(preset("base"), ()).values()) == 109_482_240
-    assert estimate(Workload(preset("base"))).num_parameters == 110_106_428
+    assert sum(count_parameters(get_preset("base"), ()).values()) == 109_482_240
+    assert estimate(Workload(get_preset("base"))).num_parameters == 110_106_428
 
 
 def test_parameters_of_unusual_sizes_and_of_a_classifier_are_those_of_the_model():
@@ -142,7 +142,7 @@ def test_activation_checkpointing_gives_the_same_gradients():
 
 
 def test_activation_checkpointing_needs_less_memory_and_more_flop():
-    plain = Workload(preset("base"), 512, 32)
+    plain = Workload(get_preset("base"), 512, 32)
     saving = replace(plain, recompute=True)
     assert compute_training_memory(saving).total < compute_training_memory(plain).total / 2
     assert 1.2 < estimate(saving).flop_per_step / estimate(plain).flop_per_step < 1.35
@@ -152,7 +152,7 @@ def test_activation_checkpointing_needs_less_memory_and_more_flop():
 
 
 def test_only_attention_grows_with_the_square_of_the_length():
-    short, long = estimate_growth(Workload(preset("base"), device="cpu"), [256, 512])
+    short, long = estimate_growth(Workload(get_preset("base"), device="cpu"), [256, 512])
     growth = {name: long.forward_flop[name] / flop for name, flop in short.forward_flop.items()}
     assert growth["attention-scores"] == 4
     assert growth["feed-forward"] == pytest.approx(2, rel=0.01)
@@ -161,7 +161,7 @@ def test_only_attention_grows_with_the_square_of_the_length():
 
 def test_memory_grows_with_the_square_only_where_scores_are_stored():
     def ratio(**settings) -> float:
-        costs = estimate_growth(Workload(preset("mini"), batch_size=64, **settings), [2048, 4096])
+        costs = estimate_growth(Workload(get_preset("mini"), batch_size=64, **settings), [2048, 4096])
         short, long = (cost.training_memory.parts["activations"] for cost in costs)
         return long / short
 
@@ -171,15 +171,15 @@ def test_memory_grows_with_the_square_only_where_scores_are_stored():
 
 
 def test_scores_cost_as_much_as_the_rest_of_a_layer_at_the_named_length():
-    length = find_quadratic_length(Workload(preset("base")))
-    cost = estimate(Workload(preset("base"), length, task="finetuning"))
-    layers = preset("base").num_layers
+    length = find_quadratic_length(Workload(get_preset("base")))
+    cost = estimate(Workload(get_preset("base"), length, task="finetuning"))
+    layers = get_preset("base").num_layers
     rest = cost.inference_flop["attention-projections"] + cost.inference_flop["feed-forward"]
     assert cost.inference_flop["attention-scores"] / layers == pytest.approx(rest / layers, rel=1e-6)
 
 
 def test_the_columns_of_the_growth_figure_are_its_costs():
-    costs = estimate_growth(Workload(preset("tiny")), [128, 256])
+    costs = estimate_growth(Workload(get_preset("tiny")), [128, 256])
     columns = growth_columns(costs, "training-memory")
     assert columns["tokens"] == [128, 256]
     totals = [sum(values) for values in zip(*(columns[name] for name in columns if name != "tokens"), strict=True)]
@@ -215,7 +215,7 @@ def test_absurd_sizes_are_refused(changes, sizes, id):
 
 
 def test_time_and_price_follow_from_peak_and_share():
-    cost = estimate(Workload(preset("base")))
+    cost = estimate(Workload(get_preset("base")))
     (run,) = estimate_runs(cost, 1000, [find_gpu("A100 SXM")], share=0.5, price=2.0)
     assert run.step_seconds == pytest.approx(cost.flop_per_step / (312e12 * 0.5))
     assert run.dollars == pytest.approx(1000 * run.step_seconds / 3600 * 2.0)
@@ -226,7 +226,7 @@ def test_time_and_price_follow_from_peak_and_share():
 
 
 def test_every_gpu_has_a_source_and_a_batch_that_does_not_fit():
-    huge = estimate(Workload(preset("large"), 512, 4096))
+    huge = estimate(Workload(get_preset("large"), 512, 4096))
     for run in estimate_runs(huge, 1, list(GPUS.values()), share=0.4):
         assert not run.fits, run.device
     assert all(gpu.source.startswith("https://") for gpu in GPUS.values())
@@ -265,10 +265,10 @@ def test_errors_are_relative_to_the_measurement():
 def test_a_measurement_that_cannot_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr(bench_cost.subprocess, "run", lambda *_, **__: pytest.fail("the process was started"))
     with raises_error(BertlabError, "cost-does-not-fit"):
-        bench_cost.compare_step(Workload(preset("large"), 512, 8192), device="cpu")
+        bench_cost.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
     monkeypatch.setattr(bench_cost, "read_available_memory", lambda device: 1e15)
     with raises_error(BertlabError, "cost-measurement-too-long"):
-        bench_cost.compare_step(Workload(preset("large"), 512, 8192), device="cpu")
+        bench_cost.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
 
 
 def test_a_process_that_fails_is_reported_in_one_line(monkeypatch):
@@ -353,7 +353,7 @@ def test_the_page_shows_the_estimate_in_both_languages(shipped, fast_peak, langu
     app = open_page("cost", lang=language, preset="base", length="512", **{"cost-device": "gpu"})
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    cost = estimate(Workload(preset("base"), 512))
+    cost = estimate(Workload(get_preset("base"), 512))
     values = {metric.label: metric.value for metric in app.metric}
     assert values[render("cost-parameters", language)] == "110 M"
     assert values[render("cost-training-memory", language)] == f"{cost.training_memory.total / 1e9:.2f} GB"

@@ -10,7 +10,7 @@ from support.errors import raises_error
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.limits import LIMITS, check_limits
-from bertlab.config.presets import preset
+from bertlab.config.presets import get_preset
 from bertlab.training.finetune import FinetuneConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
@@ -90,9 +90,9 @@ def test_numbers_of_parts_are_checked_too_and_thresholds_may_be_infinite():
 )
 def test_a_config_json_that_no_model_can_have_is_refused(changes, id, params):
     with raises_error(CheckpointError, id, **params):
-        ModelConfig.from_hf(preset("tiny").to_hf() | changes)
+        ModelConfig.from_hf(get_preset("tiny").to_hf() | changes)
 
 
 def test_a_preset_that_does_not_exist_is_refused():
     with raises_error(BertlabError, "preset-unknown", name="giant"):
-        preset("giant")
+        get_preset("giant")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertlab.config.config import ModelConfig
-from bertlab.config.presets import change_family, make_generator_config, preset
+from bertlab.config.presets import change_family, get_preset, make_generator_config
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import HEAD_OFFSETS, NUM_LAYERS, initialise_local_attention
 from bertlab.nn.trace import Trace
@@ -46,7 +46,7 @@ def test_heads_attend_to_their_neighbours(hidden, heads, sd):
 def test_heads_of_other_families_attend_to_their_neighbours_too(family, generator_size, minimum):
     """The embeddings of ALBERT and ELECTRA are half as wide as the hidden states; uniform attention would be 0.016."""
     torch.manual_seed(0)
-    config = change_family(preset("mini").replace(vocab_size=1000, initializer_range=0.05), family)
+    config = change_family(get_preset("mini").replace(vocab_size=1000, initializer_range=0.05), family)
     if generator_size:
         config = make_generator_config(config, generator_size)
     model = FastBert(config).eval()

@@ -13,7 +13,7 @@ import transformers
 from support.encoders import CONFIG, assert_close, hf_inputs, make_batch, oracle, ours
 from support.errors import raises_error
 
-from bertlab.checkpoints.maps import hf_names
+from bertlab.checkpoints.maps import get_hf_names
 from bertlab.config.config import ACTIVATIONS
 from bertlab.config.errors import InterventionError, MissingHead, TextError
 from bertlab.nn.bert import Bert, make_additive_mask
@@ -155,7 +155,7 @@ def test_gradients(batch, kind):
     loss(model.mlm(encoded.hidden_BTH), model.nsp(encoded.pooled_BH)).backward()
     theirs_grads = {name: parameter.grad for name, parameter in hf.named_parameters()}
     for name, parameter in model.named_parameters():
-        names = hf_names(name)
+        names = get_hf_names(name)
         for theirs_name, grad in zip(names, parameter.grad.chunk(len(names)), strict=True):
             torch.testing.assert_close(
                 grad, theirs_grads[theirs_name], atol=1e-5, rtol=1e-4, msg=lambda text, at=theirs_name: f"{at}: {text}"

@@ -12,7 +12,7 @@ from support.tiny_model import LABELS, TEXTS
 import bertlab
 from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.checkpoints.files import ONNX
-from bertlab.checkpoints.locate import shipped as find_shipped
+from bertlab.checkpoints.locate import find_shipped_checkpoints as find_shipped
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, MissingHead, TextError
 from bertlab.nn.heads import HEADS

@@ -21,11 +21,11 @@ from bertlab.config.paper import (
     GLUE_METRICS,
     PUBLISHED,
     TASKS,
-    glue_average,
-    glue_task_scores,
-    paper_average,
+    compute_glue_average,
+    compute_glue_task_scores,
+    compute_paper_average,
 )
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, summarise_benchmark
 from bertlab.training.paper.config import ReproduceConfig
 from bertlab.training.paper.reproduce import list_cells, read_benchmark, reproduce
@@ -39,7 +39,7 @@ FIGURES = {"f1": 80.0, "accuracy": 70.0}
 def data(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tasks")
     for name in ("mrpc", "rte", "mnli", "comve", "squad"):
-        directory_of(directory / name, task(name))
+        directory_of(directory / name, get_task(name))
     return directory
 
 
@@ -58,19 +58,19 @@ def test_glue_counts_a_task_with_two_metrics_as_their_mean():
     values = dict.fromkeys([f"{name}.{metric}" for name, metrics in GLUE_METRICS.items() for metric in metrics], 50.0)
     values |= {"mrpc.f1": 90.0, "mrpc.accuracy": 80.0, "mnli.accuracy": 70.0, "mnli.mismatched_accuracy": 72.0}
     # 85 for MRPC, 71 for MNLI and 50 for each of the other six
-    assert glue_average(values) == pytest.approx((85 + 71 + 6 * 50) / 8)
+    assert compute_glue_average(values) == pytest.approx((85 + 71 + 6 * 50) / 8)
     del values["mrpc.accuracy"]
-    assert "mrpc" not in glue_task_scores(values)
-    assert glue_average(values) is None
+    assert "mrpc" not in compute_glue_task_scores(values)
+    assert compute_glue_average(values) is None
 
 
 @pytest.mark.parametrize("row", PUBLISHED["table1"], ids=lambda row: row.title)
 def test_averages_of_the_published_rows_are_the_published_ones(row):
     if row.source.startswith("arXiv"):
-        assert paper_average(row.values) == pytest.approx(row.average, abs=0.051)
-        assert glue_average(row.values) is None
+        assert compute_paper_average(row.values) == pytest.approx(row.average, abs=0.051)
+        assert compute_glue_average(row.values) is None
     else:
-        scores = glue_task_scores(row.values)
+        scores = compute_glue_task_scores(row.values)
         assert len(scores) == 8
         assert (sum(scores.values()) + WNLI) / 9 == pytest.approx(row.average, abs=0.06)
 
@@ -78,18 +78,18 @@ def test_averages_of_the_published_rows_are_the_published_ones(row):
 def test_the_average_of_the_paper_needs_all_nine_columns():
     values = dict(PUBLISHED["table1"][0].values)
     del values["rte.accuracy"]
-    assert paper_average(values) is None
+    assert compute_paper_average(values) is None
 
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_columns_and_published_values_name_metrics_of_the_catalogue(table):
     for column in COLUMNS[table]:
-        assert column.metric.removeprefix("mismatched_") in task(column.task).metrics
+        assert column.metric.removeprefix("mismatched_") in get_task(column.task).metrics
     for row in PUBLISHED[table]:
         assert row.split in ("test", "dev")
         assert all(name.partition(".")[0] in BENCHMARK_TABLES[table].columns for name in row.values)
     for each in TASKS:
-        assert len(each.text_example) >= len(task(each.name).text) or task(each.name).kind == "multiple_choice"
+        assert len(each.text_example) >= len(get_task(each.name).text) or get_task(each.name).kind == "multiple_choice"
 
 
 # -- rows --------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from bertlab.bench.synthetic_corpus import prepare_synthetic_corpus
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import DataError
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.tasks.training_data import add_task_head
@@ -73,7 +73,7 @@ def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny
 
     The questions all have one length, since the Trainer allows answers in the padding.
     """
-    spec, loaded = task(name), checkpoint.load(tiny_checkpoint)
+    spec, loaded = get_task(name), checkpoint.load(tiny_checkpoint)
     torch.manual_seed(0)
     model = add_task_head(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
     initial = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
@@ -120,7 +120,7 @@ def test_the_peer_trains_float32_weights_whatever_the_file_stores(tmp_path, tiny
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
     tokenizer = peer.load_tokenizer(tiny_checkpoint)
-    data = peer.encode_text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
+    data = peer.encode_text_rows(rows_of(get_task("sst2")), tokenizer, ("sentence",), 48)
     trainer = peer.make_trainer(
         tiny_checkpoint, TASK_TYPES["classification"], data, tokenizer, tmp_path, per_device_train_batch_size=4
     )

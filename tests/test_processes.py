@@ -19,8 +19,8 @@ from support.task_rows import features_of, read_examples, rows_of
 
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.config.presets import preset
-from bertlab.config.tasks import task
+from bertlab.config.presets import get_preset
+from bertlab.config.tasks import get_task
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.registry import TASK_TYPES
@@ -132,7 +132,7 @@ def test_gradient_accumulation_gives_the_losses_of_whole_batches(corpus, alone, 
 def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     torch.manual_seed(0)
-    config = preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
+    config = get_preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
     model = FastBert(config, heads=("mlm", "nsp")).to(dtype)
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 24, 32, seed=0))
     GlobalGradient(model, PretrainingLoss(MaskRule.for_tokenizer(tokenizer)), accumulate)(batch)
@@ -177,11 +177,11 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
         no_positions = torch.empty(0, dtype=torch.int64)
         batch, loss = SpanBatch(collate([]), no_positions, no_positions), span_loss
     else:
-        rows = rows_of(task(kind))
-        examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), task(kind))
+        rows = rows_of(get_task(kind))
+        examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), get_task(kind))
         batch = features_of(tiny_tokenizer, examples, 48).batch(np.array([], int))
-        loss = TASK_TYPES[task(kind).kind].loss
-        model = add_task_head(tiny_model, TASK_TYPES[task(kind).kind].head, 0.0, task(kind).labels)
+        loss = TASK_TYPES[get_task(kind).kind].loss
+        model = add_task_head(tiny_model, TASK_TYPES[get_task(kind).kind].head, 0.0, get_task(kind).labels)
     assert not len(batch)
     result = GlobalGradient(model, loss, accumulate=2)(batch)
     assert [result.value, result.tokens, *result.metrics.values()] == [0] * (2 + len(result.metrics))

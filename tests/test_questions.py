@@ -14,7 +14,7 @@ from support.stories import question_row
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, DataError
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, rouge_w, score_squad, score_with_threshold
 from bertlab.tasks.span.squad import SQUAD, read_squad
 from bertlab.tasks.span.task import with_language
@@ -221,7 +221,7 @@ def test_questions_marked_impossible_are_evaluated(tmp_path):
     assert "has_answer_f1" not in metrics
     rows = read_squad(data)
     tuned = score_with_threshold(
-        {row["id"]: "tea" for row in rows}, {row["id"]: 1.0 for row in rows}, rows, task("squad_v2")
+        {row["id"]: "tea" for row in rows}, {row["id"]: 1.0 for row in rows}, rows, get_task("squad_v2")
     )
     assert tuned["f1"] == 100.0
     with raises_error(BertlabError, "evaluate-rows-without-labels"):
@@ -255,11 +255,11 @@ def test_the_margin_is_compared_with_the_threshold():
     rows = [question_row(0), {**question_row(1), "answers": {"text": [], "answer_start": []}}]
     answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
     for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
-        metrics = score_with_threshold(answers, margins, rows, task("squad_v2"), tau)
+        metrics = score_with_threshold(answers, margins, rows, get_task("squad_v2"), tau)
         assert (metrics["f1"], metrics["null_threshold"]) == (f1, tau)
-    tuned = score_with_threshold(answers, margins, rows, task("squad_v2"))
+    tuned = score_with_threshold(answers, margins, rows, get_task("squad_v2"))
     assert (tuned["f1"], tuned["null_threshold"]) == (100.0, -0.5)
-    assert "null_threshold" not in score_with_threshold(answers, margins, rows[:1], task("squad"))
+    assert "null_threshold" not in score_with_threshold(answers, margins, rows[:1], get_task("squad"))
 
 
 def official_best_threshold(scores, margins, has_answer, has_prediction):
@@ -393,8 +393,8 @@ def test_questions_of_the_korean_story_world_are_compared_as_korquad_does():
     for language, script in (("ko", "korquad"), ("en", "squad")):
         rows = list(make_rows("questions", language, 0, 20))
         for name in (ROW_TASKS["questions"].find_task(language), "squad_v2"):
-            assert choose_script(with_language(task(name), rows)) == script
-    assert with_language(task("korquad"), [{"question": "Who?"}]).language == "ko"
+            assert choose_script(with_language(get_task(name), rows)) == script
+    assert with_language(get_task("korquad"), [{"question": "Who?"}]).language == "ko"
 
 
 def test_the_korquad_answers_score_100_against_themselves(bertlab_data):
@@ -439,7 +439,7 @@ def test_rouge_w_equals_a_brute_force_search():
 
 
 def test_klue_mrc_metrics_equal_those_of_its_script():
-    spec = task("klue_mrc")
+    spec = get_task("klue_mrc")
     texts = {"0": ["파란 주전자", "주전자"], "1": [], "2": ["1874년"], "3": ["《태백산맥》"]}
     rows = [{"id": id, "answers": {"text": golds, "answer_start": [0] * len(golds)}} for id, golds in texts.items()]
     answers = {"0": "주전자", "1": "찻잔", "2": "1874년 봄", "3": "태백산맥"}
@@ -455,4 +455,4 @@ def test_klue_mrc_metrics_equal_those_of_its_script():
     assert tuned["null_threshold"] == pytest.approx(0.5), "halfway from the best threshold to the next margin"
     assert exact_match("태백산맥", "《태백산맥》", "korquad") == 1.0
     assert answer_f1("태백산맥", "《태백산맥》", script="klue") == pytest.approx(0.8)
-    assert "rouge_w" not in score_with_threshold(answers, margins, rows, task("squad_v2"), 0.0)
+    assert "rouge_w" not in score_with_threshold(answers, margins, rows, get_task("squad_v2"), 0.0)

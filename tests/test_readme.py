@@ -12,7 +12,7 @@ import pytest
 from support.stories import squad_file, stories
 from torch.distributed.run import parse_args
 
-from bertlab.checkpoints.locate import shipped
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.cli import main
 from bertlab.cli.commands import COMMANDS as COMMANDS_BY_NAME
 from bertlab.text.pretraining.corpus import Corpus
@@ -45,7 +45,7 @@ WITH_ROWS = (*TRAINING, "compress")
 
 
 @pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] not in WITH_ROWS], ids=" ".join)
-@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 def test_the_commands_that_use_a_checkpoint_print_a_result(words, capsys):
     assert main(words) == 0
     out = capsys.readouterr().out
@@ -53,7 +53,7 @@ def test_the_commands_that_use_a_checkpoint_print_a_result(words, capsys):
     assert not out.startswith("no answer"), out
 
 
-@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(("text", "name"), [(README, "strongest"), (KOREAN, "korean")], ids=["en", "ko"])
 def test_the_python_of_the_readme_runs(monkeypatch, text, name):
     monkeypatch.chdir(ROOT)
@@ -88,7 +88,7 @@ def test_the_training_commands_run_one_after_another(tmp_path, monkeypatch, caps
 
 
 @pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] == "compress"], ids=" ".join)
-@pytest.mark.skipif("nsmc" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.skipif("nsmc" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 def test_the_compression_commands_write_a_checkpoint_that_classifies(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     texts = ["A quiet, lovely film.", "A waste of two hours.", "정말 재미있는 영화예요.", "시간이 아까웠어요."] * 4

@@ -17,7 +17,7 @@ from support.texts import text
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
-from bertlab.config.presets import change_family, make_generator_config, preset
+from bertlab.config.presets import change_family, get_preset, make_generator_config
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.replaced_tokens import SHARED_EMBEDDINGS, ReplacedTokenModel
 from bertlab.tasks.masked_lm import PretrainingLoss
@@ -50,7 +50,7 @@ def tokenizer(corpus):
 @pytest.fixture
 def model(tokenizer):
     torch.manual_seed(0)
-    config = preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
+    config = get_preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
     config = change_family(config, "electra")
     generator = FastBert(make_generator_config(config, 0.25).replace(initializer_range=0.3), heads=("mlm",))
     return ReplacedTokenModel(FastBert(config, heads=("rtd",)), generator)

@@ -13,7 +13,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, MissingHead
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import FEATURE_LAYERS, BertBiLSTM
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.fast.model import FastBert
@@ -50,7 +50,7 @@ def corpus(tmp_path_factory):
 def data(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tasks")
     for folder, name in (("glue", "mrpc"), ("glue", "sst2"), ("", "squad"), ("ner", "wikiann_en")):
-        directory_of(directory / folder / name, task(name))
+        directory_of(directory / folder / name, get_task(name))
     return directory
 
 

@@ -12,7 +12,7 @@ import bertlab
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, CheckpointError, DataError
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.nn.pooling import pool_sentences
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.sentence_embedding import RANKING_SCALE, cosine_loss, ranking_loss
@@ -79,14 +79,14 @@ def test_inference_rows_become_entailed_pairs_with_a_contradiction():
         {"premise": "Tea is hot.", "hypothesis": "It is green.", "label": 1},
         {"premise": "Rain fell.", "hypothesis": "It was wet.", "label": 0},
     ]
-    examples = read(task("klue_nli_vectors"), rows)
+    examples = read(get_task("klue_nli_vectors"), rows)
     assert [row.texts for row in examples] == [
         ("Tea is hot.", "It is warm.", "It is cold."),
         ("Rain fell.", "It was wet."),
     ]
     assert [row.target for row in examples] == [1.0, 0.0]
     with raises_error(DataError, "rows-without-entailment"):
-        read(task("klue_nli_vectors"), rows[1:3])
+        read(get_task("klue_nli_vectors"), rows[1:3])
 
 
 def test_custom_rows_have_values_or_names_of_inference_or_no_label():

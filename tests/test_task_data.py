@@ -20,7 +20,7 @@ from transformers import BertTokenizerFast
 
 from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.config.languages import Message
-from bertlab.config.tasks import TaskSpec, task
+from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.examples import hold_out
 from bertlab.tasks.features import NO_TAG, compute_truncated_lengths
 from bertlab.tasks.registry import TASK_TYPES
@@ -36,7 +36,7 @@ from bertlab.text.readers.rows import Rows, read_file, row_id
 from bertlab.text.readers.splits import find_split, has_split, read_split
 from scripts import korean_splits
 
-SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
+SST2, RTE, STSB, SWAG, WNUT = map(get_task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
 
 def read_error(*args, **options) -> str:
@@ -517,7 +517,7 @@ def test_some_errors_cannot_be_skipped():
 def test_a_label_is_read_from_a_nested_column_or_a_column_with_a_dot():
     """KLUE-STS has its value at labels.label; a column name may also contain a dot."""
     rows = [{"guid": str(n), "sentence1": "a", "sentence2": "b", "labels": {"label": n / 2}} for n in range(3)]
-    assert [row.target for row in read_examples(data(rows), task("klue_sts"))] == [0.0, 0.5, 1.0]
+    assert [row.target for row in read_examples(data(rows), get_task("klue_sts"))] == [0.0, 0.5, 1.0]
     own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",), label=("my.mood",))
     named = read_examples(data([{"text": "a", "my.mood": "good"}, {"text": "b", "my.mood": "bad"}]), own)
     assert [named.labels[row.target] for row in named] == ["good", "bad"]
@@ -600,7 +600,7 @@ def test_the_first_token_of_each_word_predicts_its_tag(tiny_tokenizer):
 
 @pytest.mark.parametrize("name", ["wnut17", "klue_ner"])
 def test_long_sentences_are_split_without_losing_words(name, tiny_tokenizer):
-    spec = task(name)
+    spec = get_task(name)
     rows = rows_of(spec, 6)
     for row in rows:
         row["tokens"], row["ner_tags"] = row["tokens"] * 9, row["ner_tags"] * 9
@@ -630,7 +630,7 @@ def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_to
     from bertlab.tasks.training_data import add_task_head
     from bertlab.training.gradient import GlobalGradient
 
-    spec = task(name)
+    spec = get_task(name)
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)
     batch = features_of(tiny_tokenizer, examples, 48).batch(np.arange(11))
     gradients = []
@@ -665,4 +665,6 @@ def test_korean_splits_keep_articles_and_premises_apart(tmp_path, bertlab_data):
     rows = {split: read_split(tmp_path / "klue_nli", split).rows for split in splits}
     assert [len(part) for part in rows.values()] == [8250, 750]
     assert not {row["premise"] for row in rows["train"]} & {row["premise"] for row in rows["validation"]}
-    assert read_examples(read_split(tmp_path / "klue_nli", "validation"), task("klue_nli")).labels[0] == "entailment"
+    assert (
+        read_examples(read_split(tmp_path / "klue_nli", "validation"), get_task("klue_nli")).labels[0] == "entailment"
+    )

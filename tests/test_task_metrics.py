@@ -14,7 +14,7 @@ from support.errors import raises_error
 from support.task_rows import read_examples
 
 from bertlab.config.errors import DataError
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.tasks.entity_spans import find_entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
@@ -119,7 +119,7 @@ def test_strict_entity_metrics_equal_those_of_klue(seed):
 
 
 def test_klue_ner_ignores_spaces():
-    spec = task("klue_ner")
+    spec = get_task("klue_ner")
     tokens, gold = list("김 철수가"), ["B-PS", "I-PS", "I-PS", "I-PS", "O"]
     examples = read_examples(Rows("rows", ("tokens", "ner_tags"), [{"tokens": tokens, "ner_tags": gold}]), spec)
     metrics = TASK_TYPES["tagging"].raw_metrics

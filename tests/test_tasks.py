@@ -20,7 +20,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError
 from bertlab.config.lock import exclusive_lock
-from bertlab.config.tasks import TASKS, TaskSpec, task
+from bertlab.config.tasks import TASKS, TaskSpec, get_task
 from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.registry import TASK_TYPES, register
 from bertlab.tasks.task_flags import TaskFlags, parse_task_record
@@ -54,7 +54,7 @@ def finetuned(tmp_path_factory, tiny_checkpoint):
     def finetuned(name: str) -> tuple[Path, Path]:
         if name not in cache:
             directory = tmp_path_factory.mktemp(name)
-            data = directory_of(directory / "data", task(name))
+            data = directory_of(directory / "data", get_task(name))
             list(finetune(config(directory, tiny_checkpoint, name, data=str(data))))
             cache[name] = data, directory / "run" / "checkpoint"
         return cache[name]
@@ -90,7 +90,7 @@ def data_of(rows: list[dict]) -> Rows:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_spec_is_complete(name):
-    spec = task(name)
+    spec = get_task(name)
     assert spec.source
     assert spec.language in ("en", "ko")
     assert spec.metrics
@@ -105,9 +105,9 @@ def test_the_tasks_of_the_paper_exist():
     paper = {"mnli", "qqp", "qnli", "sst2", "cola", "stsb", "mrpc", "rte", "squad", "squad_v2", "swag", "conll2003"}
     assert paper <= TASKS.keys()
     with raises_error(BertlabError, "task-excluded", task="WNLI"):
-        task("wnli")
+        get_task("wnli")
     with raises_error(BertlabError, "task-unknown"):
-        task("mine")
+        get_task("mine")
 
 
 # -- from rows to a checkpoint, for every task -------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_the_tasks_of_the_paper_exist():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_trained_and_evaluated_from_a_directory(name, tmp_path, finetuned):
-    spec = task(name)
+    spec = get_task(name)
     data, path = finetuned(name)
     opened = bertlab.load(path)
     assert opened.heads == ((TASK_TYPES[spec.kind].head,) if TASK_TYPES[spec.kind].head else ())
@@ -162,7 +162,7 @@ def test_written_predictions_have_the_metrics_of_the_checkpoint(name, tmp_path, 
 
 @pytest.mark.parametrize("name", GLUE)
 def test_prediction_files_have_the_format_of_glue(name, tmp_path, finetuned):
-    spec = task(name)
+    spec = get_task(name)
     data, path = finetuned(name)
     settings = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
     evaluate(replace(settings, split="test", out=tmp_path / "glue"))
@@ -197,7 +197,7 @@ def test_mnli_has_two_validation_and_two_test_splits(tmp_path, finetuned):
 def test_an_invalid_prediction_raises_an_error_with_its_row(name, predicted, tmp_path, finetuned):
     data, _ = finetuned(name)
     mine = tmp_path / "mine.tsv"
-    mine.write_text(f"index\tprediction\n{'id0' if task(name).id == 'id' else 0}\t{predicted}\n")
+    mine.write_text(f"index\tprediction\n{'id0' if get_task(name).id == 'id' else 0}\t{predicted}\n")
     with raises_error(BertlabError, "prediction-invalid", row=1):
         evaluate(EvaluateConfig(name, data=str(data), predictions=mine))
 
@@ -272,8 +272,8 @@ def test_a_prediction_with_too_many_digits_is_invalid(name, digits, tmp_path, fi
 
 @pytest.mark.parametrize(("name", "label"), [("stsb", "1" + "0" * 400), ("stsb", "7" * 5000), ("sst2", "1" * 4000)])
 def test_fine_tuning_skips_and_counts_invalid_rows(name, label, tmp_path, tiny_checkpoint):
-    data = jsonl(tmp_path / "train.jsonl", rows_of(task(name)))
-    columns = dict.fromkeys(task(name).text, "Tea.")
+    data = jsonl(tmp_path / "train.jsonl", rows_of(get_task(name)))
+    columns = dict.fromkeys(get_task(name).text, "Tea.")
     row = json.dumps(columns)[:-1] + f', "label": {label}}}\n'
     data.write_text('{"not JSON\n' + row + data.read_text())
     settings = config(tmp_path, tiny_checkpoint, name, data=str(data))
@@ -287,7 +287,7 @@ def test_fine_tuning_skips_and_counts_invalid_rows(name, label, tmp_path, tiny_c
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
 def test_questions_without_answers_are_predicted_but_not_scored(name, tmp_path, finetuned):
     _, path = finetuned(name)
-    questions = rows_of(task("squad"), 6)
+    questions = rows_of(get_task("squad"), 6)
     data = tmp_path / "test.json"
     data.write_text(json.dumps({"data": [{"paragraphs": [
         {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"]}]} for row in questions
@@ -331,12 +331,12 @@ def test_questions_without_answers_are_predicted_but_not_scored(name, tmp_path, 
 def test_a_validation_question_without_answer_is_reported_before_training(
     name, without, line, tmp_path, tiny_checkpoint
 ):
-    rows = rows_of(task("squad"), 12)
+    rows = rows_of(get_task("squad"), 12)
     place = tmp_path / "data"
     place.mkdir()
     for number in without:
         rows[number]["answers"] = {"text": [], "answer_start": []}
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task("squad"))), place / "train.parquet")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(get_task("squad"))), place / "train.parquet")
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / "validation.parquet")
     settings = config(tmp_path, tiny_checkpoint, name, data=str(place))
     with pytest.raises(BertlabError, match=line):
@@ -361,7 +361,7 @@ def test_unanswerable_questions_are_made_from_correctly_placed_answers(tmp_path,
 
 
 def test_fine_tuning_learns_the_task(tmp_path, tiny_checkpoint):
-    rows = rows_of(task("sst2"), 240)
+    rows = rows_of(get_task("sst2"), 240)
     data = jsonl(tmp_path / "train.jsonl", rows)
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), epochs=6, optim=OptimConfig(lr=3e-3))
     reports = list(run_with_evaluations(settings))
@@ -386,7 +386,7 @@ def write_custom_csv(path):
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["review", "other", "stars", "score", "a", "b", "right", "tags", "first"])
         writer.writeheader()
-        for number, row in enumerate(rows_of(task("sst2"), 40)):
+        for number, row in enumerate(rows_of(get_task("sst2"), 40)):
             text = row["sentence"]
             writer.writerow(
                 {
@@ -503,7 +503,9 @@ def test_old_names_of_task_types_are_accepted(old, new):
 
 
 def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
-    rows = [{"review": row["sentence"], "mood": task("sst2").labels[row["label"]]} for row in rows_of(task("sst2"))]
+    rows = [
+        {"review": row["sentence"], "mood": get_task("sst2").labels[row["label"]]} for row in rows_of(get_task("sst2"))
+    ]
     data = jsonl(tmp_path / "mine.jsonl", rows)
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), text_column="review", label_column="mood")
     list(finetune(settings))
@@ -528,7 +530,7 @@ def test_validation_rows_are_found_under_the_name_validation(tmp_path, tiny_chec
     place = tmp_path / "mine"
     place.mkdir()
     for split, count in (("train", 24), ("validation", 12)):
-        jsonl(place / f"{split}.jsonl", rows_of(task("nsmc"), count))
+        jsonl(place / f"{split}.jsonl", rows_of(get_task("nsmc"), count))
     facts = read_data(config(tmp_path, tiny_checkpoint, "nsmc", data=str(place))).facts
     assert (facts["examples"], facts["held_out"]) == (24, 12)
 
@@ -541,7 +543,7 @@ def test_a_hub_data_set_is_evaluated_on_its_validation_splits(tmp_path, tiny_che
     def load_dataset(path, name, split, **options):
         if split not in split_sizes:
             raise ValueError(f"Unknown split {split!r}")
-        return datasets.Dataset.from_list(rows_of(task("mnli"), split_sizes[split]))
+        return datasets.Dataset.from_list(rows_of(get_task("mnli"), split_sizes[split]))
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     facts = read_data(config(tmp_path, tiny_checkpoint, "mnli", data="someone/pairs")).facts
@@ -575,7 +577,7 @@ def test_numbers_out_of_range_print_one_line(flag, line, tmp_path, capsys):
 
 def test_labels_in_another_order_are_matched_by_name(tmp_path, finetuned):
     """A published MNLI checkpoint may begin with contradiction."""
-    spec = task("mnli")
+    spec = get_task("mnli")
     data, path = finetuned("mnli")
     settings = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), json=True)
     metrics = evaluate(settings)
@@ -591,14 +593,14 @@ def test_labels_in_another_order_are_matched_by_name(tmp_path, finetuned):
 
 
 def test_f1_refers_to_label_1_of_the_task_in_any_label_order():
-    spec, rows = task("mrpc"), data_of(rows_of(task("mrpc"), 8))
+    spec, rows = get_task("mrpc"), data_of(rows_of(get_task("mrpc"), 8))
     ordinary, reordered = read_examples(rows, spec), read_examples(rows, spec, spec.labels[::-1])
     predicted = [1, 1, 1, 1, 0, 1, 0, 0]
     assert metrics_of(ordinary, predicted) == metrics_of(reordered, [1 - answer for answer in predicted])
 
 
 def test_a_checkpoint_of_another_task_is_rejected():
-    row = task("rte")
+    row = get_task("rte")
     assert TASK_TYPES[row.kind].match_labels(row, ("LABEL_0", "LABEL_1")) == row.labels
     with raises_error(BertlabError, "checkpoint-lacks-labels"):
         TASK_TYPES[row.kind].match_labels(row, ("entailment", "neutral", "contradiction"))
@@ -615,7 +617,7 @@ def test_a_head_is_kept_only_if_the_labels_are_the_same(tmp_path, finetuned):
     _, path = finetuned("qnli")
     old = checkpoint.load(path).model.heads["classify"].weight
     for name, same in (("qnli", True), ("sst2", False)):
-        other = directory_of(tmp_path / name, task(name))
+        other = directory_of(tmp_path / name, get_task(name))
         training_data = read_data(config(tmp_path, path, name, data=str(other), out=tmp_path / f"{name}-run"))
         assert np.allclose(training_data.new_model(0.0).heads["classify"].weight.detach(), old.detach()) is same
 
@@ -625,7 +627,7 @@ def test_a_head_is_kept_only_if_the_labels_are_the_same(tmp_path, finetuned):
 
 @pytest.mark.parametrize("name", ["stsb", "swag", "wnut17"])
 def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkpoint):
-    data = str(directory_of(tmp_path / "data", task(name)))
+    data = str(directory_of(tmp_path / "data", get_task(name)))
     settings = config(tmp_path, tiny_checkpoint, name, data=data, epochs=3, dropout=0.1, save_minutes=0.0)
     uninterrupted = [report.loss for report in finetune(replace(settings, out=tmp_path / "whole"))]
     stopped = finetune(replace(settings, out=tmp_path / "parts"))
@@ -633,7 +635,10 @@ def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkp
     stopped.close()
     train = tmp_path / "data" / "train.parquet"
     before = train.read_bytes()
-    for rows, change in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
+    for rows, change in (
+        (rows_of(get_task(name), 20), "examples 24, now 20"),
+        (rows_of(get_task(name))[::-1], "digest"),
+    ):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
         with pytest.raises(BertlabError, match=rf"started with different data \({change}"):
             list(finetune(replace(settings, out=tmp_path / "parts")))
@@ -643,7 +648,7 @@ def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkp
 
 
 def grid_words(tmp_path, tiny_checkpoint, *flags):
-    data = directory_of(tmp_path / "data", task("sst2"))
+    data = directory_of(tmp_path / "data", get_task("sst2"))
     words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
     return [*words, "--batch-size", "8", "--epochs", "1", "--max-tokens", "32", "--device", "cpu", *flags]
 
@@ -724,7 +729,7 @@ def test_a_grid_is_validated_before_it_starts(tmp_path, tiny_checkpoint, capsys)
 
 
 def test_a_grid_needs_validation_rows(tmp_path, tiny_checkpoint, capsys):
-    data = jsonl(tmp_path / "train.jsonl", rows_of(task("sst2")))
+    data = jsonl(tmp_path / "train.jsonl", rows_of(get_task("sst2")))
     words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
     assert main([*words, "--seeds", "2", "--hold-out", "0"]) == 2
     assert "--validation" in capsys.readouterr().err
@@ -767,7 +772,7 @@ class ReversedClassification(ClassificationTask):
 
 
 def test_a_task_and_a_task_type_are_added_from_outside(tmp_path, tiny_checkpoint, monkeypatch):
-    row = task("sst2")
+    row = get_task("sst2")
     data = directory_of(tmp_path / "data", row)
     monkeypatch.setitem(TASKS, "toy", row.replace(kind="reversed_classification", hub_id=""))
     register(ReversedClassification())

@@ -142,7 +142,7 @@ def test_a_run_without_log_or_snapshots(tmp_path):
 def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
     assert history.find_runs(runs) == {"learner": runs / "learner"}
     assert history.find_runs(runs / "learner") == {"learner": runs / "learner"}
-    assert history.shipped_runs() == {"learner": runs / "learner"}
+    assert history.find_shipped_runs() == {"learner": runs / "learner"}
 
 
 def test_the_status_of_a_run(run):
@@ -336,9 +336,9 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     assert not page_errors
 
 
-@pytest.mark.skipif(not history.shipped_runs(), reason="no shipped runs")
+@pytest.mark.skipif(not history.find_shipped_runs(), reason="no shipped runs")
 def test_shipped_runs_have_snapshots_with_validation_metrics():
-    for path in history.shipped_runs().values():
+    for path in history.find_shipped_runs().values():
         moments = history.find_snapshots(path)
         assert len(moments) >= 5, path
         assert moments[0].step == 0

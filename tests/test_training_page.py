@@ -14,7 +14,7 @@ from support.texts import text
 from bertlab.app import url
 from bertlab.app.data import training_runs
 from bertlab.checkpoints import history
-from bertlab.config.languages import message_ids
+from bertlab.config.languages import list_message_ids
 from bertlab.views import curves, payload
 
 
@@ -319,8 +319,8 @@ def test_the_page_draws_and_names_every_metric_of_either_run(shipped, ordered, t
 
 
 def test_every_metric_has_a_name():
-    assert {f"training-{name}" for name in curves.METRICS.keys() - curves.TASK_METRICS.keys()} <= message_ids()
-    assert {f"metric-{name}" for name in curves.TASK_METRICS} <= message_ids()
+    assert {f"training-{name}" for name in curves.METRICS.keys() - curves.TASK_METRICS.keys()} <= list_message_ids()
+    assert {f"metric-{name}" for name in curves.TASK_METRICS} <= list_message_ids()
 
 
 # -- the time machine ----------------------------------------------------------------------------------------------

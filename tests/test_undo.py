@@ -11,7 +11,7 @@ from support.texts import text
 from bertlab.app import selection, url
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language
-from bertlab.config.languages import message_ids, render
+from bertlab.config.languages import list_message_ids, render
 
 KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
 
@@ -26,7 +26,7 @@ def controls(app: AppTest) -> dict:
 def ids_by_text() -> dict[str, set[str]]:
     """The ids of the messages that read alike, by their English and their Korean text."""
     ids = defaultdict(set)
-    for id in message_ids():
+    for id in list_message_ids():
         for code in ("en", "ko"):
             ids[render(id, code)].add(id)
     return ids
@@ -50,7 +50,7 @@ def change_value(app: AppTest, widget) -> bool:
         prefixes = set.intersection(*({id.rpartition("-")[0] for id in of_label} for of_label in ids))
         values = {id.rpartition("-")[2] for id in ids[-1] if id.rpartition("-")[0] in prefixes}
         # the names of metrics are the labels of measures, but the options of the page The paper have other values
-        others = [value for value in values if value != widget.value and f"metric-{value}" not in message_ids()]
+        others = [value for value in values if value != widget.value and f"metric-{value}" not in list_message_ids()]
         if not others or not isinstance(widget.value, str):
             return False
         app.session_state[widget.key] = sorted(others)[0]

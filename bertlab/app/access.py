@@ -82,7 +82,7 @@ def check_checkpoint(name: str) -> None:
         CheckpointError: the directory is outside the allowed ones, or `name` is a hub id and hub downloads are not
             allowed.
     """
-    shipped = bertlab.shipped()
+    shipped = bertlab.find_shipped_checkpoints()
     if name in shipped or Path(name) in shipped.values() or is_allowed(name):
         return
     is_allowed_hub_id = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
@@ -114,5 +114,10 @@ def format_path(path: Path) -> str:
 def _list_allowed_directories() -> list[Path]:
     """Return the directories whose contents visitors are allowed to open."""
     allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
-    roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUN_DIRECTORY, *allowed_by_owner]
+    roots = [
+        *bertlab.find_shipped_checkpoints().values(),
+        *history.find_shipped_runs().values(),
+        RUN_DIRECTORY,
+        *allowed_by_owner,
+    ]
     return [Path(root).expanduser().resolve() for root in roots]

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlExcepti
 from bertlab.app.i18n import error_text, language, t
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import message_ids
+from bertlab.config.languages import list_message_ids
 from bertlab.lessons import find_lesson
 from bertlab.views.passage import escape_html
 
@@ -34,7 +34,7 @@ def heading(page: str) -> None:
     """
     st.title(t(f"{page}-title"), anchor=False)
     lead = f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>'
-    st.html(lead + (_about_html(page) if f"{page}-about" in message_ids() else ""))
+    st.html(lead + (_about_html(page) if f"{page}-about" in list_message_ids() else ""))
 
 
 def _about_html(page: str) -> str:

@@ -16,7 +16,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import DEFAULT, detect_language, example_task, languages, message_ids
+from bertlab.config.languages import DEFAULT, detect_language, find_example_task, languages, list_message_ids
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -140,12 +140,12 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
     try:
         return sessions.select_checkpoint(command, code)
     except CheckpointError as error:
-        tasks = (example_task(task_type.name, code) for task_type in types_of_command(command))
+        tasks = (find_example_task(task_type.name, code) for task_type in types_of_command(command))
         task = next(filter(None, tasks), None)
         if task is None:
             raise
         pretrained = "strongest"  # the default of `bertlab finetune --from`, for an installation without checkpoints
-        if bertlab.shipped():
+        if bertlab.find_shipped_checkpoints():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
 
@@ -206,4 +206,4 @@ def _is_language_shipped(command: str, code: str) -> bool:
 def _name_language(code: str) -> str:
     """Return the name of a language in the interface language, else in English, else in the language itself."""
     id = f"language-name-{code}"
-    return t(id) if id in message_ids() else languages()[code].name
+    return t(id) if id in list_message_ids() else languages()[code].name

@@ -7,7 +7,7 @@ from bertlab.app import frame, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
-from bertlab.config.languages import languages, message_ids
+from bertlab.config.languages import languages, list_message_ids
 
 
 def draw_language_and_undo() -> None:
@@ -43,7 +43,7 @@ def draw_checkpoint(is_used: bool) -> None:
     with st.sidebar:
         name = url.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
-            options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
+            options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()], accept_new_options=True,
             help=_make_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,
         )  # fmt: skip
         if (error := _try_to_open(name)) is None:
@@ -56,8 +56,8 @@ def draw_checkpoint(is_used: bool) -> None:
 
 def _make_help() -> str:
     """Return the help of the field in Markdown: what it does, and what each shipped checkpoint is for."""
-    purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.shipped())]
-    lines = [f"- {name}: {t(id)}" for name, id in purposes if id in message_ids()]
+    purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.find_shipped_checkpoints())]
+    lines = [f"- {name}: {t(id)}" for name, id in purposes if id in list_message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])
 
 

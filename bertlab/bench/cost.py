@@ -21,7 +21,7 @@ from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset
 from bertlab.config.errors import BertlabError, first_line
 from bertlab.config.languages import Message
-from bertlab.config.presets import preset
+from bertlab.config.presets import get_preset
 from bertlab.explore.cost import Workload, estimate
 from bertlab.explore.cost.hardware import GPU_SHARE, estimate_cpu_share, estimate_seconds
 from bertlab.training.devices import resolve_device
@@ -164,7 +164,7 @@ def measure(config: CostBenchConfig) -> dict:
     precision = str(resolve_precision(config.precision, device)).removeprefix("torch.")
     rows, hardware = {}, ""
     for name in tqdm(config.presets, "presets", disable=config.json):
-        workload = Workload(preset(name), config.tokens, config.batch_size, precision)
+        workload = Workload(get_preset(name), config.tokens, config.batch_size, precision)
         step = compare_step(workload, steps=config.rounds, threads=config.threads, device=config.device)
         hardware = step.measured.hardware
         rows[name] = {

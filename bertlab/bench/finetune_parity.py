@@ -28,7 +28,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.renamed_keys import PARITY_KEYS, PARITY_RECIPE_KEYS, rename_keys
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.task import answer_metrics
@@ -185,7 +185,7 @@ def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, enc
 
     Both start with the same task head, because its initial weights affect the metrics more than the order of the rows.
     """
-    directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
+    directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", get_task(name), checkpoint.load(encoder)
     if not directory.is_dir():
         torch.manual_seed(seed)
         model = add_task_head(loaded.model, finetune_type(spec.kind).head, 0.1, spec.labels)
@@ -202,7 +202,7 @@ def save_rows(config: ParityBenchConfig, name: str) -> Path:
         if file.is_file():
             continue
         source = config.data / recipe.directory
-        rows = peer.read_task_rows(source, split, finetune_type(task(name).kind))
+        rows = peer.read_task_rows(source, split, finetune_type(get_task(name).kind))
         max_rows = 100 if config.quick else max_rows
         if max_rows and max_rows < len(rows):
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, max_rows).round().astype(int)]
@@ -242,7 +242,7 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
 
     The arguments are those of `finetune_with_bertlab`.
     """
-    recipe, spec, tokenizer = make_recipe(config, name), task(name), peer.load_tokenizer(initial_checkpoint)
+    recipe, spec, tokenizer = make_recipe(config, name), get_task(name), peer.load_tokenizer(initial_checkpoint)
     out, task_type = config.out / "peer", finetune_type(spec.kind)
     # As in bertlab, a window starts 128 tokens after the previous one; transformers takes their overlap instead.
     # About 24 tokens of a window are the question and special tokens.

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from bertlab.config.config import ModelConfig
-from bertlab.config.presets import PRESETS, preset
+from bertlab.config.presets import PRESETS, get_preset
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.batch import Batch, PairBatch
@@ -116,7 +116,7 @@ class TrainingLoop:
         else:
             tokenizer = RandomTokenizer(settings.vocab_size)
             batches = RandomPairs(tokenizer, batch_size, max_tokens, Position())
-        model_config = preset(settings.preset).replace(
+        model_config = get_preset(settings.preset).replace(
             vocab_size=tokenizer.vocab_size,
             hidden_dropout=0.0,
             attention_dropout=0.0,

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from bertlab.bench.harness import BenchOptions, measure_cpu_seconds, report
 from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset
-from bertlab.config.presets import preset
+from bertlab.config.presets import get_preset
 from bertlab.nn.bert import Bert, make_additive_mask
 from bertlab.nn.fast.dropout import dropout
 from bertlab.nn.fast.model import FastBert
@@ -69,7 +69,7 @@ def measure(config: StepBenchConfig) -> dict:
             name = f"fused attention, {str(dtype).removeprefix('torch.')}, {' x '.join(map(str, shape))}"
             compare(name, make_attention_functions(shape, dtype))
     changes = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
-    model = FastBert(preset(config.preset).replace(**changes), ["classify"])
+    model = FastBert(get_preset(config.preset).replace(**changes), ["classify"])
     rng = np.random.default_rng(0)
     lengths = {
         "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
@@ -83,7 +83,7 @@ def measure(config: StepBenchConfig) -> dict:
         functions = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
         compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", functions, 3 * config.rounds)
     for name in MUON_PRESETS:
-        compare(f"Muon update, {name}", make_muon_functions(FastBert(preset(name))))
+        compare(f"Muon update, {name}", make_muon_functions(FastBert(get_preset(name))))
     return measurements
 
 

@@ -146,7 +146,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     model.load_state_dict({name: copies[id(tensor)] for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     return Checkpoint(
-        model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path, initialised_parts
+        model.eval(), tokenizer, files.read_record(path), locate.make_display_name(source), path, initialised_parts
     )
 
 
@@ -160,7 +160,7 @@ def _load_onnx(source: str | Path, path: Path, config: ModelConfig, heads: Itera
     for name in heads:
         model.require_head(name)
     tokenizer = _load_tokenizer(source, path, config)
-    return Checkpoint(model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path)
+    return Checkpoint(model.eval(), tokenizer, files.read_record(path), locate.make_display_name(source), path)
 
 
 def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Tokenizer:

@@ -75,7 +75,7 @@ class SamplePrediction:
     """For each [MASK], the most probable tokens with their probabilities."""
 
 
-def shipped_runs() -> dict[str, Path]:
+def find_shipped_runs() -> dict[str, Path]:
     """Return the shipped runs by name; {} if there are none. See `bertlab.checkpoints.assets` for where they are."""
     return find_runs(find_asset_directory("runs"))
 
@@ -216,7 +216,7 @@ def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) 
     return sum(values) / len(values) if values else None
 
 
-def tokens_per_second(rows: list[dict]) -> float | None:
+def compute_tokens_per_second(rows: list[dict]) -> float | None:
     """Return the training speed over the whole run, in tokens per second; None if the log does not contain it."""
     points = [
         (row["tokens"], row["seconds"])

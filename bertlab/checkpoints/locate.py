@@ -11,7 +11,7 @@ from bertlab.checkpoints.assets import ASSETS_VARIABLE, find_asset_directory
 from bertlab.config.errors import CheckpointError
 
 
-def shipped() -> dict[str, Path]:
+def find_shipped_checkpoints() -> dict[str, Path]:
     """Return the directories of the shipped checkpoints by name, in alphabetical order; {} if there are none.
 
     See `bertlab.checkpoints.assets` for where they are.
@@ -29,13 +29,13 @@ def shipped() -> dict[str, Path]:
     }
 
 
-def find_first_shipped(names: Iterable[str]) -> Path:
+def find_first_shipped_checkpoint(names: Iterable[str]) -> Path:
     """Return the directory of the first of these checkpoints that is shipped.
 
     Raises:
         CheckpointError: none of them is shipped.
     """
-    names, directories = list(names), shipped()
+    names, directories = list(names), find_shipped_checkpoints()
     for name in names:
         if name in directories:
             return directories[name]
@@ -54,20 +54,20 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     Raises:
         CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
     """
-    name = " ".join(str(source).split())[:100]
+    name, shipped = " ".join(str(source).split())[:100], find_shipped_checkpoints()
     if not name:
         raise CheckpointError("checkpoint-name-empty")
     try:
         path = Path(source).expanduser()
         # A directory without config.json may have the name of a shipped checkpoint by chance.
-        is_directory = path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped())
+        is_directory = path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped)
         is_file = path.is_file()
     except (OSError, RuntimeError, ValueError):  # the path is too long, has a null character, or names an unknown user
         is_directory = is_file = False
     if is_directory:
         return _resolve_finished_run(path)
-    if not is_file and str(source) in shipped():
-        return shipped()[str(source)]
+    if not is_file and str(source) in shipped:
+        return shipped[str(source)]
     if is_file:
         raise CheckpointError("checkpoint-is-a-file", name=name)
     if isinstance(source, Path) or not is_hub_id(source):
@@ -75,7 +75,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     try:
         return hub.download(source, weights)
     except CheckpointError:
-        if similar_names := get_close_matches(source, shipped(), 1):
+        if similar_names := get_close_matches(source, shipped, 1):
             raise CheckpointError("checkpoint-name-mistyped", name=source, suggestion=similar_names[0]) from None
         raise
 
@@ -87,7 +87,7 @@ def resolve_run(directory: Path) -> Path:
     return result if has_result and not is_checkpoint else directory
 
 
-def checkpoint_name(source: str | Path) -> str:
+def make_display_name(source: str | Path) -> str:
     """Return the name to display for a checkpoint: the name of its run or directory, or the hub id."""
     path = Path(source).expanduser()
     if not path.is_dir():

@@ -40,7 +40,7 @@ def _find_modules(family: Family, heads: Iterable[str]) -> dict[str, tuple[str, 
     return modules
 
 
-def hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] | None = None) -> tuple[str, ...]:
+def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the Hugging Face names of the tensors that are stacked in one tensor of bertlab; () if none is stored.
 
     Args:
@@ -48,14 +48,14 @@ def hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] 
         config: the configuration of the model; by default that of a BERT.
         heads: the task heads of the model; by default all.
 
-    >>> hf_names("encoder.layers.3.attention.qkv.bias")[1]
+    >>> get_hf_names("encoder.layers.3.attention.qkv.bias")[1]
     'bert.encoder.layer.3.attention.self.key.bias'
     """
     family = config.family if config else BERT
     modules = _find_modules(family, HEADS if heads is None else heads)
     numbers = [int(number) for number in re.findall(r"\.(\d+)(?=\.)", name)]
     if config and numbers:
-        numbers[0] = config.weight_layer(numbers[0])
+        numbers[0] = config.find_weight_layer(numbers[0])
     module, _, parameter = re.sub(r"\.\d+(?=\.)", ".{}", name).rpartition(".")
     return tuple(f"{hf_module.format(*numbers)}.{parameter}" for hf_module in modules.get(module, ()))
 
@@ -69,7 +69,7 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     tensors = {}
     config, prefix = model.config, f"{model.config.family.prefix}."
     for own_name, tensor in model.state_dict().items():
-        names = hf_names(own_name, config, model.head_names)
+        names = get_hf_names(own_name, config, model.head_names)
         for name, part in zip(names, tensor.chunk(max(1, len(names))), strict=False):
             tensors[name] = part
     return tensors if model.head_names else {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
@@ -175,7 +175,9 @@ def hf_to_state(
     with torch.device("meta"):
         model = FamilyBert(config, heads)
         expected = model.state_dict()
-    pooler_tensors = {name for own in expected if own.startswith("pooler.") for name in hf_names(own, config, heads)}
+    pooler_tensors = {
+        name for own in expected if own.startswith("pooler.") for name in get_hf_names(own, config, heads)
+    }
     if not pooler_tensors & unused.keys():
         pooled_heads = [HEADS[name].title for name in heads if HEADS[name].reads_pooled]
         if pooled_heads and any(True for _ in model.pooler.parameters()):
@@ -183,7 +185,7 @@ def hf_to_state(
         expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}
     state, used = {}, set()
     for own_name, meta in expected.items():
-        names = hf_names(own_name, config, heads)
+        names = get_hf_names(own_name, config, heads)
         parts = []
         for name, part in zip(names, meta.chunk(len(names)), strict=True):
             tensor = unused.get(name)

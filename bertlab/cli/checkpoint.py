@@ -40,8 +40,8 @@ class Info(QueryOptions):
 
 def info(config: Info) -> None:
     """Print the description of a checkpoint."""
+    from bertlab.checkpoints.locate import find_shipped_checkpoints
     from bertlab.config.text_table import format_table
-    from bertlab.explore.session import shipped
 
     session = open_session(config, "info")
     settings = {name: value for name, value in asdict(session.config).items() if not isinstance(value, tuple)}
@@ -51,7 +51,7 @@ def info(config: Info) -> None:
         "labels": session.labels,
         "config": settings,
         "record": session.record,
-        "shipped": sorted(shipped()),
+        "shipped": sorted(find_shipped_checkpoints()),
     }
     rows = [("checkpoint", session.name), ("commands", ", ".join(session.commands))]
     rows += [("labels", _format_value(list(session.labels)))] if session.labels else []
@@ -69,11 +69,11 @@ def info(config: Info) -> None:
 def _list_shipped() -> list[str]:
     """Return one line per shipped checkpoint: its name, its task type and its training objectives."""
     from bertlab.checkpoints.files import read_record
-    from bertlab.checkpoints.locate import shipped
+    from bertlab.checkpoints.locate import find_shipped_checkpoints
     from bertlab.tasks.registry import TASK_TYPES
 
     lines = []
-    for name, path in shipped().items():
+    for name, path in find_shipped_checkpoints().items():
         record = read_record(path)
         task, objectives = record.get("task"), record.get("objectives")
         has_type = isinstance(task, dict) and task.get("kind") in TASK_TYPES

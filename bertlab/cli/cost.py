@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from bertlab.config.presets import PRESETS, preset
+from bertlab.config.presets import PRESETS, get_preset
 from bertlab.explore.cost.workload import Precision, Task
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def make_workload(config: CostOptions) -> "Workload":
     from bertlab.explore.cost import Workload
     from bertlab.training.devices import resolve_device
 
-    base = preset(config.preset)
+    base = get_preset(config.preset)
     hidden = config.hidden or base.hidden_size
     model = base.replace(
         num_layers=config.layers or base.num_layers,

@@ -143,12 +143,12 @@ class ModelConfig:
         same = all(getattr(self.family, name) == getattr(BERT, name) for name in names)
         return same and self.type_vocab_size > 0 and self.embedding_size is None and self.num_layer_groups is None
 
-    def weight_layer(self, layer: int) -> int:
+    def find_weight_layer(self, layer: int) -> int:
         """Return the number under which a checkpoint stores a layer's weights: its group, if layers share weights.
 
         Source: `AlbertTransformer` in `transformers`.
 
-        >>> [ModelConfig(num_layers=4, num_layer_groups=2).weight_layer(layer) for layer in range(4)]
+        >>> [ModelConfig(num_layers=4, num_layer_groups=2).find_weight_layer(layer) for layer in range(4)]
         [0, 0, 1, 1]
         """
         return layer * self.num_layer_groups // self.num_layers if self.num_layer_groups else layer

@@ -135,14 +135,14 @@ def detect_language(texts: Iterable[str]) -> str:
     return DEFAULT
 
 
-def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
+def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
     """Return the names of the shipped checkpoints for a task type, best first: those of a language, then English ones.
 
     Args:
         task_type: a name of `tasks.registry.TASK_TYPES`; if it has no checkpoints, the pre-trained ones are returned.
         language: the language of the texts; for an unknown code only the English checkpoints are returned.
 
-    >>> shipped_checkpoints("span", "ko"), shipped_checkpoints("masked_lm")
+    >>> rank_shipped_checkpoints("span", "ko"), rank_shipped_checkpoints("masked_lm")
     (('korquad', 'squad'), ('strongest', 'scratch'))
     """
     languages_by_code = languages()
@@ -152,10 +152,10 @@ def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, .
     return tuple(dict.fromkeys((*own, *english[key])))
 
 
-def example_task(task_type: str, language: str = DEFAULT) -> str | None:
+def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
     """Return a task of a type for fine-tuning, in a language or otherwise in English; None if there is no such task.
 
-    >>> example_task("tagging", "ko"), example_task("multiple_choice", "ko"), example_task("masked_lm")
+    >>> find_example_task("tagging", "ko"), find_example_task("multiple_choice", "ko"), find_example_task("masked_lm")
     ('klue_ner', 'swag', None)
     """
     languages_by_code = languages()
@@ -212,7 +212,7 @@ def read_data(name: str, language: str) -> dict:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def message_ids(language: str = DEFAULT) -> frozenset[str]:
+def list_message_ids(language: str = DEFAULT) -> frozenset[str]:
     """Return the ids of all messages of a language."""
     return frozenset(_bundle(language)._messages)
 

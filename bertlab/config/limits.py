@@ -89,7 +89,7 @@ LIMITS = {
 }  # fmt: skip
 
 
-def differing_flags(config, other, names: Iterable[str]) -> list[str]:
+def find_differing_flags(config, other, names: Iterable[str]) -> list[str]:
     """Return the flags of the settings that have different values in two configurations.
 
     Args:
@@ -97,7 +97,7 @@ def differing_flags(config, other, names: Iterable[str]) -> list[str]:
         other: another configuration of the same type.
         names: the fields to compare.
 
-    >>> differing_flags(Limit(1), Limit(0, excludes_minimum=True), ("minimum", "below", "excludes_minimum"))
+    >>> find_differing_flags(Limit(1), Limit(0, excludes_minimum=True), ("minimum", "below", "excludes_minimum"))
     ['--minimum', '--excludes-minimum']
     """
     return [

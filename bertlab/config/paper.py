@@ -195,7 +195,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-def paper_average(values: Mapping[str, float]) -> float | None:
+def compute_paper_average(values: Mapping[str, float]) -> float | None:
     """Return the average of table 1: the mean of its nine columns; None if one is missing.
 
     Source: Devlin et al. 2019, table 1, whose averages 79.6 and 82.1 are these means.
@@ -207,10 +207,10 @@ def paper_average(values: Mapping[str, float]) -> float | None:
     return statistics.mean(values[name] for name in names) if all(name in values for name in names) else None
 
 
-def glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
+def compute_glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
     """Return GLUE's score of each task: the mean of its metrics. A task without a value for every metric is left out.
 
-    >>> glue_task_scores({"mrpc.f1": 80.0, "mrpc.accuracy": 70.0, "qqp.f1": 60.0})
+    >>> compute_glue_task_scores({"mrpc.f1": 80.0, "mrpc.accuracy": 70.0, "qqp.f1": 60.0})
     {'mrpc': 75.0}
     """
     scores = {}
@@ -221,7 +221,7 @@ def glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
     return scores
 
 
-def glue_average(values: Mapping[str, float]) -> float | None:
+def compute_glue_average(values: Mapping[str, float]) -> float | None:
     """Return GLUE's average over the tasks, without WNLI; None if a metric is missing.
 
     The score of a task is the mean of its metrics; the two test sets of MNLI count as two metrics of one task.
@@ -231,5 +231,5 @@ def glue_average(values: Mapping[str, float]) -> float | None:
     Args:
         values: results in percent, by `Measure.name`.
     """
-    scores = glue_task_scores(values)
+    scores = compute_glue_task_scores(values)
     return statistics.mean(scores.values()) if len(scores) == len(GLUE_METRICS) else None

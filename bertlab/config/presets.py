@@ -25,13 +25,13 @@ PRESETS = {
 }
 
 
-def preset(name: str) -> ModelConfig:
+def get_preset(name: str) -> ModelConfig:
     """Return the configuration of a published size.
 
     Raises:
         BertlabError: there is no preset of this name.
 
-    >>> preset("mini").num_layers
+    >>> get_preset("mini").num_layers
     4
     """
     if name not in PRESETS:
@@ -55,7 +55,7 @@ def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
 
     Source: Clark et al. 2020, arXiv 2003.10555, section 3.2.
 
-    >>> config = make_generator_config(change_family(preset("mini"), "electra"), 0.25)
+    >>> config = make_generator_config(change_family(get_preset("mini"), "electra"), 0.25)
     >>> config.hidden_size, config.num_heads, config.intermediate_size, config.embedding_width
     (64, 1, 256, 128)
     """
@@ -76,10 +76,10 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     the hidden size (`Family.feed_forward_ratio`). Token embeddings of a family that factorises them have at most half
     the hidden size. The maximum number of tokens in an input does not decrease.
 
-    >>> config = change_family(preset("mini"), "albert")
+    >>> config = change_family(get_preset("mini"), "albert")
     >>> config.hidden_size, config.embedding_size, config.num_layer_groups
     (256, 128, 1)
-    >>> change_family(preset("tiny"), "modernbert").intermediate_size
+    >>> change_family(get_preset("tiny"), "modernbert").intermediate_size
     192
     """
     if model_type == BERT.model_type:

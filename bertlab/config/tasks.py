@@ -73,7 +73,7 @@ def _glue(
     return row.replace(submission=(f"{file}.tsv",), **fields)
 
 
-def span_task(hub_id: str, source: str, language: str = "en", **fields) -> TaskSpec:
+def make_span_task(hub_id: str, source: str, language: str = "en", **fields) -> TaskSpec:
     """Make a question-answering task whose data has the columns of SQuAD."""
     row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, label=("answers", "answer"))
     return row.replace(text=("context", "question"), **fields)
@@ -122,9 +122,9 @@ TASKS = {
                  submits_label_names=True),
     # -- the other tasks of the paper --
     # Rajpurkar et al. 2016; Devlin et al. 2019, section 4.2
-    "squad": span_task("rajpurkar/squad", "arXiv 1606.05250"),
+    "squad": make_span_task("rajpurkar/squad", "arXiv 1606.05250"),
     # Rajpurkar et al. 2018; Devlin et al. 2019, section 4.3
-    "squad_v2": span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
+    "squad_v2": make_span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
     # Devlin et al. 2019, section 4.4; every choice completes the second sentence, whose beginning is given.
     "swag": TaskSpec("multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
                      text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
@@ -148,12 +148,12 @@ TASKS = {
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
                       test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
-    "klue_mrc": span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
+    "klue_mrc": make_span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
                           metrics=("rouge_w", "exact_match")),
-    "korquad": span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
+    "korquad": make_span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
     # -- the story world: `bertlab story-world questions` writes the rows; the metrics are those of squad_v2, korquad --
-    "story_qa": span_task("", "arXiv 1806.03822", unanswerable=True, test=()),
-    "story_qa_ko": span_task("", "arXiv 1909.07005", "ko", unanswerable=True, test=()),
+    "story_qa": make_span_task("", "arXiv 1806.03822", unanswerable=True, test=()),
+    "story_qa_ko": make_span_task("", "arXiv 1909.07005", "ko", unanswerable=True, test=()),
     # -- sentence vectors: pairs with a similarity are fitted by their cosine, pairs of inference are ranked --
     # Reimers and Gurevych 2019, sections 4.1 and 6
     "stsb_vectors": _vector_task("nyu-mll/glue:stsb", "en", "https://aclanthology.org/S17-2001", id="idx"),
@@ -173,13 +173,13 @@ def register_task(name: str, spec: TaskSpec) -> None:
     TASKS[name] = spec
 
 
-def task(name: str) -> TaskSpec:
+def get_task(name: str) -> TaskSpec:
     """Return the task with a name.
 
     Raises:
         BertlabError: there is no such task, or it is excluded.
 
-    >>> task("squad").kind
+    >>> get_task("squad").kind
     'span'
     """
     if name in EXCLUDED_TASKS:

@@ -14,11 +14,10 @@ import torch
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.average import average
-from bertlab.checkpoints.locate import find_first_shipped
-from bertlab.checkpoints.locate import shipped as shipped
+from bertlab.checkpoints.locate import find_first_shipped_checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
-from bertlab.config.languages import DEFAULT, shipped_checkpoints
+from bertlab.config.languages import DEFAULT, rank_shipped_checkpoints
 from bertlab.explore import attention, block, queries, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
@@ -83,7 +82,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
         CheckpointError: no such checkpoint is shipped.
     """
     task_types = types_of_command(command)
-    return find_first_shipped(shipped_checkpoints(task_types[0].name if task_types else "", language))
+    return find_first_shipped_checkpoint(rank_shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 
 class Session(Predictor):

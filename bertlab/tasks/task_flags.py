@@ -7,7 +7,7 @@ import tyro
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK, TASK_KEYS, rename_keys
-from bertlab.config.tasks import TaskSpec, task
+from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.registry import TASK_TYPES, finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
@@ -61,7 +61,7 @@ class TaskFlags:
         if self.kind is not None:
             given_type = finetune_type(self.kind)
         if not is_custom(name):
-            spec = task(name)
+            spec = get_task(name)
             if self.kind is not None and given_type is not TASK_TYPES[spec.kind]:
                 raise BertlabError("known-task-has-kind", task=name, kind=TASK_TYPES[spec.kind].name)
         elif self.kind is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
-from bertlab.config.tasks import TaskSpec, task
+from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type, parse_task_record
@@ -34,7 +34,7 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
         MissingHead: the checkpoint has no output layer for the task.
     """
     if name:
-        spec = task(name)
+        spec = get_task(name)
     elif isinstance(recorded := loaded.record.get("task"), dict) and recorded:
         spec = parse_task_record(recorded)
     else:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from bertlab.config.languages import languages, message_ids, render
+from bertlab.config.languages import languages, list_message_ids, render
 from bertlab.views.palette import PALETTE
 
 View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
@@ -74,7 +74,7 @@ def bundle_worker(name: str) -> str:
 def collect_texts(prefix: str) -> dict[str, dict[str, str]]:
     """Collect the messages whose ids begin with a prefix, as {language: {name in JavaScript: text}}."""
     ids = {
-        _to_camel_case(id.removeprefix(prefix)): id for id in sorted(message_ids()) if id.startswith(prefix)
+        _to_camel_case(id.removeprefix(prefix)): id for id in sorted(list_message_ids()) if id.startswith(prefix)
     }  # fmt: skip
     return {code: {name: render(id, code) for name, id in ids.items()} for code in languages()}
 

@@ -28,13 +28,13 @@ import numpy as np
 import torch
 
 import bertlab
-from bertlab.config.presets import change_family, preset
+from bertlab.config.presets import change_family, get_preset
 from bertlab.lessons import check, language, pick, show, show_table
 from bertlab.nn.variants.model import FamilyBert
 
 
 def build(family, size="base", **changes):
-    config = change_family(preset(size).replace(**changes), family)
+    config = change_family(get_preset(size).replace(**changes), family)
     with torch.device("meta"):  # shapes without numbers
         return FamilyBert(config)
 
@@ -95,7 +95,7 @@ def count_multiplications(model):
 
 def build_real(family):
     torch.manual_seed(0)
-    return FamilyBert(change_family(preset("mini").replace(vocab_size=1000), family))
+    return FamilyBert(change_family(get_preset("mini").replace(vocab_size=1000), family))
 
 
 counts = {}
@@ -355,7 +355,7 @@ masks = {
 
 
 def trace_mask(layer, family="bert", **changes):
-    config = change_family(preset("tiny").replace(vocab_size=50, **changes), family)
+    config = change_family(get_preset("tiny").replace(vocab_size=50, **changes), family)
     if config.rotary:
         from dataclasses import replace
 

@@ -42,7 +42,7 @@ def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
 
 
 def _find_shipped() -> Iterator[OwnResult]:
-    for name in bertlab.shipped():
+    for name in bertlab.find_shipped_checkpoints():
         with suppress(BertlabError):
             _, record = sessions.read_description(name)
             yield from _make_result(name, record, name)

@@ -32,7 +32,7 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
     Returns:
         {name: run directory}. A run that has the same name as a shipped one is listed under its path instead.
     """
-    shipped = history.shipped_runs()
+    shipped = history.find_shipped_runs()
     runs = history.find_runs(directory) if access.is_allowed(directory) else {}
     # checked again for each run, because a symbolic link may point to another directory
     runs = {name: path for name, path in runs.items() if access.is_allowed(path)}
@@ -70,7 +70,7 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
         The names of the selected runs, in the order of `runs`.
     """
     by_age = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
-    all_shipped = history.shipped_runs().keys() >= runs.keys()
+    all_shipped = history.find_shipped_runs().keys() >= runs.keys()
     preferred = next((name for name in by_age if all_shipped and _language_or_none(runs[name]) == language), None)
     group = _comparison_group(runs[preferred or by_age[0]]) if by_age else None
     selected = list(islice((name for name in by_age if _comparison_group(runs[name]) == group), max_runs))
@@ -115,7 +115,7 @@ def choose_default_run(runs: dict[str, Path], language: str) -> str:
     Returns:
         The name of the run; "" if there are no runs.
     """
-    for name in history.shipped_runs():
+    for name in history.find_shipped_runs():
         with suppress(BertlabError):
             if read_language(runs[name]) == language:
                 return name

@@ -22,7 +22,7 @@ from bertlab.config.paper import (
     PaperTask,
     PublishedRow,
 )
-from bertlab.config.tasks import task as find_task
+from bertlab.config.tasks import get_task
 from bertlab.views.benchmarks import MISSING, TaskResult
 from bertlab.views.passage import escape_html
 
@@ -61,7 +61,7 @@ def choose_measure(task: PaperTask) -> Measure:
 def find_explanation(measure: Measure) -> str:
     """Find the key of `numbers.NUMBERS` that explains a measure."""
     metric = measure.metric.removeprefix("mismatched_")
-    if metric == "f1" and find_task(measure.task).kind != "span":
+    if metric == "f1" and get_task(measure.task).kind != "span":
         return "f1_class"
     return {"matthews": "mcc"}.get(metric, metric)
 
@@ -82,7 +82,7 @@ def list_results(measure: Measure, own_results: Sequence[OwnResult]) -> list[Tas
 
 def show_example(task: PaperTask) -> None:
     """Show an example of a task: its texts with the names of their columns, and the correct answer."""
-    spec = find_task(task.name)
+    spec = get_task(task.name)
     rows = "".join(
         f'<p class="small">{escape_html(column)}</p><p dir="auto" lang="en">{escape_html(text)}</p>'
         for column, text in zip(spec.text, task.text_example, strict=True)
@@ -124,7 +124,7 @@ def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
     """Return {name of a field in the address: its value}, with which a page shows the example of a task."""
     first, *others = task.text_example
     if page.name == "question":
-        return {"passage": first, "question": others[0], "refuse": str(int(find_task(task.name).unanswerable))}
+        return {"passage": first, "question": others[0], "refuse": str(int(get_task(task.name).unanswerable))}
     if page.name == "choose":
         endings = {f"ending{number}": ending for number, ending in enumerate(others)}
         return {"context": first, "endings": str(len(others))} | endings

@@ -49,7 +49,7 @@ def draw_models() -> None:
 
 def choose_models() -> list[str]:
     """Let the user choose shipped checkpoints, or type directories and hub ids; returns their names."""
-    shipped = list(bertlab.shipped())
+    shipped = list(bertlab.find_shipped_checkpoints())
     stored = url.parse_value(url.recall("models"), [])
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
     options = list(dict.fromkeys([*shipped, *(name for name in chosen if isinstance(name, str))]))

@@ -25,7 +25,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
         CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
     """
     checkpoint_name = url.text(
-        container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.shipped()],
+        container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     if checkpoint_name == sessions.AUTO:
@@ -45,7 +45,7 @@ def compare_two(comparison_kind: str) -> None:
     second_texts = None
     if comparison_kind == "checkpoints":
         left, right = st.columns(2)
-        shipped = bertlab.shipped()
+        shipped = bertlab.find_shipped_checkpoints()
         before, after = (name if name in shipped else sessions.AUTO for name in DEFAULTS)
         first = choose_checkpoint(left, t("compare-checkpoint-before"), "before", before)
         second = choose_checkpoint(right, t("compare-checkpoint-after"), "after", after)

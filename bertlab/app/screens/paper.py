@@ -8,7 +8,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.app.parts import paper as parts
 from bertlab.config.paper import TASKS
-from bertlab.config.tasks import task as find_task
+from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import benchmarks
 from bertlab.views.passage import escape_html
@@ -18,7 +18,7 @@ with frame.show_errors():
     names = {each.name: each.title for each in TASKS}
     name = fields.choice(st.pills, t("paper-task"), names, "paper-task", required=True)
     task = next(each for each in TASKS if each.name == name)
-    task_type = TASK_TYPES[find_task(name).kind]
+    task_type = TASK_TYPES[get_task(name).kind]
     own_results = paper_results.find_results()
 
     left, right = st.columns([2, 3], gap="large")

@@ -10,7 +10,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES, find_page, menu
 from bertlab.app.parts import preview
 from bertlab.app.parts.masked_text import MaskedText, describe_original, draw_masked_text
-from bertlab.config.languages import message_ids
+from bertlab.config.languages import list_message_ids
 from bertlab.explore.attention_summary import find_telling_attention
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
@@ -42,7 +42,7 @@ def draw_card(name: str) -> None:
     is_selected = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if is_selected else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
-    if f"card-{name}" in message_ids():
+    if f"card-{name}" in list_message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     metrics = record.get("validation") or {}
     metric_texts = [
@@ -141,7 +141,7 @@ for section, pages in menu().items():
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
 
 with st.expander(t("start-choose-checkpoint"), icon=":material/inventory_2:"):
-    shipped = list(bertlab.shipped())
+    shipped = list(bertlab.find_shipped_checkpoints())
     if not shipped:
         frame.note(t("checkpoint-none-installed"))
     for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):

@@ -24,7 +24,7 @@ directory = fields.text_line(
     st, t("training-directory"), RUNS, key="runs", is_path=True, help=t("training-directory-help")
 )
 all_runs = training_runs.find_runs(directory)
-own_runs = {name: path for name, path in all_runs.items() if name not in history.shipped_runs()}
+own_runs = {name: path for name, path in all_runs.items() if name not in history.find_shipped_runs()}
 if all_runs and not own_runs and directory.strip() not in ("", RUNS):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
 default_runs = training_runs.select_latest(own_runs or all_runs, DEFAULT_RUNS, language())
@@ -55,7 +55,7 @@ def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, li
         "step": [f"{status.step:,}" for status in statuses.values()],
         "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in statuses],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in statuses],
-        "speed": [display.format_or_dash(history.tokens_per_second(logs[name]), ",.0f") for name in statuses],
+        "speed": [display.format_or_dash(history.compute_tokens_per_second(logs[name]), ",.0f") for name in statuses],
         "recent": [display.format_or_dash(history.compute_recent_mean(logs[name], "loss"), ".3f") for name in statuses],
         "held-out": [format_held_out_metric(logs[name]) for name in statuses],
     }

@@ -41,7 +41,7 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Compare the tokens of two vocabularies for the same text: the checkpoint's, and one that the user chooses."""
     own = os.path.basename(checkpoint.source)
-    others = [name for name in bertlab.shipped() if name != own]
+    others = [name for name in bertlab.find_shipped_checkpoints() if name != own]
     if not others:
         frame.note(t("checkpoint-none-installed"))
         return

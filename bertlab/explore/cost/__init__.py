@@ -2,8 +2,8 @@
 
 Nothing is measured here; `bertlab.bench.cost` compares the estimates with real training steps. Call `estimate`:
 
->>> from bertlab.config.presets import preset
->>> cost = estimate(Workload(preset("base")))
+>>> from bertlab.config.presets import get_preset
+>>> cost = estimate(Workload(get_preset("base")))
 >>> cost.num_parameters
 110106428
 """

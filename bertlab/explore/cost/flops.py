@@ -86,8 +86,8 @@ def count_inference_flop(workload: Workload) -> dict[str, float]:
 def find_quadratic_length(workload: Workload) -> int:
     """Find the sequence length at which the attention scores cost as much as everything else in a layer: 2 H + F.
 
-    >>> from bertlab.config.presets import preset
-    >>> find_quadratic_length(Workload(preset("base")))
+    >>> from bertlab.config.presets import get_preset
+    >>> find_quadratic_length(Workload(get_preset("base")))
     4608
     """
     return 2 * workload.config.hidden_size + workload.config.intermediate_size

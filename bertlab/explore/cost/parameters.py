@@ -23,8 +23,8 @@ def count_parameters(config: ModelConfig, heads: Iterable[str] = ("mlm", "nsp"))
 
     Source: Devlin et al. 2019, section 3; Vaswani et al. 2017, sections 3.2 and 3.3.
 
-    >>> from bertlab.config.presets import preset
-    >>> sum(count_parameters(preset("base"), ()).values())  # the encoder with its pooler
+    >>> from bertlab.config.presets import get_preset
+    >>> sum(count_parameters(get_preset("base"), ()).values())  # the encoder with its pooler
     109482240
     """
     H, F, V, L = config.hidden_size, config.intermediate_size, config.vocab_size, config.num_layers
@@ -45,8 +45,8 @@ def count_parameters(config: ModelConfig, heads: Iterable[str] = ("mlm", "nsp"))
 def count_hidden_matrices(config: ModelConfig) -> dict[tuple[int, int], int]:
     """Count the matrices inside the layers by their size (shorter, longer side); Muon updates these.
 
-    >>> from bertlab.config.presets import preset
-    >>> count_hidden_matrices(preset("tiny"))
+    >>> from bertlab.config.presets import get_preset
+    >>> count_hidden_matrices(get_preset("tiny"))
     {(128, 128): 8, (128, 512): 4}
     """
     H, F, L = config.hidden_size, config.intermediate_size, config.num_layers

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from bertlab.config.presets import preset
+from bertlab.config.presets import get_preset
 from bertlab.explore.cost.estimate import estimate
 from bertlab.explore.cost.hardware import GIB
 from bertlab.explore.cost.memory import compute_training_memory
@@ -35,7 +35,7 @@ class PublishedPretraining:
     @property
     def flop(self) -> float:
         """Our estimate of the FLOP of the whole pre-training, if bertlab computed it."""
-        model = preset(self.preset)
+        model = get_preset(self.preset)
         return sum(
             steps * estimate(Workload(model, length, PAPER_BATCH, dropout=0.1)).flop_per_step
             for length, steps in PAPER_STEPS.items()
@@ -64,7 +64,7 @@ class PublishedBatch:
     def make_workload(self, precision: Precision) -> Workload:
         """Return the same fine-tuning in bertlab on a GPU, with one sequence where Google's code fits none."""
         return Workload(
-            preset(self.preset), self.tokens, max(1, self.batch_size), precision, dropout=0.1, task="finetuning"
+            get_preset(self.preset), self.tokens, max(1, self.batch_size), precision, dropout=0.1, task="finetuning"
         )
 
     def find_largest_batch(self, precision: Precision) -> int:
@@ -85,7 +85,7 @@ BATCHES = tuple(
 def find_largest_batch(workload: Workload, limit_bytes: float, maximum: int = 1 << 16) -> int:
     """Find the largest batch size whose training fits into a number of bytes by our estimate, at most `maximum`.
 
-    >>> find_largest_batch(Workload(preset("base")), 1e9)
+    >>> find_largest_batch(Workload(get_preset("base")), 1e9)
     0
     """
     smallest, largest = 0, maximum

@@ -29,7 +29,7 @@ class SharedEncoder(Encoder):
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
         groups = [EncoderLayer(config) for _ in range(config.num_layer_groups)]
-        self.layers = nn.ModuleList(groups[config.weight_layer(layer)] for layer in range(config.num_layers))
+        self.layers = nn.ModuleList(groups[config.find_weight_layer(layer)] for layer in range(config.num_layers))
 
 
 class FamilyPooler(Pooler):

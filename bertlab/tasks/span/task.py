@@ -18,7 +18,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import DEFAULT, detect_language
-from bertlab.config.tasks import TaskSpec, span_task
+from bertlab.config.tasks import TaskSpec, make_span_task
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
@@ -194,7 +194,7 @@ class SpanTask(FinetuneTaskType):
     loss = staticmethod(span_loss)
 
     def default_spec(self) -> TaskSpec:
-        return span_task(hub_id="", source="", language="")
+        return make_span_task(hub_id="", source="", language="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         return spec.replace(text=(text or spec.text[0], pair or spec.text[1]))

@@ -12,7 +12,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bertlab.config.paper import COLUMNS, PUBLISHED, TITLES, glue_average, glue_task_scores, paper_average
+from bertlab.config.paper import (
+    COLUMNS,
+    PUBLISHED,
+    TITLES,
+    compute_glue_average,
+    compute_glue_task_scores,
+    compute_paper_average,
+)
 from bertlab.training.paper.ablations import Column, Row, Table
 
 OURS = "ours"
@@ -74,7 +81,7 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
 
 
 def _compute_averages(values: Mapping[str, float]) -> dict:
-    return {"paper_average": paper_average(values), "glue_average": glue_average(values)}
+    return {"paper_average": compute_paper_average(values), "glue_average": compute_glue_average(values)}
 
 
 def _summarise(table: dict) -> str:
@@ -88,7 +95,7 @@ def _summarise(table: dict) -> str:
             f"{row['title']} {statistics.mean(row['values'][name] for name in present):.1f}"
             for row in (table["rows"][-1], *table["rows"][:-1])
         ]
-        count = len(glue_task_scores(ours))
+        count = len(compute_glue_task_scores(ours))
         columns_text = "1 column" if len(present) == 1 else f"{len(present)} columns"
         sentences.append(
             f"No average, because only {count} of 8 tasks are there. Mean of the {columns_text} that we have:"

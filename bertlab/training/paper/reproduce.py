@@ -16,7 +16,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, add_task_head
@@ -276,7 +276,7 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
         task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""),
         epochs=config.epochs_per_run, minutes=config.minutes_per_run, batch_size=config.batch_size, seed=cell.seed,
         device=config.device, threads=config.threads,
-        max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
+        max_tokens=None if TASK_TYPES[get_task(name).kind].reads_windows else config.max_tokens,
         optim=OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999),
         # LSTMs are slow in bfloat16 on a CPU.
         precision="float32" if column.method == "features" or row.has_lstm else "auto",

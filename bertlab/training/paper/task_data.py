@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.paper import STAND_INS
-from bertlab.config.tasks import task
+from bertlab.config.tasks import get_task
 from bertlab.text.readers.splits import find_split
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 
@@ -18,7 +18,7 @@ def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
     names = []
     for name in ALL_TABLES[config.table].columns:
         with suppress(BertlabError):
-            if find_task_directory(config.data, name) or task(name).hub_id:
+            if find_task_directory(config.data, name) or get_task(name).hub_id:
                 names.append(name)
     unneeded = {stand_in for name, stand_in in STAND_INS.items() if name in names}
     return tuple(name for name in names if name not in unneeded)
@@ -45,6 +45,6 @@ def find_task_directory(data: Path | None, task_name: str) -> str | None:
     directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
     if not directories:
         raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
-    for split in ("train", task(task_name).validation[0]):
+    for split in ("train", get_task(task_name).validation[0]):
         find_split(directories[0], split)  # raises DataError if there is no such split
     return str(directories[0])

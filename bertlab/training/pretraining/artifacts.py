@@ -196,5 +196,5 @@ def _select_card_settings(config: PretrainConfig) -> dict:
     if TOKEN_OBJECTIVES[config.token_objective].has_generator:
         settings |= {name: getattr(config, name) for name in GENERATOR_CARD_SETTINGS}
     if config.teacher:
-        settings |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
+        settings |= {"teacher": locate.make_display_name(config.teacher), "teacher_share": config.teacher_share}
     return settings

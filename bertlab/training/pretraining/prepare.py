@@ -11,7 +11,7 @@ import tyro
 from bertlab.checkpoints import locate
 from bertlab.config.errors import DataError
 from bertlab.config.languages import DEFAULT, languages
-from bertlab.config.limits import check_limits, differing_flags
+from bertlab.config.limits import check_limits, find_differing_flags
 from bertlab.text.pretraining.corpus import Corpus, read_facts
 from bertlab.text.pretraining.prepare_corpus import INVALID_ROWS, prepare_corpus
 from bertlab.text.readers.documents import Shard, read_texts
@@ -86,7 +86,7 @@ def run(config: PrepareConfig) -> Corpus:
     """
     if config.text == (STORY_WORLD,) and not Path(STORY_WORLD).exists():
         return _prepare_stories(config)
-    if flags := differing_flags(config, PrepareConfig, ("language", "documents")):
+    if flags := find_differing_flags(config, PrepareConfig, ("language", "documents")):
         raise DataError("story-flags-unused", flags=flags)
     return _prepare_texts(config)
 
@@ -177,7 +177,7 @@ def _check_flags(config: PrepareConfig) -> None:
         return
     # --cased is allowed with a vocab.txt, because the file does not record whether it is cased.
     unused = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
-    if flags := differing_flags(config, PrepareConfig, unused):
+    if flags := find_differing_flags(config, PrepareConfig, unused):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
 

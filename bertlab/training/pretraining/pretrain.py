@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.families import FAMILIES
-from bertlab.config.limits import Limit, check_limits, differing_flags
+from bertlab.config.limits import Limit, check_limits, find_differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES
 from bertlab.text.pretraining.corpus import read_facts
@@ -145,12 +145,12 @@ def _check_settings(config: PretrainConfig) -> None:
 def _check_token_objective(config: PretrainConfig) -> None:
     """Check that the family can store the output layer of the objective, and that all other settings suit it."""
     if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
-        if unused := differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
+        if unused := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
             raise BertlabError("generator-flags-without-generator", flags=unused)
         return
     suitable = replace(config, from_=None, teacher=None, left_to_right=False, pair_objective="none")
     names = ("from_", "teacher", "left_to_right", "pair_objective")
-    if unsuitable := differing_flags(config, suitable, names):
+    if unsuitable := find_differing_flags(config, suitable, names):
         raise BertlabError("token-objective-with-flags", objective=config.token_objective, flags=unsuitable)
     if (FAMILIES[config.family].pretraining or {}).get("token_objective") != config.token_objective:
         raise BertlabError("token-objective-unsupported", objective=config.token_objective, family=config.family)
@@ -159,7 +159,7 @@ def _check_token_objective(config: PretrainConfig) -> None:
 def _find_random_init_flags(config: PretrainConfig) -> list[str]:
     """Find the random-initialisation flags that were set to something other than the recipe's values."""
     defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
-    return differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
+    return find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
 
 def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:

@@ -9,7 +9,7 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
-from bertlab.config.presets import change_family, make_generator_config, preset
+from bertlab.config.presets import change_family, get_preset, make_generator_config
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import initialise_local_attention, supports_local_attention_init
@@ -98,7 +98,7 @@ def describe_origin(config: PretrainConfig) -> str:
     """Describe the initial weights, for the model card."""
     if config.from_ is None:
         return f"random weights ({config.start})"
-    name = locate.checkpoint_name(config.from_)
+    name = locate.make_display_name(config.from_)
     return f"{name} (encoder only, with a new vocabulary)" if config.new_vocabulary else name
 
 
@@ -163,7 +163,7 @@ def _choose_sizes(config: PretrainConfig) -> ModelConfig:
     """Take the sizes of the preset, except those that the configuration sets."""
     sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
-    return preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
+    return get_preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
 
 
 def _replace_dropout(model: Bert, dropout: float) -> Bert:
