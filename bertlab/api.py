@@ -68,7 +68,8 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
         out: the directory of the corpus. If it already contains a corpus with these settings, that corpus is opened.
-        settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased` or `tokenizer`.
+        settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased`, `tokenizer` or
+            `extend_vocabulary`.
 
     Raises:
         BertlabError: the text cannot be read, or the corpus cannot be written.

@@ -12,25 +12,8 @@ import torch
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import MLM_BIAS, TOKEN_EMBEDDINGS, replace_vocabulary
 from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-
-CONTINUATION = "##"
-
-
-def find_old_tokens(token: str, old: Tokenizer, old_ids: dict[str, int]) -> list[int]:
-    """Return the ids of the old tokens of which a token is made; the list is empty if the old vocabulary lacks one.
-
-    The text of a "##" token is split behind a letter, because it continues a word.
-    """
-    if token in old_ids:
-        return [old_ids[token]]
-    start = "a" if token.startswith(CONTINUATION) else ""
-    (ids,) = old.encode_plain([start + token.removeprefix(CONTINUATION)])
-    if start:
-        letter, *ids = ids
-        if letter != old_ids[start]:  # the letter became part of a longer token
-            return []
-    return [] if old.unk_id in ids else ids
 
 
 @torch.no_grad()
@@ -42,8 +25,8 @@ def map_vocabulary(source: checkpoint.Checkpoint, tokenizer: Tokenizer) -> tuple
     old_state, new_state = source.model.state_dict(), model.state_dict()
     kept = averaged = 0
     for row, token in enumerate(tokenizer.tokens(range(tokenizer.vocab_size))):
-        ids = find_old_tokens(token, old, old_ids)
-        if ids:
+        ids = split_token(token, old)
+        if old.unk_id not in ids or token == old.special.unk:
             new_state[TOKEN_EMBEDDINGS][row] = old_state[TOKEN_EMBEDDINGS][ids].mean(0)
             new_state[MLM_BIAS][row] = old_state[MLM_BIAS][ids].mean()
             kept, averaged = kept + (token in old_ids), averaged + (token not in old_ids)

@@ -41,6 +41,7 @@ LAUNCHED = [
     if line.startswith("torchrun ")
 ]
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
+DOMAIN = [words for words in COMMANDS if "runs/novels" in words]  # the commands of "Your own domain"
 WITH_ROWS = (*TRAINING, "compress")
 
 
@@ -76,7 +77,7 @@ def test_the_training_commands_run_one_after_another(tmp_path, monkeypatch, caps
         "finetune": ["--data", str(data), "--epochs", "0.5", "--batch-size", "8", "--threads", "1"],
         "evaluate": ["--data", str(data)],
     }
-    training_commands = [c for c in COMMANDS if c[0] in TRAINING]
+    training_commands = [c for c in COMMANDS if c[0] in TRAINING and c not in DOMAIN]
     assert [c[0] for c in training_commands] == list(TRAINING)
     for words in training_commands:
         assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
@@ -85,6 +86,20 @@ def test_the_training_commands_run_one_after_another(tmp_path, monkeypatch, caps
     pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").read_documents(0), 64, np.random.default_rng(0))
     assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
+
+
+@pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
+def test_the_commands_for_a_domain_continue_a_checkpoint_with_new_tokens(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "novels").mkdir()
+    for i, story in enumerate(stories(20)):
+        (tmp_path / "novels" / f"{i}.txt").write_text(story.replace("\n", " ") + "\nThe glassblowers sold vases.")
+    smaller = {"prepare": ["--workers", "1"], "pretrain": ["--steps", "1", "--batch-size", "2", "--threads", "1"]}
+    assert [words[0] for words in DOMAIN] == ["prepare", "pretrain"]
+    for words in DOMAIN:
+        assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
+    record = json.loads((tmp_path / "runs" / "domain" / "checkpoint" / "bertlab.json").read_text())
+    assert re.fullmatch(r"strongest \(with \d+ new tokens\)", record["from"])
 
 
 @pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] == "compress"], ids=" ".join)

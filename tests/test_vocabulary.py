@@ -8,13 +8,14 @@ from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import MLM_BIAS, TOKEN_EMBEDDINGS, replace_vocabulary
 from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS
+from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.training import learn_vocabulary
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
-from scripts.map_vocabulary import find_old_tokens, map_vocabulary
+from scripts.map_vocabulary import map_vocabulary
 from scripts.morpheme_vocabulary import convert_marks, mark_morphemes
 from scripts.repeat_layers import repeat_layers
 
@@ -85,19 +86,16 @@ def test_layers_are_repeated(tiny_model):
 def test_new_tokens_start_from_the_old_tokens_of_their_text(tiny_checkpoint, tmp_path):
     loaded = checkpoint.load(tiny_checkpoint)
     old = loaded.tokenizer
-    old_tokens = old.tokens(range(old.vocab_size))
     vocabulary = tmp_path / "vocab.txt"
     vocabulary.write_text("\n".join([*SPECIAL_TOKENS, "tea", "greentea", "##greentea", "ж"]), encoding="utf-8")
     tokenizer = Tokenizer.from_vocab(vocabulary, lowercase=False)
     model, kept, averaged = map_vocabulary(loaded, tokenizer)
     assert (kept, averaged) == (6, 2)
     assert model.head_names == loaded.heads
-    old_ids = {token: id for id, token in enumerate(old_tokens)}
     for row, token in ((6, "greentea"), (7, "agreentea")):
         ids = old.encode_ids([token])[0][row - 6 :]
-        assert ids == find_old_tokens(tokenizer.tokens([row])[0], old, old_ids)
+        assert ids == split_token(tokenizer.tokens([row])[0], old)
         assert len(ids) > 1
         for name in (TOKEN_EMBEDDINGS, MLM_BIAS):
             expected = loaded.model.state_dict()[name][ids].mean(0)
             assert torch.equal(model.state_dict()[name][row], expected), name
-    assert find_old_tokens("ж", old, old_ids) == []

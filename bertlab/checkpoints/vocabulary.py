@@ -1,7 +1,11 @@
-"""Replace the vocabulary of a model; its encoder is kept, and only the embeddings of new tokens are random.
+"""Replace or extend the vocabulary of a model.
 
-To train in another language, an existing encoder is a better start than random weights (Artetxe, Ruder and Yogatama
-2020, arXiv 1910.11856, section 3). In the paper, the encoder is frozen; here all weights are trained further.
+`replace_vocabulary` keeps the encoder, for training in another language; the embeddings of new tokens are random. An
+existing encoder is a better start than random weights (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856, section 3).
+In the paper, the encoder is frozen; here all weights are trained further.
+
+`extend_vocabulary` keeps all weights, for text of another domain in the same language. A new token starts as the mean
+of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607, section 3).
 
 Shape legend: V vocabulary, H hidden.
 """
@@ -13,9 +17,12 @@ import torch
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
+from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TOKEN_EMBEDDINGS, MLM_BIAS = "embeddings.token.weight", "heads.mlm.bias"  # the tensors with a row for each token
+TOKEN_EMBEDDINGS, MLM_BIAS = "embeddings.token.weight", "heads.mlm.bias"
+TOKEN_DIMENSIONS = {TOKEN_EMBEDDINGS: 0, MLM_BIAS: 0, "heads.mlm.extra.weight": 1}
+"""The tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last one."""
 
 
 @torch.no_grad()
@@ -43,6 +50,33 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
     new_rows, old_rows = torch.tensor(shared).T
     new_VH[new_rows] = old_VH[old_rows]
     return model
+
+
+@torch.no_grad()
+def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
+    """Return a copy of a checkpoint's model with weights for the additional tokens of an extended vocabulary.
+
+    In every tensor with an entry for each token (`TOKEN_DIMENSIONS`), the entry of a new token is the mean of the
+    entries of the old tokens that the checkpoint's tokenizer makes of it. All other weights stay the same. Therefore
+    the outputs for a text without new tokens do not change, apart from the additional logits.
+
+    Args:
+        checkpoint: the checkpoint; it is not changed.
+        tokenizer: an extension of the checkpoint's tokenizer (see `is_extension`).
+    """
+    old_tokenizer = checkpoint.tokenizer
+    num_old = old_tokenizer.vocab_size  # the tables may have more rows, which belong to no token
+    new_tokens = tokenizer.tokens(range(num_old, tokenizer.vocab_size))
+    pieces = [split_token(token, old_tokenizer) for token in new_tokens]
+    state = dict(checkpoint.model.state_dict())
+    for name, dim in TOKEN_DIMENSIONS.items():
+        if name in state:
+            old_V = state[name].movedim(dim, 0)  # with or without a second dimension
+            added_V = torch.stack([old_V[ids].mean(0) for ids in pieces])
+            state[name] = torch.cat([old_V[:num_old], added_V]).movedim(0, dim).contiguous()
+    model = FastBert(checkpoint.config.replace(vocab_size=tokenizer.vocab_size), heads=checkpoint.heads)
+    model.load_state_dict(state)
+    return model.train(checkpoint.model.training)
 
 
 def _list_tokens(tokenizer: Tokenizer) -> list[str]:

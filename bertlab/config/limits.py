@@ -77,7 +77,7 @@ LIMITS = {
     "clients": Limit(1, 10_000), "repeated": Limit(0, below=1), "seconds": Limit(0, excludes_minimum=True),
     "texts": Limit(1, 10**6),
     # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.
-    "vocab-size": Limit(6, MAX_SIZE),
+    "vocab-size": Limit(6, MAX_SIZE), "extend-vocabulary": Limit(1, MAX_SIZE),
     "grid-rates": Limit(0, excludes_minimum=True), "grid-batches": Limit(1, MAX_BATCH),
     "grid-epochs": Limit(0, MAX_EPOCHS, excludes_minimum=True),
     "optim.lr": Limit(0, excludes_minimum=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),

@@ -65,7 +65,13 @@ class MergeHistory:
     the oldest possible token next."""
 
 
-def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, unknown: str = "[UNK]") -> WordSearch:
+def search_word(
+    word: str,
+    vocab: Mapping[str, int],
+    max_characters: int = 100,
+    unknown: str = "[UNK]",
+    continues: bool = False,
+) -> WordSearch:
     """Split a word by taking the longest token of the vocabulary again and again.
 
     Args:
@@ -73,6 +79,7 @@ def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, 
         vocab: the number of every token.
         max_characters: a longer word becomes `unknown`.
         unknown: the token of a word that cannot be split.
+        continues: whether the text is the rest of a word, so that its first token begins with "##" too.
 
     >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
     ('tea', '##pot')
@@ -83,7 +90,7 @@ def search_word(word: str, vocab: Mapping[str, int], max_characters: int = 100, 
         return WordSearch(word, (), (unknown,), is_too_long=True)
     steps, start = [], 0
     while start < len(word):
-        prefix, rejected, token = CONTINUATION if start else "", [], ""
+        prefix, rejected, token = CONTINUATION if start or continues else "", [], ""
         for end in range(len(word), start, -1):
             candidate = prefix + word[start:end]
             if candidate in vocab:

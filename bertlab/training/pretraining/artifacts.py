@@ -165,7 +165,7 @@ class RunArtifacts:
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
             cloze=cloze.answer_clozes(model, tokenizer) if predicts_masks else [],
             evaluate_command=format_evaluation_command(num_pairs),
-            **{"from": describe_origin(config), "before": self.inputs.earlier_runs},
+            **{"from": describe_origin(config, tokenizer), "before": self.inputs.earlier_runs},
         )
         checkpoint.save(directory, model, tokenizer, record, dtype=dtype, card=render_card(config.out.name, record))
 

@@ -33,6 +33,7 @@ class PretrainConfig(RunConfig):
       bertlab pretrain runs/corpus --out runs/modern --family modernbert --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/electra --family electra --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
+      bertlab pretrain runs/novels --out runs/domain --from strongest --minutes 60    # or with an extended vocabulary
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
     """
@@ -80,8 +81,9 @@ class PretrainConfig(RunConfig):
     """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
     """Continue training this checkpoint (a directory, the name of a shipped checkpoint, or a hub id). Missing output
-    layers are initialised randomly. With --from, the learning rate defaults to 1e-4, unless --new-vocabulary is given;
-    longer runs can use a higher one."""
+    layers are initialised randomly. If `bertlab prepare --extend-vocabulary` added tokens to the vocabulary of the
+    checkpoint, each of them starts as the mean of the tokens that it replaces. With --from, the learning rate defaults
+    to 1e-4, unless --new-vocabulary is given; longer runs can use a higher one."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
     that the old vocabulary lacks. Even the encoder of another language is a better start than random weights."""

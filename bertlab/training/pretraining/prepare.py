@@ -18,6 +18,7 @@ from bertlab.text.readers.documents import Shard, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.story_world.files import write_stories
 from bertlab.text.story_world.world import StoryWorld
+from bertlab.text.tokenizers.extension import extend_tokenizer, learn_new_tokens
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 STORY_WORLD = "story-world"  # as the only TEXT, this name stands for generated stories
@@ -32,6 +33,7 @@ class PrepareConfig:
       bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
       bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
+      bertlab prepare novels/ --tokenizer strongest --extend-vocabulary 2000 --out runs/novels    # a domain of its own
       bertlab prepare story-world --out runs/world        # without own text: generated stories
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
@@ -48,6 +50,10 @@ class PrepareConfig:
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
     vocab.txt. Without this flag, a vocabulary is trained on the text."""
+    extend_vocabulary: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """With --tokenizer: add this many tokens, those that shorten the text most: words that the vocabulary splits, or
+    parts of them. The existing tokens keep their ids, so `bertlab pretrain --from CHECKPOINT` can continue the
+    checkpoint; each new token then starts as the mean of the tokens that it replaces."""
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
@@ -55,7 +61,7 @@ class PrepareConfig:
     column: str = "text"
     """The column with the text."""
     sample: int = 60_000_000
-    """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
+    """Train or extend the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
     """Seed for shuffling the documents. With story-world, it is also the seed of the
     stories: another seed gives other stories."""
@@ -150,7 +156,7 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     )
     corpus = _prepare_texts(training_config, coverage=1.0)
     vocabulary_flags = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
-    vocabulary_flags |= {"sample": PrepareConfig.sample, "cased": False}
+    vocabulary_flags |= {"sample": PrepareConfig.sample, "cased": False, "extend_vocabulary": None}
     held_out_config = replace(
         config_without_story_flags, text=(str(held_out_file),), out=held_out_corpus(config.out), **vocabulary_flags
     )
@@ -172,11 +178,14 @@ def _format_weights(facts: dict) -> str:
 
 
 def _check_flags(config: PrepareConfig) -> None:
-    """Reject flags for training a vocabulary if `--tokenizer` names an existing one."""
+    """Reject flags for training a vocabulary if `--tokenizer` names one, and `--extend-vocabulary` if it does not."""
     if config.tokenizer is None:
+        if config.extend_vocabulary is not None:
+            raise DataError("extend-vocabulary-without-tokenizer")
         return
     # --cased is allowed with a vocab.txt, because the file does not record whether it is cased.
-    unused = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
+    unused = ("vocab_size",) if Path(config.tokenizer).is_file() else ("vocab_size", "cased")
+    unused = (*unused, "sample") if config.extend_vocabulary is None else unused
     if flags := find_differing_flags(config, PrepareConfig, unused):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
@@ -184,14 +193,14 @@ def _check_flags(config: PrepareConfig) -> None:
 def _choose_vocabulary(
     config: PrepareConfig, train_options: dict
 ) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """Load the tokenizer that `--tokenizer` names, or make a function that trains one.
+    """Load the tokenizer that `--tokenizer` names, or make a function that trains one or extends that tokenizer.
 
     Args:
         config: the configuration.
         train_options: further arguments of `Tokenizer.train`.
 
     Returns:
-        The tokenizer or the function, and the settings of the training (None for an existing tokenizer).
+        The tokenizer or the function, and the settings of the training (None for an existing tokenizer as it is).
     """
     if config.tokenizer is None:
 
@@ -204,11 +213,30 @@ def _choose_vocabulary(
             return tokenizer
 
         return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample} | train_options
+    tokenizer = _load_tokenizer(config)
+    if config.extend_vocabulary is None:
+        return tokenizer, None
+    if tokenizer.kind != "WordPiece":
+        raise DataError("extend-vocabulary-unsupported", kind=tokenizer.kind, tokenizer=config.tokenizer)
+
+    def extend(shards: list[Shard]) -> Tokenizer:
+        print(f"choosing {config.extend_vocabulary:,} tokens for the vocabulary of {config.tokenizer}")
+        sample = _sample_text(shards, config.column, config.sample)
+        tokens = learn_new_tokens(tokenizer, sample, config.extend_vocabulary)
+        print(f"{len(tokens):,} new tokens, such as {', '.join(tokens[:8])}" if tokens else "no word occurs twice")
+        return extend_tokenizer(tokenizer, tokens)
+
+    settings = {"extends": tokenizer.digest, "new_tokens": config.extend_vocabulary, "sample": config.sample}
+    return extend, settings
+
+
+def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
+    """Load the tokenizer that `--tokenizer` names, from a file, a corpus or a checkpoint."""
     if Path(config.tokenizer).is_file():
-        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
+        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased)
     directory = locate.find(config.tokenizer, weights=False)
     subdirectory = directory / "tokenizer"
-    return Tokenizer.load(subdirectory if subdirectory.is_dir() else directory), None
+    return Tokenizer.load(subdirectory if subdirectory.is_dir() else directory)
 
 
 def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Iterator[str]:

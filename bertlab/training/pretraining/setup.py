@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.checkpoints import checkpoint, locate
-from bertlab.checkpoints.vocabulary import replace_vocabulary
+from bertlab.checkpoints.vocabulary import extend_vocabulary, replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.presets import change_family, get_preset, make_generator_config
@@ -18,6 +18,7 @@ from bertlab.nn.replaced_tokens import ReplacedTokenModel
 from bertlab.nn.teacher_init import initialise_from_teacher
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, list_pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.tokenizers.extension import is_extension
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
@@ -94,12 +95,15 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
 
 
-def describe_origin(config: PretrainConfig) -> str:
-    """Describe the initial weights, for the model card."""
+def describe_origin(config: PretrainConfig, tokenizer: Tokenizer) -> str:
+    """Describe the initial weights of a run, and how its vocabulary differs from theirs, for the model card."""
     if config.from_ is None:
         return f"random weights ({config.start})"
     name = locate.make_display_name(config.from_)
-    return f"{name} (encoder only, with a new vocabulary)" if config.new_vocabulary else name
+    if config.new_vocabulary:
+        return f"{name} (encoder only, with a new vocabulary)"
+    new_tokens = tokenizer.vocab_size - Tokenizer.load(locate.find(config.from_, weights=False)).vocab_size
+    return f"{name} (with {new_tokens:,} new tokens)" if new_tokens else name
 
 
 def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
@@ -140,6 +144,8 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
         return _replace_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
+    if is_extension(tokenizer, loaded.tokenizer):
+        return _replace_dropout(extend_vocabulary(loaded, tokenizer), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _replace_dropout(loaded.model, config.dropout)

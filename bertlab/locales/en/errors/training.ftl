@@ -69,6 +69,8 @@ tensorboard-not-installed = --tensorboard needs the package tensorboard: pip ins
 
 # preparing a corpus
 tokenizer-flags-unused = --tokenizer uses a vocabulary that is already trained: leave out { $flags }
+extend-vocabulary-without-tokenizer = --extend-vocabulary adds tokens to an existing vocabulary: name its checkpoint with --tokenizer
+extend-vocabulary-unsupported = --extend-vocabulary needs a WordPiece vocabulary, but that of { $tokenizer } is { $kind }: leave out the flag
 
 # export-run
 run-directory-invalid = { $path } is not a run: it has neither log.jsonl nor snapshots

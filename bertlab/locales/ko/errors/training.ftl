@@ -63,6 +63,8 @@ tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요�
 
 # preparing a corpus
 tokenizer-flags-unused = --tokenizer로 이미 학습된 어휘 집합을 쓰니 { $flags } 옵션은 빼 주세요.
+extend-vocabulary-without-tokenizer = --extend-vocabulary는 이미 있는 어휘 집합에 토큰을 더하는 옵션이에요. 그 체크포인트를 --tokenizer로 지정하세요.
+extend-vocabulary-unsupported = --extend-vocabulary는 WordPiece 어휘 집합에만 쓸 수 있는데, { $tokenizer }의 어휘 집합은 { $kind }예요. 이 옵션을 빼세요.
 
 # export-run
 run-directory-invalid = { $path }: 학습 기록이 아니에요. log.jsonl도 snapshots도 없어요.

@@ -1,0 +1,137 @@
+"""Extend a WordPiece vocabulary with tokens of another domain; the existing tokens keep their ids.
+
+A new token is a run of tokens that the old vocabulary makes of a word, joined: "##"-tokens included, and often the
+whole word. The search for the longest match prefers it to these tokens, so it shortens every text in which they occur.
+"""
+
+import heapq
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations, islice, pairwise
+
+import tokenizers
+
+from bertlab.text.tokenizers.search import CONTINUATION, search_word
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+MIN_FREQUENCY = 2  # how often a new token must occur in the text, as in the training of a vocabulary
+PASSAGE_TOKENS = 2048  # a word counts once in this many tokens of a document, or the names of one novel would win
+MAX_WORDS = 200_000  # of the words that are split, only the most frequent ones are examined, which bounds the memory
+BATCH_TEXTS = 64  # the number of texts that are tokenised at once
+
+
+def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
+    """Choose the new tokens that shorten a text most, one after another.
+
+    Each one is the token that saves most tokens in the text, given those chosen before.
+
+    Args:
+        tokenizer: the vocabulary to extend, which must be WordPiece.
+        texts: the text of the domain.
+        count: the maximum number of new tokens.
+
+    Returns:
+        The new tokens, those that save most first; fewer than `count` if no other token occurs twice.
+    """
+    return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
+
+
+def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tuple[str, ...]]:
+    """Count the passages in which a WordPiece vocabulary splits a word; each key is the tokens of a word."""
+    continues = [token.startswith(CONTINUATION) for token in tokenizer.vocab]
+    counts, texts = Counter(), iter(texts)
+    while batch := list(islice(texts, BATCH_TEXTS)):
+        for ids in tokenizer.encode_plain(batch):
+            starts = [position for position, id in enumerate(ids) if not continues[id]]
+            words = pairwise([*starts, len(ids)])
+            passages = {(tuple(ids[start:end]), start // PASSAGE_TOKENS) for start, end in words if end - start > 1}
+            counts.update(word for word, _ in passages)
+    return Counter({tuple(tokenizer.tokens(word)): count for word, count in counts.items()})
+
+
+def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[str]:
+    """Choose the joined runs of tokens that save most tokens; see `learn_new_tokens`.
+
+    Args:
+        word_counts: the tokens of each word, and in how many passages it occurs.
+        count: the maximum number of new tokens.
+
+    >>> choose_tokens({("tea", "##pot"): 5, ("tea", "##pot", "##s"): 2, ("mu", "##g", "##s"): 3}, 2)
+    ['teapot', 'mugs']
+    """
+    counts = list(word_counts.values())
+    boundaries = []  # for each word, the offsets between its tokens, with its start and its end
+    occurrences = defaultdict(list)  # candidate -> the words in which it occurs, with its start and end
+    for number, pieces in enumerate(word_counts):
+        ends, text = [0], ""
+        for piece in pieces:
+            text += piece.removeprefix(CONTINUATION) if text else piece
+            ends.append(len(text))
+        boundaries.append(set(ends))
+        for start, end in combinations(range(len(ends)), 2):
+            if end - start > 1:
+                candidate = (CONTINUATION if start else "") + text[ends[start] : ends[end]]
+                occurrences[candidate].append((number, ends[start], ends[end]))
+
+    def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
+        """Return the words in which the candidate still is a run of tokens, and the offsets inside this run."""
+        found, last = [], (-1, 0)
+        for number, start, end in occurrences[candidate]:
+            overlaps = number == last[0] and start < last[1]
+            if start in boundaries[number] and end in boundaries[number] and not overlaps:
+                found.append((number, [offset for offset in boundaries[number] if start < offset < end]))
+                last = number, end
+        return found
+
+    def measure(candidate: str) -> int:
+        """Count the tokens that a candidate saves; 0 if it is too rare."""
+        found = find_occurrences(candidate)
+        frequency = sum(counts[number] for number, inner in found if inner)
+        return sum(counts[number] * len(inner) for number, inner in found) if frequency >= MIN_FREQUENCY else 0
+
+    # A token that is chosen can only reduce what the others save. Therefore a candidate whose old value is the largest
+    # is the best one if its new value is still at least as large as all other old values.
+    queue = [(-measure(candidate), candidate) for candidate in occurrences]
+    heapq.heapify(queue)
+    chosen = []
+    while queue and len(chosen) < count:
+        old_value, candidate = heapq.heappop(queue)
+        value = -measure(candidate)
+        if value == 0:
+            continue
+        if value > old_value:
+            heapq.heappush(queue, (value, candidate))
+            continue
+        chosen.append(candidate)
+        for number, inner in find_occurrences(candidate):
+            boundaries[number].difference_update(inner)
+    return chosen
+
+
+def extend_tokenizer(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer:
+    """Return a copy of a WordPiece tokenizer with further tokens; their ids follow those of its own tokens."""
+    description = tokenizer.describe()
+    description["model"]["vocab"] |= {token: tokenizer.vocab_size + number for number, token in enumerate(tokens)}
+    return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(description)))
+
+
+def is_extension(tokenizer: Tokenizer, base: Tokenizer) -> bool:
+    """Whether a tokenizer is another one with further tokens: its first ids and its normalisation are the same."""
+    if tokenizer.kind != "WordPiece" or base.kind != "WordPiece" or tokenizer.vocab_size <= base.vocab_size:
+        return False
+    description, base_description = tokenizer.describe(), base.describe()
+    vocab = description["model"]["vocab"]
+    description["model"]["vocab"] = {token: id for token, id in vocab.items() if id < base.vocab_size}
+    return description == base_description
+
+
+def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
+    """Return the ids of the tokens that a WordPiece vocabulary makes of a token of another vocabulary; it may be [UNK].
+
+    A token with "##" is split as the rest of a word.
+    """
+    continues = token.startswith(CONTINUATION)
+    text, unknown = token.removeprefix(CONTINUATION), tokenizer.special.unk
+    found = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, continues)
+    return [tokenizer.vocab[each] for each in found.tokens]
