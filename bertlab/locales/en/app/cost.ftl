@@ -1,8 +1,8 @@
 cost = What a BERT costs
 cost-title = What a BERT costs
-cost-lead = Choose the size of a model and of a batch. The page shows the parameters, the FLOP and the memory, how long training takes, and what training costs.
+cost-lead = Choose the size of a model and of a batch. The page shows how many parameters, FLOP and bytes of memory training needs, how long it takes, and what it costs.
 cost-about = Training needs memory for the weights, for the optimiser and for the intermediate results of every layer. The number of operations (FLOP) divided by the speed of a machine gives the time. All values are calculated; only the button at the end measures real steps.
-cost-try = Double the number of tokens, then the batch size: which of the two costs more memory?
+cost-try = Double the number of tokens, then the batch size: which of the two needs more memory?
 start-cost = Parameters, memory, time and money of any BERT, estimated and measured.
 cost-preset = Size
 cost-preset-help = Fills the fields below with the size of a published BERT model. Every field can then be changed.

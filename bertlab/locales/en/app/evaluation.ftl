@@ -71,7 +71,7 @@ evaluation-show-all = all, hardest first
 evaluation-confusion-cell = label: { $label } · prediction: { $prediction } ({ $count })
 evaluation-hardest = Hardest examples
 evaluation-selected = Selected examples
-evaluation-hardest-count = { $shown } of { $count } examples, hardest first.
+evaluation-hardest-count = { $shown } of { $count } examples, the hardest first.
 evaluation-hardest-count-all = { $count ->
         [one] One example.
        *[other] All { $count } examples, hardest first.

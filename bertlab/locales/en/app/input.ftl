@@ -1,7 +1,7 @@
 input = Input
 input-title = What the model reads
 input-lead = BERT does not read letters. The tokenizer splits the text into tokens from a fixed vocabulary, and each token becomes the sum of three vectors.
-input-about = The tokenizer cuts the text into tokens, and each token has a number in the vocabulary. For each token, three vectors are added: one for the token, one for its position and one for its sentence. The sum is all that BERT gets to see.
+input-about = The tokenizer splits the text into tokens, and each token has a number in the vocabulary. For each token, three vectors are added: one for the token, one for its position and one for its segment (sentence A or B). BERT reads only this sum.
 input-try = Write the same word twice: which of its vectors are equal, and which are not?
 input-tokens = { $count } tokens
 input-table = Tokens, their ids and their positions in the text

@@ -75,4 +75,4 @@ class-delete = Delete all guesses
 class-delete-sure = I want to delete all guesses and begin again
 class-deleted = All guesses are deleted.
 lessons-notebooks = Notebooks: compute it yourself
-lessons-notebooks-lead = In these notebooks you compute yourself, in Python, what the pages of this app show, with exercises and solutions. Run this command in the directory of bertlab:
+lessons-notebooks-lead = In these notebooks you compute in Python what the pages of this app show. They contain exercises and solutions. Run this command in the directory of bertlab:

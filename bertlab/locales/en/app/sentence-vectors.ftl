@@ -21,7 +21,7 @@ sentences-cut = { $count ->
         [one] 1 line is longer than the checkpoint can read, so the end of the line has no effect.
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
-sentences-map-method = Map
+sentences-map-method = Map method
 sentences-map-tsne = t-SNE
 sentences-map-pca = PCA
 sentences-map-umap = UMAP
@@ -30,7 +30,7 @@ sentences-map-help = { $clusters ->
         [0] No clusters.
         [one] 1 cluster; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
        *[other] { FORMAT($clusters, spec: ",") } clusters; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
-    } Draw a line around points to list their lines below, or click a single point.
+    } Draw a line around points to list the lines of text below, or click a single point.
 sentences-min-size = Smallest cluster
 sentences-min-size-help = The smallest number of lines that form a cluster. With “auto” it depends on the number of lines.
 sentences-min-size-auto = auto

@@ -9,7 +9,7 @@ xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } the result is “no answ
 xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }, which is the no-answer score ({ FORMAT($no_answer, spec: ".2f") }) minus the score of the best span ({ FORMAT($best, spec: ".2f") }).
 xray-spans = Candidate answers
 xray-candidate-count = Candidates shown
-xray-spans-lead = Each line is a candidate answer, labelled with its rank and score. Overlapping candidates are drawn one below the other.
+xray-spans-lead = Each line marks a candidate answer and is labelled with its rank and score. Overlapping candidates are drawn one below the other.
 xray-columns = Start and end probabilities
 xray-columns-lead = Blue, upwards: the probability that the answer starts here. Hatched orange, downwards: the probability that it ends here. [CLS] stands for no answer. The tallest column is { FORMAT($highest, spec: ".1%") }. Point at a token to see its probabilities.
 xray-scale = Scale

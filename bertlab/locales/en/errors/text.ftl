@@ -66,7 +66,7 @@ file-not-parquet = { $path } cannot be read as Parquet: { $reason }
 file-too-many-lines = { $path } has more than { FORMAT($lines, spec: ",") } lines: split it into smaller files
 compressed-file-damaged = { $path } is damaged: its { $compression } data is cut off or corrupt
 compressed-file-too-large = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, the limit for compressed files: decompress it first
-compression-ratio-too-high = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, which is suspiciously much for such a small file: if you trust it, decompress it yourself first
+compression-ratio-too-high = { $path } decompresses to more than { FORMAT($megabytes, spec: ",") } MB, which is unusually much for such a small file: if you trust it, decompress it yourself first
 directory-without-files = { $path } has no file of the types { $suffixes }
 directory-not-empty = { $path } exists and is not a prepared corpus: name another directory
 
