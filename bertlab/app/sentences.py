@@ -28,7 +28,7 @@ from bertlab.views.benchmarks import TaskResult
 from bertlab.views.numbers import SignedNumber, percent
 
 FAR = 10  # position vectors at this distance are compared with those of neighbouring positions
-FIRST_GUESSES = 5  # a true token with at most this rank is among the first guesses
+TOP_RANK = 5  # the largest rank of a true token that counts as near the top
 MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
 
 
@@ -188,8 +188,8 @@ def predictions(example: PretrainingExample) -> Sentence | None:
         return None
     if len(ranks) == 1:
         return make_sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
-    first, among = sum(rank == 1 for rank in ranks), sum(rank <= FIRST_GUESSES for rank in ranks)
-    return make_sentence("predictions", count=len(ranks), first=first, among=among, guesses=FIRST_GUESSES)
+    first, among = sum(rank == 1 for rank in ranks), sum(rank <= TOP_RANK for rank in ranks)
+    return make_sentence("predictions", count=len(ranks), first=first, among=among, guesses=TOP_RANK)
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:

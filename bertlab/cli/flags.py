@@ -39,7 +39,8 @@ def split_docstring(config_type: type) -> tuple[str, str]:
     """Split the docstring of a dataclass into its description, wrapped to the terminal's width, and its examples."""
     text, _, examples = inspect.getdoc(config_type).partition("\n\nExamples:\n")
     width = shutil.get_terminal_size().columns
-    return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in text.split("\n\n")), examples
+    paragraphs = (textwrap.fill(paragraph, width, break_on_hyphens=False) for paragraph in text.split("\n\n"))
+    return "\n\n".join(paragraphs), examples
 
 
 class _Section:
