@@ -207,7 +207,7 @@ def test_ablating_each_head_equals_one_pass_per_head(hf, layer, causal):
     model, one, trace = ours(hf, CONFIG.replace(left_to_right=causal)), make_batch(True, False, B=1), Trace.of("hidden")
     model(one, trace=trace)
     positions_P = torch.tensor([0, 4])
-    got_NPH = ablate_each_head(model, trace["hidden"][layer], layer, positions_P, batch_size=3)
+    got_NPH = ablate_each_head(model, one, trace["hidden"][layer], layer, positions_P, batch_size=3)
     for head in range(CONFIG.num_heads):
         interventions = Interventions.ablate_heads(CONFIG, [(layer, head)])
         assert_close(got_NPH[head], model(one, interventions=interventions).hidden_BTH[0, positions_P])

@@ -98,7 +98,7 @@ def test_heads_of_a_causal_model_can_be_ablated(causal_model, batch):
     trace = Trace.of("hidden")
     positions_P = torch.arange(causal_model(one, trace=trace).hidden_BTH.shape[1])
     for layer in range(causal_model.config.num_layers):
-        ablated_NPH = ablate_each_head(causal_model, trace["hidden"][layer], layer, positions_P, batch_size=8)
+        ablated_NPH = ablate_each_head(causal_model, one, trace["hidden"][layer], layer, positions_P, batch_size=8)
         for head, hidden_PH in enumerate(ablated_NPH):
             ablation = Interventions.ablate_heads(causal_model.config, [(layer, head)])
             assert_close(hidden_PH, causal_model(one, interventions=ablation).hidden_BTH[0])

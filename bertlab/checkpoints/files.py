@@ -6,6 +6,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError, first_line
 from bertlab.config.files import read_json_object
 from bertlab.config.rotary import RotaryAttention
+from bertlab.config.sparse import SparseAttention
 
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -57,8 +58,9 @@ def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
     if name == "pad_token_id" and config.family.positions_after_padding:
         return type(value) is int and 0 <= value < 10**8
     default = getattr(ModelConfig, name)
-    if default is None:  # an optional size
-        return value is None or isinstance(value, RotaryAttention) or (type(value) is int and 0 < value < 10**6)
+    if default is None:  # an optional size, or settings that were checked when they were read
+        is_settings = isinstance(value, RotaryAttention | SparseAttention)
+        return value is None or is_settings or (type(value) is int and 0 < value < 10**6)
     if isinstance(default, bool):
         return isinstance(value, bool)
     if isinstance(default, int) and name != "pad_token_id":

@@ -61,6 +61,8 @@ def save(
     """
     if isinstance(model, OnnxBert):
         raise CheckpointError("onnx-already", name=model.path.parent.name)
+    if model.config.sparse:
+        raise CheckpointError("onnx-sparse", type=model.config.model_type)
     if weights not in WEIGHT_TYPES:
         raise CheckpointError("onnx-weights-unknown", weights=weights, types=list(WEIGHT_TYPES))
     require_onnxruntime()

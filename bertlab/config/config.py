@@ -11,6 +11,7 @@ from bertlab.config import family_rows  # noqa: F401  (it registers the families
 from bertlab.config.errors import CheckpointError
 from bertlab.config.families import BERT, FAMILIES, OTHER_FAMILIES, Family
 from bertlab.config.rotary import RotaryAttention, read_rotary, write_rotary
+from bertlab.config.sparse import SparseAttention, read_sparse
 
 # Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has those of other families.
 HF_FIELDS = {
@@ -91,6 +92,8 @@ class ModelConfig:
     """What the pooler reads: "cls", the hidden state of the first token, or "mean", the mean over all tokens."""
     rotary: RotaryAttention | None = None
     """The settings of rotary positions and local attention (ModernBERT); None for BERT's position embeddings."""
+    sparse: SparseAttention | None = None
+    """The settings of sparse attention (Longformer, BigBird); None if tokens attend to all tokens."""
     model_type: str = BERT.model_type
     """The model family (BERT, RoBERTa, ALBERT, ...), a key of `families.FAMILIES`."""
 
@@ -173,6 +176,8 @@ class ModelConfig:
         fields = {hf: getattr(self, name) for name, hf in self.hf_fields.items()} | dict(self.family.fixed_fields)
         if self.rotary:
             fields |= write_rotary(self.rotary, self.num_layers)
+        if self.sparse:
+            fields |= self.sparse.to_hf()
         if self.labels:
             fields["id2label"] = dict(enumerate(self.labels))
             fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
@@ -215,6 +220,7 @@ class ModelConfig:
         values |= {field: fields[hf] for field, hf in hf_fields.items() if fields.get(hf) is not None}
         if family.has_rotary_fields:
             values |= read_rotary(fields)
+        values |= read_sparse(family.layers, fields, values["num_layers"])
         config = cls(**values, labels=_read_labels(fields.get("id2label")))
         return config.replace(pruned_heads=_read_pruned_heads(fields.get("pruned_heads") or {}, config))
 

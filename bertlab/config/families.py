@@ -39,6 +39,8 @@ class HeadNames:
     """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)
     """Our submodule of the pooler -> the module's name in `hf_class`, if the pooler belongs to the output layer."""
+    pooler_uses_feed_forward_activation: bool = False
+    """Whether this pooler has the activation of the feed-forward layers instead of `Family.pooler_activation`."""
 
 
 @dataclass(frozen=True)

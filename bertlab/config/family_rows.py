@@ -308,3 +308,56 @@ register_family(
         decoder_has_own_weights=True,
     )
 )  # fmt: skip
+
+register_family(
+    Family(
+        "longformer",
+        "https://arxiv.org/abs/2004.05150",
+        class_prefix="Longformer",
+        heads={
+            name: HeadNames(names.hf_class.replace("Roberta", "Longformer"), names.modules, names.pooler)
+            for name, names in ROBERTA_HEADS.items()
+        },
+        **_ROBERTA
+        | {
+            "prefix": "longformer",
+            "tensors": {
+                **rename_tensors(BERT_TENSORS, "bert", "longformer"),
+                "encoder.layers.{}.attention.global_qkv": tuple(
+                    f"longformer.encoder.layer.{{}}.attention.self.{part}_global" for part in ("query", "key", "value")
+                ),
+            },
+            "tied_copies": {
+                "lm_head.decoder.weight": "longformer.embeddings.word_embeddings.weight",
+                "lm_head.decoder.bias": "lm_head.bias",
+            },
+        },
+        type_vocab_size=1,
+        layers="window",
+    )
+)
+
+register_family(
+    Family(
+        "big_bird",
+        "https://arxiv.org/abs/2007.14062",
+        class_prefix="BigBird",
+        tensors={
+            **{name: names for name, names in BERT_TENSORS.items() if name != "pooler.dense"},
+            "pooler.dense": ("bert.pooler",),
+        },
+        heads={
+            name: HeadNames(
+                "BigBirdForSequenceClassification",
+                {"": "classifier.out_proj"},
+                {"dense": "classifier.dense"},
+                pooler_uses_feed_forward_activation=True,
+            )
+            for name in ("classify", "regress")
+        },
+        fixed_fields={"rescale_embeddings": False, "use_bias": True},
+        max_positions=4096,
+        activation="gelu_new",
+        layers="block",
+    )
+)

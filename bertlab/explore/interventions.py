@@ -125,16 +125,15 @@ def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -
     for layer in layers:
         check_layer(layer, model.config.num_layers)
     trace = Trace.of("hidden")
-    logits_C = _compute_logits(
-        probe, model(make_batch_of_one(probe.encoding, device_of(model)), trace=trace).hidden_BTH
-    )[0]
+    batch = replace(make_batch_of_one(probe.encoding, device_of(model)), attention_mask_BT=None)  # it has no padding
+    logits_C = _compute_logits(probe, model(batch, trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     log_odds_before = float(log_odds(logits_C)[best])
     tokens, label = make_token_rows(probe.encoding), probe.label(best)
     positions_P = torch.tensor(probe.positions, device=logits_C.device)
     batch_size = max(1, MAX_PROBS // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
-        hidden_NPH = ablate_each_head(model, trace["hidden"][layer], layer, positions_P, batch_size)
+        hidden_NPH = ablate_each_head(model, batch, trace["hidden"][layer], layer, positions_P, batch_size)
         effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - log_odds_before
         yield HeadEffects(probe.kind, tokens, label, log_odds_before, (layer,), effects_N[None].float().cpu().numpy())
 

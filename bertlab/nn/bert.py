@@ -239,9 +239,13 @@ class Bert(TaskHeads):
         num_rows, num_tokens = batch.input_ids_BT.shape
         interventions.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace))
-        mask = make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
+        mask = self.make_mask(batch, hidden_BTH)
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, interventions=interventions)
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
+
+    def make_mask(self, batch: BertInput, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
+        """Make the mask that the layers receive for a batch, see `make_additive_mask`."""
+        return make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
         """Compute the last layer's output at `positions_R`, which are indices of the flattened B * T -> hidden_RH."""

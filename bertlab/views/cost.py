@@ -70,7 +70,32 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
             hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
     totals = [sum(columns[name][nth] for name in names) for nth in range(len(lengths))]
-    ticks = [max(totals) * share for share in (0, 0.25, 0.5, 0.75, 1)]
+    return _finish_growth(figure, max(totals), unit, lang)
+
+
+def score_curves(columns: Columns, *, lang: str = DEFAULT) -> go.Figure:
+    """Draw how the FLOP of full and of sparse attention grow with the sequence length, one line for each kind.
+
+    Args:
+        columns: the result of `count_score_flop`.
+        lang: the language.
+    """
+    figure = go.Figure(layout={"template": TEMPLATE, "height": 340})
+    names = [name for name in columns if name != "tokens"]
+    for colour, dash, name in zip((COLOURS[1], COLOURS[0], COLOURS[2]), ("solid", "dash", "dot"), names, strict=True):
+        label = escape_markup(name_part(f"scores-{name}", lang))
+        figure.add_scatter(
+            x=columns["tokens"], y=columns[name], name=label, mode="lines",
+            line={"width": 2.5, "color": colour, "dash": dash},
+            customdata=[format_quantity(amount, "FLOP") for amount in columns[name]],
+            hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
+        )  # fmt: skip
+    return _finish_growth(figure, max(columns["full"]), "FLOP", lang)
+
+
+def _finish_growth(figure: go.Figure, largest: float, unit: str, lang: str) -> go.Figure:
+    """Add the axes of a figure of growth with the sequence length."""
+    ticks = [largest * share for share in (0, 0.25, 0.5, 0.75, 1)]
     figure.update_yaxes(
         showgrid=True, gridcolor=GRID, tickvals=ticks, ticktext=[format_quantity(tick, unit) for tick in ticks]
     )

@@ -5,6 +5,8 @@ import streamlit as st
 from bertlab.app import calls, display, fields, plots, sentences, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.config.config import ModelConfig
+from bertlab.config.sparse import BlockAttention, WindowAttention
 from bertlab.explore.attention_summary import AttentionSummary, summarise_attention
 from bertlab.explore.results import AttentionMap, TokenRow
 from bertlab.explore.roles import PATTERNS
@@ -58,6 +60,28 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
         rows = [row for row in rows if not attention.tokens[row].special]
     if rows and cols:
         _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, rows, cols))
+
+
+def show_pattern(config: ModelConfig, layer: int, tokens: int) -> None:
+    """Say in a caption to which tokens a layer attends, if it does not attend to all.
+
+    Args:
+        config: the configuration of the model.
+        layer: the layer; an invalid number is replaced as the canvas does.
+        tokens: the number of tokens of the input.
+    """
+    layer = _clamp(layer, config.num_layers)
+    match config.sparse:
+        case WindowAttention(windows=windows):
+            st.caption(t("attention-pattern-window-global", layer=layer, side=windows[layer] // 2))
+        case BlockAttention() as blocks if blocks.is_full(tokens):
+            if blocks.is_sparse:
+                st.caption(t("attention-pattern-block-full", limit=blocks.full_length))
+        case BlockAttention(block_size=size):
+            st.caption(t("attention-pattern-block", size=size))
+        case None:
+            if config.rotary and config.rotary.is_local(layer):
+                st.caption(t("attention-pattern-window", layer=layer, side=config.rotary.window // 2))
 
 
 def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:

@@ -41,6 +41,8 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("attention", packed_attention.bytes(state, options))
     parts.show_sentence(attention.result, state, opens_as_grid=packed_attention.has_overview)
+    config = sessions.open_session(checkpoint).config
+    parts.show_pattern(config, state["layer"], len(attention.result.tokens))
     page_options = components.canvas_options() | {"state": state}
     make_page = partial(sessions.render_attention_page, checkpoint, *texts, page_options)
     with st.container(horizontal=True):

@@ -9,7 +9,7 @@ from bertlab.app.data import machine
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import cost as parts
 from bertlab.explore.cost.estimate import estimate, estimate_growth
-from bertlab.explore.cost.flops import find_quadratic_length
+from bertlab.explore.cost.flops import count_score_flop, find_quadratic_length
 from bertlab.views import cost as cost_views
 from bertlab.views.cost import format_quantity
 
@@ -61,12 +61,20 @@ with frame.show_errors():
     st.subheader(t("cost-growth"), anchor=False)
     names = {name: t(id) for name, id in GROWTH.items()}
     quantity = fields.choice(st.segmented_control, t("cost-quantity"), names, "growth-of", required=True)
-    growth = calls.call_function(estimate_growth, workload, parts.choose_lengths(result.workload.tokens))
+    lengths = parts.choose_lengths(result.workload.tokens)
+    growth = calls.call_function(estimate_growth, workload, lengths)
     points = cost_views.growth_columns(growth.result, quantity)
     plots.draw("growth", cost_views.growth_curve, growth, quantity, data=points, lang=lang)
     share = result.training_flop["attention-scores"] / result.flop_per_step
     st.caption(t("cost-quadratic", tokens=find_quadratic_length(result.workload), now=result.workload.tokens,
                  share=cost_views.percent(share)))  # fmt: skip
+
+    st.subheader(t("cost-sparse"), anchor=False)
+    scores = calls.call_function(count_score_flop, workload, lengths)
+    plots.draw("scores", cost_views.score_curves, scores, data=scores.result, lang=lang)
+    full, longformer, big_bird = (scores.result[name][-1] for name in ("full", "longformer", "big-bird"))
+    st.caption(t("cost-sparse-note", tokens=lengths[-1], longformer=f"{full / longformer:.1f}",
+                 bigbird=f"{full / big_bird:.1f}"))  # fmt: skip
 
     st.subheader(t("cost-time"), anchor=False)
     here = machine.measure_peak(result.workload.precision)

@@ -7,6 +7,9 @@ Shape legend: X tokens of a batch, R positions of the last layer's output, P mas
 sequence, H hidden, F intermediate (feed-forward), V vocabulary, L layers.
 """
 
+from collections.abc import Sequence
+
+from bertlab.config.sparse import BlockAttention, WindowAttention
 from bertlab.explore.cost.parameters import NUM_LABELS, count_hidden_matrices
 from bertlab.explore.cost.workload import Workload
 
@@ -15,6 +18,8 @@ MUON_ITERATIONS = 5  # of Newton-Schulz, see `training.muon.ITERATIONS`
 # FlashAttention, arXiv 2205.14135, section 3.1).
 FUSED_BACKWARD = 2.5
 UNFUSED_BACKWARD = 2.0
+# The attention of the published base models (`allenai/longformer-base-4096`, `google/bigbird-roberta-base`).
+SPARSE_ATTENTION = {"longformer": WindowAttention((512,)), "big-bird": BlockAttention(64, 3)}
 
 
 def count_forward_flop(workload: Workload) -> dict[str, float]:
@@ -91,3 +96,26 @@ def find_quadratic_length(workload: Workload) -> int:
     4608
     """
     return 2 * workload.config.hidden_size + workload.config.intermediate_size
+
+
+def count_score_flop(workload: Workload, lengths: Sequence[int]) -> dict[str, list[float]]:
+    """Count the FLOP of the attention scores of one sequence in the forward pass, with full and with sparse attention.
+
+    Args:
+        workload: the model; its number of tokens is ignored.
+        lengths: numbers of tokens.
+
+    Returns:
+        {"tokens": lengths, "full": FLOP for each length, and so on for each row of `SPARSE_ATTENTION`}.
+
+    >>> from bertlab.config.presets import get_preset
+    >>> scores = count_score_flop(Workload(get_preset("base")), [4096])
+    >>> [round(scores["full"][0] / scores[name][0], 1) for name in SPARSE_ATTENTION]
+    [8.2, 6.6]
+    """
+    config = workload.config
+    flop_per_pair = 4 * config.num_layers * config.hidden_size  # query times key, then weight times value
+    columns = {"tokens": list(lengths), "full": [flop_per_pair * length**2 for length in lengths]}
+    for name, attention in SPARSE_ATTENTION.items():
+        columns[name] = [flop_per_pair * attention.count_pairs(length) for length in lengths]
+    return columns

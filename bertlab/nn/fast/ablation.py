@@ -6,17 +6,17 @@ same positions in every row of the batch (indices of the flattened B * T).
 
 import torch
 
-from bertlab.nn.bert import Bert, make_additive_mask
+from bertlab.nn.bert import Bert, BertInput
 from bertlab.nn.fast.attention import attention
 from bertlab.nn.fast.layouts import PaddedLayout
 from bertlab.nn.fast.model import run_layers
 from bertlab.nn.interventions import Interventions
-from bertlab.nn.variants.pre_norm import PreNormEncoder
+from bertlab.nn.variants.model import has_fast_layers
 from bertlab.nn.variants.pruned import expand_output_weight
 
 
 def ablate_each_head(
-    model: Bert, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
+    model: Bert, batch: BertInput, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
     """Compute the last layer's output for one input, with each head of a layer ablated in turn.
 
@@ -24,7 +24,8 @@ def ablate_each_head(
 
     Args:
         model: the model.
-        hidden_1TH: the input of the layer: one text, without padding.
+        batch: the model's input: one text, without padding.
+        hidden_1TH: the input of the layer.
         layer: the number of the layer, counted from 0.
         positions_P: the positions whose hidden states are returned.
         batch_size: the number of ablations that are computed together; a smaller number needs less memory.
@@ -32,9 +33,9 @@ def ablate_each_head(
     Returns:
         hidden_NPH, one output for each ablated head.
     """
-    layers, mask = model.encoder.layers, make_additive_mask(None, hidden_1TH, causal=model.config.left_to_right)
-    if isinstance(model.encoder, PreNormEncoder):
-        return _ablate_with_interventions(model, hidden_1TH, layer, positions_P, batch_size)
+    layers, mask = model.encoder.layers, model.make_mask(batch, hidden_1TH)
+    if not has_fast_layers(model.encoder):
+        return _ablate_with_interventions(model, hidden_1TH, mask, layer, positions_P, batch_size)
     encoder_layer, upper_layers = layers[layer], layers[layer + 1 :]
     attended_NTH = _attend_without_each_head(encoder_layer.attention, hidden_1TH, mask)
     if not len(upper_layers):
@@ -63,12 +64,12 @@ def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
 
 
 def _ablate_with_interventions(
-    model: Bert, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
+    model: Bert, hidden_1TH: torch.Tensor, mask, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
     """Compute the result of `ablate_each_head` with `Interventions`, in batches with one row for each ablated head."""
     parts = []
     for heads in torch.arange(model.config.num_heads).split(batch_size):
         interventions = Interventions.ablate_heads_per_row(model.config, [[(layer, int(head))] for head in heads])
         hidden_BTH = hidden_1TH.expand(len(heads), -1, -1)
-        parts.append(model.encoder.run_from(layer, hidden_BTH, interventions=interventions)[:, positions_P])
+        parts.append(model.encoder.run_from(layer, hidden_BTH, mask, interventions=interventions)[:, positions_P])
     return torch.cat(parts)

@@ -17,8 +17,7 @@ from bertlab.nn.fast.layouts import Layout, choose_layout
 from bertlab.nn.fast.linear import Linear
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
-from bertlab.nn.variants.model import FamilyBert
-from bertlab.nn.variants.pre_norm import PreNormEncoder
+from bertlab.nn.variants.model import FamilyBert, has_fast_layers
 
 
 class FastBert(FamilyBert):
@@ -43,8 +42,8 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch. If there is a trace, an intervention or a `PreNormEncoder`, `FamilyBert.forward` does so."""
-        if trace is not None or interventions is not None or isinstance(self.encoder, PreNormEncoder):
+        """Encode a batch. With a trace, an intervention or other layers than BERT's, `FamilyBert.forward` does so."""
+        if trace is not None or interventions is not None or not has_fast_layers(self.encoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
 
@@ -54,7 +53,7 @@ class FastBert(FamilyBert):
         The last layer computes its feed-forward network at these positions only. Pre-training needs 15 % of the
         positions, and a classifier needs one position of each row.
         """
-        if isinstance(self.encoder, PreNormEncoder):
+        if not has_fast_layers(self.encoder):
             return super().encode_positions(batch, positions_R)
         return self._encode(batch, positions_R)
 

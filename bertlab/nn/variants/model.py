@@ -3,6 +3,7 @@
 Shape legend: B batch, T tokens, H hidden, L layers; X any leading shape.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.config.config import ModelConfig
+from bertlab.nn.activation import make_activation
 from bertlab.nn.bert import Bert, BertInput, BertOutput, Embeddings, Encoder, EncoderLayer, Pooler
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
@@ -18,6 +20,7 @@ from bertlab.nn.variants.bottleneck import BottleneckEncoder
 from bertlab.nn.variants.embeddings import SumEmbeddings, TokenEmbeddings, TrigramEmbeddings
 from bertlab.nn.variants.pre_norm import PreNormEncoder
 from bertlab.nn.variants.pruned import remove_pruned_heads
+from bertlab.nn.variants.sparse import BlockEncoder, GlobalMask, SparseEncoder, WindowEncoder, find_global_tokens
 
 # Value of `Family.pooler_activation` -> function.
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
@@ -87,8 +90,15 @@ ENCODERS = {
     "post-norm": lambda config: SharedEncoder(config) if config.num_layer_groups else Encoder(config),
     "pre-norm": PreNormEncoder,
     "bottleneck": BottleneckEncoder,
+    "window": WindowEncoder,
+    "block": BlockEncoder,
 }
 """Kind of layers -> a function that makes the encoder for a configuration."""
+
+
+def has_fast_layers(encoder: Encoder) -> bool:
+    """Return whether `nn.fast` can compute the layers of an encoder; otherwise its own method `run_from` does."""
+    return not isinstance(encoder, PreNormEncoder | SparseEncoder)
 
 
 class FamilyBert(Bert):
@@ -105,7 +115,24 @@ class FamilyBert(Bert):
         """Make the pooler; the caller initialises its weights."""
         if not self.config.has_pooler_layer:
             return FirstTokenPooler()
-        return Pooler(self.config) if self.config.family.pooler_activation == "tanh" else FamilyPooler(self.config)
+        family = self.config.family
+        activations_differ = any(names.pooler_uses_feed_forward_activation for names in family.heads.values())
+        is_berts = family.pooler_activation == "tanh" and not activations_differ
+        return Pooler(self.config) if is_berts else FamilyPooler(self.config)
+
+    def build_heads(self, names: Iterable[str]) -> None:
+        super().build_heads(names)
+        self._choose_pooler_activation()
+
+    def add_heads(self, names: Iterable[str]) -> None:
+        super().add_heads(names)
+        self._choose_pooler_activation()
+
+    def _choose_pooler_activation(self) -> None:
+        """Give the pooler the activation that it has in the output layer that it belongs to."""
+        stored = [self.config.family.heads[name] for name in self.head_names if name in self.config.family.heads]
+        if any(names.pooler_uses_feed_forward_activation for names in stored):
+            self.pooler.activation = make_activation(self.config.activation)
 
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
@@ -115,6 +142,14 @@ class FamilyBert(Bert):
         if self.config.pooling == "mean":
             return MeanOutput(output.hidden_BTH, self.pooler, attention_mask_BT=batch.attention_mask_BT)
         return output
+
+    def make_mask(self, batch: BertInput, hidden_BTH: torch.Tensor) -> torch.Tensor | GlobalMask | None:
+        """Make the mask that the layers receive for a batch."""
+        mask = super().make_mask(batch, hidden_BTH)
+        if not isinstance(self.encoder, WindowEncoder):
+            return mask
+        separator_id = self.config.sparse.separator_id
+        return GlobalMask(mask, find_global_tokens(batch.input_ids_BT, separator_id, self.head_names))
 
     def pool(self, batch: BertInput) -> torch.Tensor:
         """Compute the pooler's output for each row of a batch -> [B, H]."""

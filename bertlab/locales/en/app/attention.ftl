@@ -28,3 +28,16 @@ attention-layers-lead-without-lens = The length (norm) of the vector that each l
 attention-rollout-position = Token
 attention-rollout-lead = Rollout multiplies the attention of all layers. It shows how much of each input token may have reached this token.
 attention-rollout-sentence = After layer { $layer }, { $itself } of { $token } still comes from the token itself, and the largest part of the rest from { $source } ({ $share }).
+attention-pattern-window = Layer { $layer } has local attention: a token attends to the { $side ->
+    [one] token
+   *[other] { FORMAT($side, spec: ",") } tokens
+} on each side of it. All other weights are 0.
+attention-pattern-window-global = Layer { $layer } has local attention: a token attends to the { $side ->
+    [one] token
+   *[other] { FORMAT($side, spec: ",") } tokens
+} on each side of it and to the global tokens, which attend to all tokens: the first token for classification, the question for answers, none for [MASK]. All other weights are 0.
+attention-pattern-block = Blocks of { $size ->
+    [one] one token
+   *[other] { $size } tokens
+} attend to the blocks beside them, the first and the last one; these two attend to all tokens. All other weights are 0.
+attention-pattern-block-full = This text has at most { FORMAT($limit, spec: ",") } tokens, so every token attends to all. With longer texts, attention is sparse.

@@ -71,5 +71,6 @@ onnx-library-missing = ONNX files need onnx and onnxruntime: install them with p
 onnx-not-of-bertlab = { $path } is not an ONNX file of bertlab: write one with bertlab export --format onnx
 onnx-version-unknown = { $path } has the format version { $version }, but this version of bertlab opens only version { $expected }: export the original checkpoint again
 onnx-no-internals = { $name } is an ONNX file, which gives predictions, but not attention, hidden states, weights or gradients: open the checkpoint that it was made from
+onnx-sparse = the sparse attention of this checkpoint ({ $type }) cannot be written to an ONNX file: choose a checkpoint of another family
 onnx-already = { $name } is an ONNX file already: name the checkpoint that it was made from
 onnx-weights-unknown = ONNX weights cannot be { $weights }: choose one of { $types }

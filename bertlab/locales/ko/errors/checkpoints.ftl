@@ -64,5 +64,6 @@ onnx-library-missing = ONNX 파일을 쓰려면 onnx와 onnxruntime이 필요해
 onnx-not-of-bertlab = { $path }: bertlab이 만든 ONNX 파일이 아니에요. bertlab export --format onnx로 만들어 주세요.
 onnx-version-unknown = { $path }: 파일 형식의 버전이 { $version }인데, 이 bertlab은 { $expected } 버전만 열 수 있어요. 원래 체크포인트를 다시 내보내 주세요.
 onnx-no-internals = { $name }: ONNX 파일에서는 예측만 할 수 있고, 어텐션, 은닉 상태, 가중치, 그래디언트는 볼 수 없어요. 이 파일을 만든 원래 체크포인트를 여세요.
+onnx-sparse = 이 체크포인트({ $type })의 희소 어텐션은 ONNX 파일로 저장할 수 없어요. 다른 계열의 체크포인트를 골라 주세요.
 onnx-already = { $name }: 이미 ONNX 파일이에요. 이 파일을 만든 원래 체크포인트를 지정하세요.
 onnx-weights-unknown = ONNX 가중치는 { $weights } 자료형으로 저장할 수 없어요. { $types } 중에서 고르세요.

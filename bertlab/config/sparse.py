@@ -1,0 +1,132 @@
+"""Sparse attention for long texts: its settings, and their fields in a `config.json` of Longformer and BigBird.
+
+Sources: `LongformerConfig` and `BigBirdConfig` in `transformers`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bertlab.config.errors import CheckpointError
+
+MAX_WINDOW = 10**6
+
+
+@dataclass(frozen=True)
+class WindowAttention:
+    """Each token attends to nearby tokens, and a few global tokens to all (Beltagy et al. 2020, arXiv 2004.05150).
+
+    >>> WindowAttention((4,)).count_pairs(8), WindowAttention((4,)).count_pairs(16)
+    (34, 74)
+    """
+
+    windows: tuple[int, ...]
+    """Width of the window of each layer: a token attends to itself and to `width // 2` tokens on each side."""
+    separator_id: int = 2
+    """The token id of [SEP], which ends the question in a question-answering input."""
+    has_global_weights: ClassVar[bool] = True
+    """Whether global tokens have queries, keys and values of their own."""
+
+    def count_pairs(self, tokens: int, layer: int = 0) -> int:
+        """Count the pairs of tokens for which a layer computes a score, without global tokens."""
+        side = min(self.windows[layer] // 2, tokens - 1)
+        return tokens * (2 * side + 1) - side * (side + 1)
+
+    def to_hf(self) -> dict:
+        """Return the fields of `config.json`."""
+        return {"attention_window": list(self.windows), "sep_token_id": self.separator_id}
+
+
+@dataclass(frozen=True)
+class BlockAttention:
+    """Blocks of tokens attend to nearby blocks and to the first and the last one.
+
+    Source: Zaheer et al. 2020 (arXiv 2007.14062), section 2. The first and the last block attend to all tokens. The
+    paper adds random blocks. `transformers` draws them in training only; in predictions each of them is the first
+    block, whose keys then count several times in the softmax.
+
+    >>> BlockAttention(block_size=2, num_random_blocks=1).count_pairs(14)  # short texts have full attention
+    196
+    >>> BlockAttention(block_size=2, num_random_blocks=1).count_pairs(16)
+    200
+    """
+
+    block_size: int = 64
+    """Number of tokens in a block."""
+    num_random_blocks: int = 3
+    """Number of random blocks for each block."""
+    is_sparse: bool = True
+    """Whether attention is sparse at all; False for checkpoints with the `attention_type` "original_full"."""
+    has_global_weights: ClassVar[bool] = False
+    """Whether global tokens have queries, keys and values of their own."""
+
+    @property
+    def full_length(self) -> int:
+        """The number of tokens up to which attention is full, since the pattern is hardly smaller."""
+        return (5 + 2 * self.num_random_blocks) * self.block_size
+
+    def is_full(self, tokens: int) -> bool:
+        """Whether texts of this length have full attention."""
+        return not self.is_sparse or tokens <= self.full_length
+
+    def count_pairs(self, tokens: int, layer: int = 0) -> int:
+        """Count the pairs of tokens for which a layer computes a score, random blocks included."""
+        if self.is_full(tokens):
+            return tokens**2
+        blocks = -(-tokens // self.block_size)
+        # two global rows of blocks; four blocks and the random ones in the rows next to them; five in all others
+        return self.block_size**2 * (
+            2 * blocks + 2 * (4 + self.num_random_blocks) + (5 + self.num_random_blocks) * (blocks - 4)
+        )
+
+    def to_hf(self) -> dict:
+        """Return the fields of `config.json`."""
+        kind = "block_sparse" if self.is_sparse else "original_full"
+        return {"attention_type": kind, "block_size": self.block_size, "num_random_blocks": self.num_random_blocks}
+
+
+SparseAttention = WindowAttention | BlockAttention
+
+
+def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, SparseAttention]:
+    """Read the settings of a `config.json` -> the field `sparse` of `ModelConfig`; {} if these layers are not sparse.
+
+    Args:
+        layers: the kind of layers, see `Family.layers`.
+        fields: the content of `config.json`.
+        num_layers: the number of layers.
+
+    Raises:
+        CheckpointError: a setting is invalid.
+    """
+    if layers == "window":
+        window = fields.get("attention_window", 512)
+        windows = window if isinstance(window, list) else [window] * num_layers
+        if len(windows) != num_layers:
+            _refuse("attention_window", windows, f"{num_layers} numbers")
+        for width in windows:
+            if not _is_between(width, 2, MAX_WINDOW) or width % 2:
+                _refuse("attention_window", width, "an even number")
+        separator_id = fields.get("sep_token_id", 2)
+        if not _is_between(separator_id, 0, 10**8):
+            _refuse("sep_token_id", separator_id, "a token id")
+        return {"sparse": WindowAttention(tuple(windows), separator_id)}
+    if layers == "block":
+        block_size, random_blocks = fields.get("block_size", 64), fields.get("num_random_blocks", 3)
+        kind = fields.get("attention_type", "block_sparse")
+        if not _is_between(block_size, 1, MAX_WINDOW):
+            _refuse("block_size", block_size, "a positive number")
+        if not _is_between(random_blocks, 0, MAX_WINDOW):
+            _refuse("num_random_blocks", random_blocks, "a number of blocks")
+        if kind not in ("block_sparse", "original_full"):
+            _refuse("attention_type", kind, '"block_sparse" or "original_full"')
+        return {"sparse": BlockAttention(block_size, random_blocks, kind == "block_sparse")}
+    return {}
+
+
+def _is_between(value: object, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _refuse(name: str, value: object, expected: str) -> None:
+    raise CheckpointError("config-field-unsupported", name=name, value=str(value)[:40], expected=expected)

@@ -1,0 +1,195 @@
+"""Sparse attention for long texts: Longformer's windows with global tokens, and BigBird's blocks.
+
+Attention is computed for all pairs of tokens and masked, so that attention maps show the pattern as it is. The results
+are those of the sparse computation, but time and memory grow with the square of the length.
+
+Sources: Beltagy et al. 2020 (arXiv 2004.05150), Zaheer et al. 2020 (arXiv 2007.14062); `LongformerSelfAttention` and
+`BigBirdBlockSparseAttention` in `transformers`.
+
+Shape legend: B batch, T tokens, H hidden, N heads, D head size.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from bertlab.config.config import ModelConfig
+from bertlab.config.sparse import BlockAttention
+from bertlab.nn.bert import Encoder, EncoderLayer, SelfAttention
+from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
+from bertlab.nn.trace import NO_TRACE, Trace
+
+
+@dataclass(frozen=True)
+class GlobalMask:
+    """What the layers of a `WindowEncoder` receive as their mask."""
+
+    padding: torch.Tensor | None
+    """The result of `bert.make_additive_mask`."""
+    is_global_BT: torch.Tensor
+    """Whether a token attends to all tokens and all tokens attend to it."""
+
+    def add_window(self, window: int, hidden_BTH: torch.Tensor) -> "GlobalMask":
+        """Return a mask of all pairs, [B, 1, T, T], that also excludes pairs of distant tokens."""
+        position_T = torch.arange(hidden_BTH.shape[1], device=hidden_BTH.device)
+        is_near_TT = (position_T[:, None] - position_T).abs() <= window // 2
+        is_seen_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
+        mask = (~is_seen_BTT[:, None]).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
+        return GlobalMask(mask if self.padding is None else torch.minimum(mask, self.padding), self.is_global_BT)
+
+
+def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
+    """Find the tokens that attend to all tokens, as the classes of `transformers` do -> bool [B, T].
+
+    For classification it is the first token, for question answering the question, for multiple choice the choice; for
+    other output layers there is none.
+
+    >>> find_global_tokens(torch.tensor([[0, 7, 2, 2, 8, 2]]), 2, ["span"]).tolist()
+    [[True, True, False, False, False, False]]
+    """
+    is_global_BT = torch.zeros_like(input_ids_BT, dtype=torch.bool)
+    separators_BT = (input_ids_BT == separator_id).cumsum(1)
+    if {"classify", "regress"} & set(heads):
+        is_global_BT[:, 0] = True
+    elif "span" in heads:
+        is_global_BT = separators_BT == 0
+    elif "choose" in heads:
+        is_global_BT = separators_BT >= 2
+        is_global_BT[:, 1:] &= separators_BT[:, :-1] >= 2  # without the second of the two separators in the middle
+    return is_global_BT
+
+
+class GlobalSelfAttention(SelfAttention):
+    """Self-attention in which global tokens have queries, keys and values of their own."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.global_qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: GlobalMask,
+        *,
+        layer: int = 0,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """Compute attention -> [B, T, H]; the trace has the queries, keys and values of tokens that are not global."""
+        query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
+        global_query_BNTD, global_key_BNTD, global_value_BNTD = self.split_heads(self.global_qkv(hidden_BTH))
+        is_global_B1T1 = mask.is_global_BT[:, None, :, None]
+        scale = query_BNTD.shape[-1] ** -0.5
+        scores_BNTT = torch.where(
+            is_global_B1T1,
+            (global_query_BNTD * scale) @ global_key_BNTD.transpose(-1, -2),
+            (query_BNTD * scale) @ key_BNTD.transpose(-1, -2),
+        )
+        probs_BNTT = torch.softmax(scores_BNTT + mask.padding, dim=-1)
+        probs_BNTT = interventions.replace_attention_rows(layer, probs_BNTT)
+        dropped_BNTT = self.dropout(probs_BNTT)
+        heads_BNTD = torch.where(is_global_B1T1, dropped_BNTT @ global_value_BNTD, dropped_BNTT @ value_BNTD)
+        heads_BNTD = interventions.scale_heads(layer, heads_BNTD)
+        if trace.is_recording("scores"):
+            trace.record("scores", scores_BNTT.masked_fill(mask.padding < 0, float("-inf")))
+        kinds = ("query", "key", "value", "probs", "head_outputs")
+        for kind, tensor in zip(kinds, (query_BNTD, key_BNTD, value_BNTD, probs_BNTT, heads_BNTD), strict=True):
+            trace.record(kind, tensor)
+        return self.out(heads_BNTD.transpose(1, 2).flatten(2))
+
+
+class WindowLayer(EncoderLayer):
+    """A layer of BERT with `GlobalSelfAttention`."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.attention = GlobalSelfAttention(config)
+
+
+class SparseEncoder(Encoder):
+    """A stack of layers whose masks `mask_layer` makes."""
+
+    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask):
+        """Return the mask of a layer, made from the mask that the model makes for all layers."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask=None,
+        *,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """Run the embeddings through all layers -> the last layer's output, [B, T, H]."""
+        hidden_BTH = interventions.patch(0, hidden_BTH)
+        trace.record("hidden", hidden_BTH)
+        return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
+
+    def run_from(
+        self,
+        first: int,
+        hidden_BTH: torch.Tensor,
+        mask=None,
+        *,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """Run `hidden_BTH`, the input of layer number `first`, through this layer and all later ones."""
+        for layer in range(first, len(self.layers)):
+            hidden_BTH = self.layers[layer](
+                hidden_BTH, self.mask_layer(layer, hidden_BTH, mask), layer=layer, trace=trace,
+                interventions=interventions,
+            )  # fmt: skip
+            hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
+            trace.record("hidden", hidden_BTH)
+        return hidden_BTH
+
+
+class WindowEncoder(SparseEncoder):
+    """Longformer's layers; their mask is a `GlobalMask`."""
+
+    def __init__(self, config: ModelConfig):
+        nn.Module.__init__(self)
+        self.layers = nn.ModuleList(WindowLayer(config) for _ in range(config.num_layers))
+        self.windows = config.sparse.windows
+
+    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask: GlobalMask) -> GlobalMask:
+        return mask.add_window(self.windows[layer], hidden_BTH)
+
+
+class BlockEncoder(SparseEncoder):
+    """BERT's layers with BigBird's blocks; their mask is the result of `bert.make_additive_mask`."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.sparse = config.sparse
+
+    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor | None:
+        if self.sparse.is_full(hidden_BTH.shape[1]):
+            return mask
+        blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
+        return blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)
+
+
+def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.Tensor:
+    """Make the mask to add to scores, [1, 1, T, T].
+
+    The keys of the first block that count r + 1 times in the softmax have ln(r + 1); see `BlockAttention`.
+
+    >>> mask_11TT = make_block_mask(torch.zeros(1, 6, 4), BlockAttention(1, 0))
+    >>> (mask_11TT[0, 0] == 0).int().tolist()[1:4]
+    [[1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1], [1, 0, 1, 1, 1, 1]]
+    """
+    T = hidden_BTH.shape[1]
+    block_T = torch.arange(T, device=hidden_BTH.device) // sparse.block_size
+    last = block_T[-1]
+    is_global_T = (block_T == 0) | (block_T == last)
+    is_near_TT = (block_T[:, None] - block_T).abs() <= 1
+    is_seen_TT = is_near_TT | is_global_T[:, None] | is_global_T
+    counts_again_TT = ~is_global_T[:, None] & (block_T == 0)
+    mask_TT = (~is_seen_TT).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
+    return mask_TT.masked_fill(counts_again_TT, math.log1p(sparse.num_random_blocks))[None, None]
