@@ -115,7 +115,7 @@ def tiny_tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_model(tiny_tokenizer) -> Bert:
-    """2 layers x 2 attention heads, hidden size 16, 64 positions, with the task heads HEADS.
+    """2 layers x 2 attention heads, hidden size 16, 64 positions, with the output layers HEADS.
 
     Its weights are large enough that predictions for different texts differ.
     """
@@ -130,8 +130,8 @@ def tiny_model(tiny_tokenizer) -> Bert:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
-    """A directory like that of the shipped checkpoints: `strongest` and `scratch` have the task heads of pre-training,
-    `squad`, `sst2`, `wikiann_en` and `comve` that of one task, and `bare` has no task head."""
+    """A directory like that of the shipped checkpoints: `strongest` and `scratch` have the output layers of
+    pre-training, `squad`, `sst2`, `wikiann_en` and `comve` that of one task, and `bare` has no output layer."""
     directory = tmp_path_factory.mktemp("checkpoints")
     kinds = {"strongest": HEADS[:2], "scratch": HEADS[:2], "squad": HEADS[2:], "bare": ()}
     kinds |= {"sst2": ("classify",), "wikiann_en": ("tag",), "comve": ("choose",)}

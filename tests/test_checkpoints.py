@@ -125,7 +125,7 @@ def test_old_tensor_names_are_accepted():
 
 
 def changed(**changes):
-    """The tensors of a model with three task heads, with these changes: new or replaced tensors, None to remove one."""
+    """The tensors of a model with three output layers, after changes: new or replaced tensors, None to remove one."""
     tensors = state_to_hf(fresh(("mlm", "nsp", "span"))) | changes
     return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 

@@ -1,4 +1,4 @@
-"""The four task heads of fine-tuning: outputs equal to those of transformers, saving and loading, and predictions."""
+"""The four output layers of fine-tuning: outputs equal to those of transformers, saving, loading, and predictions."""
 
 import json
 

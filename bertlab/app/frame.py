@@ -73,7 +73,7 @@ def note_with_command(text: str, command: str) -> None:
 
 
 class NoSuitableCheckpoint(CheckpointError):
-    """No installed checkpoint has the task head that a page needs.
+    """No installed checkpoint has the output layer that a page needs.
 
     Args:
         command: a shell command that trains such a checkpoint.

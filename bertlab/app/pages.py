@@ -116,12 +116,12 @@ def menu() -> dict[str, list[Page]]:
 
 
 def find_page(heads: Collection[str]) -> Page:
-    """Find the first page that shows a prediction of a checkpoint with these task heads.
+    """Find the first page that shows a prediction of a checkpoint with these output layers.
 
-    If no page shows a prediction of these task heads, return the page "attention", which needs no task head.
+    If no page shows a prediction of these output layers, return the page "attention", which needs no output layer.
 
     Args:
-        heads: the names of the task heads of a checkpoint, as in `Session.heads`.
+        heads: the names of the output layers of a checkpoint, as in `Session.heads`.
 
     >>> find_page(("mlm", "nsp")).name, find_page(()).name
     ('fill-mask', 'attention')

@@ -108,13 +108,13 @@ def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: 
 
 
 def supports_command(session: Session, command: str) -> bool:
-    """Whether a checkpoint has the task head that a command needs, or the command needs none."""
+    """Whether a checkpoint has the output layer that a command needs, or the command needs none."""
     task_types = types_of_command(command)
     return not task_types or any(not task_type.head or task_type.head in session.heads for task_type in task_types)
 
 
 def predicts_value(session: Session) -> bool:
-    """Whether a checkpoint has a task head that predicts a value instead of a label."""
+    """Whether a checkpoint has an output layer that predicts a value instead of a label."""
     task_types = types_of_command("classify")
     return any(task_type.predicts_value and task_type.head in session.heads for task_type in task_types)
 
@@ -136,7 +136,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
             return checkpoint
         with suppress(CheckpointError):
             return sessions.select_checkpoint(command, code)
-        return checkpoint  # its prediction then raises an error that names the missing task head
+        return checkpoint  # its prediction then raises an error that names the missing output layer
     try:
         return sessions.select_checkpoint(command, code)
     except CheckpointError as error:

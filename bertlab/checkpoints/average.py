@@ -1,7 +1,7 @@
 """Average the weights of two models that were trained from the same initial weights.
 
-Models that were fine-tuned from the same weights lie in one basin of the loss, and their average often has a lower loss
-than either of them (Wortsman et al. 2022, arXiv 2203.05482, sections 3 and 4).
+The average of models that were fine-tuned from the same weights often has a lower loss than each of them (Wortsman et
+al. 2022, arXiv 2203.05482, sections 3 and 4).
 """
 
 import copy
@@ -11,9 +11,10 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-# With a smaller cosine, two models were not trained from the same weights, and their average is unlikely to work.
+# Two models with a smaller cosine similarity were hardly trained from the same weights: their average is unlikely to
+# work.
 MIN_SIMILARITY = 0.5
-# fields of the configuration that may differ, because they do not affect predictions
+# Fields of the configuration that may differ, because they do not affect predictions.
 TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}
 
 
@@ -21,9 +22,9 @@ TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}
 def measure_weight_similarity(model: Bert, other: Bert) -> float:
     """Return the cosine similarity of two models over all weight matrices that both of them have.
 
-    Two runs of this library from the same initial weights have a similarity of 0.7 or more. Two runs from different
-    random weights have at most 0.2: they learn their features in a different order, so their average mixes unrelated
-    features.
+    In our runs, two models that were trained from the same initial weights have a similarity of 0.7 or more, and two
+    models from different random weights at most 0.2. The same neuron then computes a different feature in each of them,
+    so their average mixes unrelated features.
     """
     other_matrices, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
     for name, matrix in model.named_parameters():
@@ -40,11 +41,11 @@ def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
 
     Args:
         model: a model; the copy has its configuration.
-        other: a model with the same architecture, labels and task heads; `TRAINING_FIELDS` may differ.
+        other: a model with the same architecture, labels and output layers; `TRAINING_FIELDS` may differ.
         share: the weight of `other`, more than 0 and less than 1.
 
     Raises:
-        CheckpointError: the sizes, labels or task heads of the models differ.
+        CheckpointError: the sizes, labels or output layers of the models differ.
     """
     fields, other_fields = vars(model.config), vars(other.config)
     if differing := [name for name in fields if name not in TRAINING_FIELDS and fields[name] != other_fields[name]]:

@@ -48,7 +48,7 @@ class Checkpoint:
     path: Path
     """The directory of the checkpoint; for a hub model, its directory in the cache."""
     initialised_parts: tuple[str, ...] = ()
-    """The parts initialised at random, because the checkpoint has no weights for them: "pooler" or task heads."""
+    """The parts initialised at random, because the checkpoint has no weights for them: "pooler" or output layers."""
 
     @property
     def initialised(self) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class Checkpoint:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The names of the task heads of the model."""
+        """The names of the output layers of the model."""
         return self.model.head_names
 
     @property
@@ -86,7 +86,7 @@ class Checkpoint:
 
     @property
     def sentence_settings(self) -> SentenceSettings:
-        """How the checkpoint makes sentence vectors; by default, the mean of the hidden states.
+        """How the checkpoint computes sentence vectors; by default, as the mean of the hidden states.
 
         Raises:
             CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
@@ -94,12 +94,12 @@ class Checkpoint:
         return read_sentence_settings(self.path)
 
     def max_tokens_for(self, default: int) -> int:
-        """Return the maximum number of tokens in an input: the value used in fine-tuning, but at least `default`."""
+        """Return how many tokens an input may have: the maximum used in fine-tuning, or `default` if this is larger."""
         return max(default, self._read_setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
-        """The distance in tokens between the starts of consecutive windows of a passage: as in fine-tuning, or 128."""
+        """The distance in tokens between the starts of consecutive windows of a passage; 128 if it is not recorded."""
         return self._read_setting("stride", 128)
 
     def _read_setting(self, name: str, default: int) -> int:
@@ -115,7 +115,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     Args:
         source: a checkpoint or run directory, the name of a shipped checkpoint, or a hub id.
         dtype: the type of the weights in memory, whatever their type in the file.
-        heads: task heads that the model should have; those that the checkpoint lacks are initialised at random.
+        heads: output layers that the model should have; those that the checkpoint lacks are initialised at random.
 
     Raises:
         CheckpointError: the checkpoint is missing or damaged, is not a BERT, or its files contradict each other.
@@ -132,7 +132,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
     tokenizer = _load_tokenizer(source, path, config)
-    with torch.device("meta"):  # skips the initialisation, since the weights come from the file
+    with torch.device("meta"):  # the weights come from the file, so the model is built without values
         model = FastBert(config, stored_heads)
     missing = [name for name in heads if name not in stored_heads]
     initialised_parts = tuple(missing)
@@ -141,8 +141,9 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         pooler = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
         state |= pooler
         initialised_parts = (*(["pooler"] if pooler else []), *initialised_parts)
-    # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten.
-    copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}  # layers may share a tensor
+    # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten. A tensor that several
+    # layers share is copied once.
+    copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}
     model.load_state_dict({name: copies[id(tensor)] for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     return Checkpoint(
@@ -204,16 +205,18 @@ def save(
 
     Args:
         directory: the directory to write; an older checkpoint in it is replaced.
+        model: the model.
+        tokenizer: its tokenizer.
         record: the content of `bertlab.json`: any dictionary that `json.dumps` accepts.
-        dtype: the type of the stored weights. torch.float8_e4m3fn halves the size of the file: it stores matrices in
-            eight bits and vectors in float16. Evaluate the stored checkpoint, since its metrics may differ.
+        dtype: the type of the stored weights. With torch.float8_e4m3fn, matrices are stored in eight bits and vectors
+            in float16, so the file is half as large. Its metrics may differ, so evaluate the stored checkpoint.
         card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint makes sentence vectors, for files that `sentence-transformers` reads; None
-            for no such files.
+        sentence_settings: how the checkpoint computes sentence vectors, for the files that `sentence-transformers`
+            reads; None for no such files.
 
     Raises:
         CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too
-            large for `dtype`, or two task heads would get the same tensor names. `directory` is then unchanged.
+            large for `dtype`, or two output layers would get the same tensor names. `directory` is then unchanged.
     """
     for conflicting_heads in find_conflicting_heads(model.head_names, model.config.family).values():
         raise CheckpointError("checkpoint-several-classifiers", heads=conflicting_heads)
@@ -259,7 +262,7 @@ def write_directory(
         tokenizer: the tokenizer.
         record: the content of `bertlab.json`.
         card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint makes sentence vectors; None for no such files.
+        sentence_settings: how the checkpoint computes sentence vectors; None for no such files.
 
     Raises:
         CheckpointError: the directory contains something other than a checkpoint, or cannot be written.
@@ -309,10 +312,10 @@ def _convert_for_storage(name: str, tensor: torch.Tensor, dtype: torch.dtype) ->
     return stored
 
 
-def _architecture(heads: Collection[str], family: Family = BERT) -> str:
-    """Return the class of `transformers` that loads a checkpoint with these task heads.
+def _choose_architecture(heads: Collection[str], family: Family = BERT) -> str:
+    """Choose the class of `transformers` that loads a checkpoint with these output layers.
 
-    >>> _architecture(("mlm", "nsp")), _architecture(("span",)), _architecture(())
+    >>> _choose_architecture(("mlm", "nsp")), _choose_architecture(("span",)), _choose_architecture(())
     ('BertForPreTraining', 'BertForQuestionAnswering', 'BertModel')
     """
     classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
@@ -334,11 +337,11 @@ def make_config_fields(config: ModelConfig, heads: Collection[str], dtype: torch
     # transformers infers regression from a single label; the problem type states it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in heads else {}
     return {
-        "architectures": [_architecture(heads, config.family)],
+        "architectures": [_choose_architecture(heads, config.family)],
         "model_type": config.model_type,
         **config.to_hf(),
         **regression,
         **({"position_embedding_type": positions} if (positions := config.family.position_embeddings) else {}),
-        # The type of the computation: transformers converts weights that are stored in eight bits.
+        # The type in which transformers computes, and to which it converts weights that are stored in eight bits.
         "dtype": str(torch.float16 if dtype == FLOAT8 else dtype).removeprefix("torch."),
     }

@@ -16,8 +16,8 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
     Args:
         target: the directory to replace or create; its parent is created if necessary.
-        obsolete_files: the names of the files in an old `target` that are deleted. The other files are moved to the new
-            directory, unless it already contains a file of the same name.
+        obsolete_files: the names of files that are deleted with an old `target`. Its other files are moved to the new
+            directory, unless that contains a file of the same name.
 
     Raises:
         OSError: the directory cannot be written.
@@ -35,7 +35,7 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
 
 def flush(path: Path) -> None:
-    """Wait until a file or directory is on the disk."""
+    """Wait until a file or directory has been written to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

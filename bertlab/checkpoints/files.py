@@ -53,7 +53,7 @@ def read_record(directory: Path) -> dict:
 
 def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
     """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
-    if value == getattr(config.family, name, None) == 0:  # the family has nothing of this kind, such as token types
+    if value == getattr(config.family, name, None) == 0:  # for example, a family without token types has 0 of them
         return True
     if name == "pad_token_id" and config.family.positions_after_padding:
         return type(value) is int and 0 <= value < 10**8

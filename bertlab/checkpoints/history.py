@@ -1,8 +1,8 @@
-"""Read a run directory: its settings, its log, its snapshots, and whether it has finished.
+"""Read a run directory: its settings, its log, its snapshots, and whether the run has finished.
 
 `bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row for each step and for each
-evaluation), snapshots/step-XXXXXXXX/ (checkpoints saved during the run) and checkpoint/ (its result). The run may still
-be training, and the directory may come from an untrusted source, so invalid rows and fields are skipped. This module
+evaluation), snapshots/step-XXXXXXXX/ (checkpoints saved during the run) and checkpoint/ (the result). The run may still
+be in progress, and the directory may come from an untrusted source, so invalid rows and fields are skipped. This module
 never writes to a run directory.
 """
 
@@ -22,17 +22,17 @@ from bertlab.config.files import describe_system_error
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-STALL_SECONDS = 300  # a run without a result counts as stopped if its log has had no new row for this long
-THINNED_ROWS = 400  # the approximate number of training steps in a thinned log
+STALL_SECONDS = 300  # a run without a result counts as stopped if its log has not changed for this long
+THINNED_ROWS = 400  # the approximate number of rows of training steps in a thinned log
 RECENT_STEPS = 100  # the number of steps over which `compute_recent_mean` averages
 MAX_NUMBER = 1e15  # a larger number in a log or record is invalid
 # Keys whose value in a thinned row is that of the last step, not the mean over the steps.
 _LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
-# Keys of run.json that are not settings; `bertlab export-run` adds the last one.
+# Keys of run.json that are not settings; `bertlab export-run` writes "exported".
 _NOT_SETTINGS = {"initial_precision", "data_fingerprint", "lengthened_after", "exported"}
-_FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
-# A stopped run has diverged if the mean loss of its last `_WINDOW_STEPS` steps is more than `_DIVERGED_NATS` above the
-# lowest mean of any `_WINDOW_STEPS` consecutive steps, and more than `_DIVERGED_FACTOR` times that mean.
+_FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # setting -> the name of its flag, if it differs
+# A stopped run has diverged if the mean loss of its last `_WINDOW_STEPS` steps exceeds the lowest mean loss of
+# `_WINDOW_STEPS` consecutive steps by more than `_DIVERGED_NATS`, and by more than the factor `_DIVERGED_FACTOR`.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW_STEPS = 20
 
@@ -42,9 +42,9 @@ class Snapshot:
     """A checkpoint that a run saved during training."""
 
     step: int
-    """Number of training steps before it."""
+    """The number of training steps until it was saved."""
     tokens: int
-    """Number of training tokens before it."""
+    """The number of training tokens until it was saved."""
     path: Path
     """Its directory."""
     validation: Mapping[str, float] = field(default_factory=dict)
@@ -53,35 +53,41 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Whether a run is still training, and its last step."""
+    """Whether a run is still in progress, and its last step."""
 
     state: str
     """"running", "finished", "stopped" or "diverged"."""
     step: int
     """The last step in its log."""
-    seconds: float
-    """Seconds since the last change of its log."""
+    idle_seconds: float
+    """The time since its log last changed, in seconds."""
 
 
 @dataclass(frozen=True)
 class SamplePrediction:
-    """The predictions for one of the sentences that `bertlab pretrain` prints repeatedly during a run (--watch)."""
+    """The predictions for a sample sentence at one step of a run (`bertlab pretrain --sample-predictions`)."""
 
     step: int
-    """Number of training steps before the prediction."""
+    """The number of training steps before the prediction."""
     text: str
     """The sentence, with [MASK]."""
-    guesses: tuple[tuple[tuple[str, float], ...], ...]
+    predictions: tuple[tuple[tuple[str, float], ...], ...]
     """For each [MASK], the most probable tokens with their probabilities."""
 
 
 def find_shipped_runs() -> dict[str, Path]:
-    """Return the shipped runs by name; {} if there are none. See `bertlab.checkpoints.assets` for where they are."""
+    """Find the shipped runs -> {name: directory}; {} if there are none.
+
+    See `bertlab.checkpoints.assets` for where they are.
+    """
     return find_runs(find_asset_directory("runs"))
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
-    """Return the runs in a directory by name, or the directory itself if it is a run; {} if it does not exist."""
+    """Find the runs in a directory, or the directory itself if it is a run -> {name: run directory}.
+
+    The result is {} if the directory does not exist or cannot be read.
+    """
     try:
         directory = Path(directory).expanduser()
         if is_run(directory):
@@ -92,12 +98,12 @@ def find_runs(directory: str | Path) -> dict[str, Path]:
 
 
 def is_run(directory: Path) -> bool:
-    """Return whether a directory is a run directory, which has a log or snapshots."""
+    """Whether a directory is a run directory: one that contains a log or snapshots."""
     return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
 
 
 def read_settings(run: Path) -> dict:
-    """Read run.json; {} if it is missing or damaged."""
+    """Read the settings of a run from run.json; {} if the file is missing or damaged."""
     settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
     if isinstance(settings.get("optim"), dict):
         settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
@@ -105,15 +111,15 @@ def read_settings(run: Path) -> dict:
 
 
 def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
-    """Return the settings that differ between runs, by the names of their flags.
+    """Find the settings that differ between runs.
 
-    A setting that some runs lack, because they are runs of another command, is compared between the runs that have it.
+    Runs of different commands have different settings. A setting is compared between the runs that have it.
 
     Args:
         runs: the settings of each run, see `read_settings`.
 
     Returns:
-        Name of the flag -> the value in each run, None for a run without this setting.
+        Flag of the setting -> the value in each run, None for a run without this setting.
 
     >>> span = {"kind": "span", "optim": {"lr": 0.1}, "seed": 1}
     >>> find_differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
@@ -127,7 +133,7 @@ def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
 
 
 def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield (flag, value) for each setting; the names of nested settings contain dots."""
+    """Yield (flag, value) for each setting; the flags of nested settings contain dots."""
     for name, value in settings.items():
         if name in _NOT_SETTINGS:
             continue
@@ -139,7 +145,7 @@ def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, obje
 
 
 def read_log(run: Path) -> list[dict]:
-    """Read the rows of a run's log. Incomplete and damaged lines are skipped.
+    """Read the rows of a run's log; [] if there is no log. Incomplete and damaged lines are skipped.
 
     Raises:
         DataError: the log exists but cannot be read.
@@ -162,15 +168,15 @@ def read_log(run: Path) -> list[dict]:
 
 
 def is_step(row: Mapping) -> bool:
-    """Return whether a row of the log is a training step rather than an evaluation."""
+    """Whether a row of the log is a training step, not an evaluation."""
     return "loss" in row
 
 
 def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
-    """Reduce the training steps of a log to about `max_rows` rows, denser at the start; keep all evaluations.
+    """Reduce the training steps of a log to about `max_rows` rows, with more rows at the start; keep all evaluations.
 
-    Each row of training steps is the mean over consecutive steps, except for the values in `_LAST_VALUE_KEYS` (step,
-    learning rate, ...), which are those of the last one.
+    Each row of the result stands for consecutive training steps. It contains their means or, for `_LAST_VALUE_KEYS`
+    (step, learning rate, ...), the values of the last step.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
@@ -182,7 +188,7 @@ def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict
         half = (max_rows + 1) // 2
         ends = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), max_rows - half + 1)])
         ends = sorted(set(ends.round().astype(int).tolist()))
-        steps = [_mean_row(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        steps = [_average_rows(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
     return sorted([*steps, *map(dict, evaluations)], key=lambda row: row["step"])
 
 
@@ -191,23 +197,23 @@ def read_sample_predictions(rows: Iterable[Mapping]) -> list[SamplePrediction]:
 
     >>> row = {"step": 10, "samples": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
     >>> read_sample_predictions([row])
-    [SamplePrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
+    [SamplePrediction(step=10, text='Hot [MASK].', predictions=((('tea', 0.5), ('milk', 0.2)),))]
     """
-    predictions = []
+    samples = []
     for row in rows:
         for entry in row.get("samples") if isinstance(row.get("samples"), list) else []:
             try:
-                guesses = tuple(
+                predictions = tuple(
                     tuple((str(token), float(probability)) for token, probability in mask) for mask in entry["guesses"]
                 )
-                predictions.append(SamplePrediction(int(row["step"]), str(entry["text"]), guesses))
+                samples.append(SamplePrediction(int(row["step"]), str(entry["text"]), predictions))
             except (KeyError, TypeError, ValueError, OverflowError):
                 continue
-    return predictions
+    return samples
 
 
 def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
-    """Return the mean of a metric over the last steps of a log; None if no step has it.
+    """Return the mean of a metric over the last steps of a log that have it; None if no step has it.
 
     >>> compute_recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
@@ -217,7 +223,7 @@ def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) 
 
 
 def compute_tokens_per_second(rows: list[dict]) -> float | None:
-    """Return the training speed over the whole run, in tokens per second; None if the log does not contain it."""
+    """Return the mean training speed of a run in tokens per second; None if the log does not contain it."""
     points = [
         (row["tokens"], row["seconds"])
         for row in rows
@@ -229,7 +235,7 @@ def compute_tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """Return the snapshots of a run in the order of their steps, including its result if no snapshot has the same step.
+    """Return the snapshots of a run in the order of their steps, and its result if no snapshot has the same step.
 
     Raises:
         DataError: the run has no snapshots.
@@ -243,9 +249,8 @@ def find_snapshots(run: Path) -> list[Snapshot]:
         step = record["steps"] if is_number(record.get("steps")) else int(name_match[1]) if name_match else None
         if step is not None:
             tokens = record.get("tokens")
-            snapshot = Snapshot(
-                int(step), int(tokens) if is_number(tokens) else 0, path, _valid_metrics(record.get("validation"))
-            )
+            metrics = _select_numbers(record.get("validation"))
+            snapshot = Snapshot(int(step), int(tokens) if is_number(tokens) else 0, path, metrics)
             by_step.setdefault(int(step), snapshot)
     if not by_step:
         raise DataError("run-no-snapshots", path=run)
@@ -253,15 +258,15 @@ def find_snapshots(run: Path) -> list[Snapshot]:
 
 
 def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
-    """Determine whether a run is still training, from its log, its result and the time since its log last changed.
+    """Determine whether a run is still in progress, from its log, its result and the time since its log last changed.
 
-    A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result and with
-    a loss far above its minimum.
+    A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result when the
+    loss was far above its minimum.
 
     Args:
         run: the run directory.
         rows: its log, or the log after `thin_log`.
-        now: the current time, as returned by `time.time`.
+        now: the current time in seconds since the epoch; by default `time.time()`.
     """
     steps = [row for row in rows if is_step(row)]
     last = max((int(row["step"]) for row in rows), default=0)
@@ -283,7 +288,7 @@ def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> Ru
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value of a log or record is a finite number of a plausible size.
+    """Whether a value of a log or record is a finite number of a plausible size.
 
     >>> is_number(3), is_number(0.5), is_number(True), is_number(float("nan")), is_number(10**400)
     (True, True, False, False, False)
@@ -292,7 +297,7 @@ def is_number(value: object) -> bool:
 
 
 def _has_diverged(losses: list) -> bool:
-    """Return whether the mean of the last losses is far above the lowest mean."""
+    """Whether the mean of the last `_WINDOW_STEPS` losses is far above the lowest mean of as many losses."""
     values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW_STEPS:
         return False
@@ -300,8 +305,8 @@ def _has_diverged(losses: list) -> bool:
     return bool(means[-1] > max(means.min() + _DIVERGED_NATS, means.min() * _DIVERGED_FACTOR))
 
 
-def _mean_row(rows: list[Mapping]) -> dict:
-    """Return the last row, with the mean over all rows for each metric."""
+def _average_rows(rows: list[Mapping]) -> dict:
+    """Return the last of several rows, with each metric replaced by its mean over these rows."""
     last = dict(rows[-1])
     for name in last.keys() - _LAST_VALUE_KEYS:
         values = [row[name] for row in rows if is_number(row.get(name))]
@@ -310,8 +315,8 @@ def _mean_row(rows: list[Mapping]) -> dict:
     return last
 
 
-def _valid_metrics(values: object) -> dict[str, float]:
-    """Return the metrics that are numbers; {} if `values` is not a dictionary."""
+def _select_numbers(values: object) -> dict[str, float]:
+    """Return the entries of a dictionary whose values are numbers; {} if `values` is not a dictionary."""
     return {name: value for name, value in values.items() if is_number(value)} if isinstance(values, dict) else {}
 
 

@@ -40,7 +40,7 @@ def download(hub_id: str, weights: bool = True) -> Path:
 
     Args:
         hub_id: the id of the model: NAME or OWNER/NAME.
-        weights: whether to download the weights too.
+        weights: whether to download the weights; if False, only the small files are downloaded.
 
     Raises:
         CheckpointError: the hub cannot be reached or has no such model, the model is not a BERT, or its weights are

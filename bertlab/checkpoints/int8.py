@@ -1,8 +1,8 @@
 """Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
 
 A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. A row is
-one output of a linear layer, or one token of an embedding table. With a scale per row, large weights in one row do not
-make the other rows coarser. Vectors (biases, LayerNorm) are small and stay float32.
+one output of a linear layer, or one token of an embedding table. Since each row has its own scale, large weights in one
+row do not make other rows less precise. Vectors (biases, LayerNorm) are small and stay float32.
 
 `views/static/live/weights.js` reads the block.
 
@@ -57,13 +57,13 @@ def pack_tensors(
 
     Args:
         model: the model.
-        progress: wraps the list of tensors, as `tqdm` does.
+        progress: a function that wraps the list of tensors and shows the progress, such as `tqdm`.
         num_positions: how many rows of the position embeddings to pack; None for all.
 
     Returns:
-        A table and a block of bytes. The table has for each tensor its shape, `values` (where its float32 values begin
-        in the block: the scales of a matrix, or a whole vector) and for a matrix `codes` (where its integers begin).
-        All float32 values come first, so that they are aligned.
+        A table and a block of bytes. The table maps the name of each tensor to its `shape`; to `values`, the offset in
+        the block, in bytes, of its float32 values (the scales of a matrix, or the values of a vector); and for a matrix
+        to `codes`, the offset of its int8 codes. All float32 values come first, so that they are aligned.
     """
     state = model.state_dict()
     table: dict[str, dict] = {}

@@ -12,12 +12,12 @@ from bertlab.config.errors import CheckpointError
 
 
 def find_shipped_checkpoints() -> dict[str, Path]:
-    """Return the directories of the shipped checkpoints by name, in alphabetical order; {} if there are none.
+    """Find the shipped checkpoints -> {name: directory}, in alphabetical order; {} if there are none.
 
     See `bertlab.checkpoints.assets` for where they are.
     """
     try:
-        # a page of the app calls this function twenty times; `os` is several times as fast as `Path.glob`
+        # A page of the app calls this function twenty times, and `os` is several times as fast as `Path.glob`.
         with os.scandir(find_asset_directory("checkpoints")) as entries:
             directories = sorted(entry.path for entry in entries if not entry.name.startswith("."))
     except OSError:
@@ -49,7 +49,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
 
     Args:
         source: a checkpoint directory, a run directory (for its result), the name of a shipped checkpoint, or a hub id.
-        weights: whether to download the weights of a hub model; otherwise only its small files are downloaded.
+        weights: whether to download the weights of a hub model; if False, only its small files are downloaded.
 
     Raises:
         CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
@@ -81,7 +81,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
 
 
 def resolve_run(directory: Path) -> Path:
-    """Return the checkpoint inside a run directory; any other directory is returned unchanged."""
+    """Return the directory of the checkpoint inside a run directory; any other directory is returned unchanged."""
     result = directory / "checkpoint"
     is_checkpoint, has_result = (os.path.isfile(path / "config.json") for path in (directory, result))
     return result if has_result and not is_checkpoint else directory
@@ -108,7 +108,7 @@ def is_hub_id(source: str) -> bool:
 
 
 def _resolve_finished_run(directory: Path) -> Path:
-    """Return what `resolve_run` returns, or raise an error if the directory is a run without a result."""
+    """Return the result of `resolve_run`. Raises CheckpointError if the directory is a run without a result."""
     checkpoint = resolve_run(directory)
     if history.is_run(directory) and not (checkpoint / "config.json").exists():
         raise CheckpointError("run-not-finished", path=directory)

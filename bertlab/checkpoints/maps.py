@@ -1,4 +1,4 @@
-"""Convert tensor names between bertlab and the Hugging Face layout, with one table per family for both directions.
+"""Convert tensor names between bertlab and the Hugging Face layout; one table per family serves both directions.
 
 Shape legend: H hidden, V vocabulary, N heads, D head size.
 """
@@ -15,38 +15,40 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS, get_hf_head_names
 from bertlab.nn.variants.model import FamilyBert
 
-# (pattern, replacement) for other names of the same tensors; the replacements are made in this order.
-ALIASES = (
-    (r"LayerNorm\.gamma$", "LayerNorm.weight"),  # in checkpoints that were converted from TensorFlow before 2019
+# (pattern of an older tensor name, replacement). Checkpoints converted from TensorFlow before 2019 have these names.
+OLD_NAMES = (
+    (r"LayerNorm\.gamma$", "LayerNorm.weight"),
     (r"LayerNorm\.beta$", "LayerNorm.bias"),
 )
 
-# Buffers that some versions of transformers saved: 0, 1, 2, ... and zeros. They are not weights.
+# Constants (0, 1, 2, ... and zeros) that some versions of transformers save with the weights.
 IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
 
-def _head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
-    """Map bertlab's modules of a task head, and of a pooler that belongs to the head, to modules of the checkpoint."""
-    stored = get_hf_head_names(name, family)
-    own = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in stored.modules.items()}
-    return own | {f"pooler.{module}": (hf_module,) for module, hf_module in stored.pooler.items()}
+def _find_head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
+    """Map bertlab's modules of an output layer, and of a pooler that belongs to it, to modules of the checkpoint."""
+    hf_head = get_hf_head_names(name, family)
+    head = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in hf_head.modules.items()}
+    return head | {f"pooler.{module}": (hf_module,) for module, hf_module in hf_head.pooler.items()}
 
 
 def _find_modules(family: Family, heads: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map bertlab's modules of a model with these task heads to modules of the checkpoint."""
+    """Map bertlab's modules of a model with these output layers to modules of the checkpoint."""
     modules = dict(family.tensors)
     for name in heads:
-        modules |= _head_modules(name, family)
+        modules |= _find_head_modules(name, family)
     return modules
 
 
 def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the Hugging Face names of the tensors that are stacked in one tensor of bertlab; () if none is stored.
+    """Return the Hugging Face names of the tensors that one of our tensors consists of, such as query, key and value.
+
+    The result is () if a checkpoint does not store the tensor.
 
     Args:
-        name: the name of our tensor.
+        name: the name of the tensor in bertlab.
         config: the configuration of the model; by default that of a BERT.
-        heads: the task heads of the model; by default all.
+        heads: the output layers of the model; by default all.
 
     >>> get_hf_names("encoder.layers.3.attention.qkv.bias")[1]
     'bert.encoder.layer.3.attention.self.key.bias'
@@ -61,10 +63,10 @@ def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[s
 
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
-    """Return the weights of a model by their Hugging Face names, as views of the memory of the model if possible.
+    """Return the weights of a model by their Hugging Face names; if possible, they share the memory of the model.
 
-    For a model without task heads these are the names of `transformers.BertModel`, without the prefix "bert.". The
-    weights of pruned attention heads are not included, nor is a pooler that the family has only in task heads.
+    For a model without output layers these are the names of `transformers.BertModel`, without the prefix "bert.". The
+    weights of pruned attention heads are not included, nor is a pooler that the family stores only with output layers.
     """
     tensors = {}
     config, prefix = model.config, f"{model.config.family.prefix}."
@@ -76,7 +78,7 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
 
 
 def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, list[str]]:
-    """Find the modules of a checkpoint that may belong to several task heads -> {module: these task heads}.
+    """Find the modules of a checkpoint that may belong to any of several output layers -> {module: their names}.
 
     Args:
         family: the family of the checkpoint.
@@ -89,16 +91,19 @@ def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, l
 
 
 def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the task head that the tensors named "classifier" (or similarly) belong to, and its labels.
+    """Find the output layer that the tensors of a classifier belong to, and its labels.
+
+    Several output layers store their tensors under the same name, such as "classifier". The architecture in config.json
+    tells which of them it is. Without an architecture, a checkpoint without a pooler is a tagger, since `transformers`
+    writes no pooler for taggers.
 
     Args:
-        fields: the content of config.json. If it names no architecture, a checkpoint without a pooler is a tagger,
-            since `transformers` writes no pooler for taggers.
+        fields: the content of config.json.
         tensors: the tensors of the checkpoint by their Hugging Face names.
 
     Returns:
-        The name of the task head, and its labels, which are () for regression and multiple choice; (None, ()) if there
-        are no such tensors.
+        The name of the output layer, and its labels, which are () if it has none (regression, multiple choice, answer
+        spans); (None, ()) if there are no such tensors.
 
     Raises:
         CheckpointError: the weight is not a matrix or is empty, or the model predicts several labels for one input,
@@ -142,21 +147,21 @@ def hf_to_state(
 ) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
-    Every tensor must be used, except for known buffers, and must have the shape that the configuration requires. Only
-    the pooler may be missing, since `transformers` writes none for masked language models, question answering and
-    tagging; the state then has no pooler either.
+    Every tensor except `IGNORED_BUFFERS` must belong to the model, and must have the shape that the configuration
+    requires. Only the pooler may be missing, since `transformers` writes none for masked language models, question
+    answering and tagging; the state then has no pooler either.
 
     Args:
         tensors: the tensors by their Hugging Face names.
         config: the configuration of the model.
-        classifier: the task head that the tensors named "classifier" belong to; see `find_classifier`.
+        classifier: the output layer that the tensors named "classifier" belong to; see `find_classifier`.
 
     Returns:
-        The state, and the names of the task heads.
+        The state, and the names of the output layers.
 
     Raises:
-        CheckpointError: a tensor is missing or unused, has a wrong shape or type, or differs from the tensor that it
-            must equal.
+        CheckpointError: a tensor is missing or does not belong to the model, has a wrong shape or type, or differs from
+            the tensor that it is tied to.
     """
     family = config.family
     unused = _rename_tensors(tensors, family)
@@ -167,7 +172,7 @@ def hf_to_state(
         name
         for name in HEADS
         if (name == classifier or not any(name in names for names in shared.values()))
-        and stored_modules & _own_modules(name, family)
+        and stored_modules & _find_own_modules(name, family)
     )
     for name in heads:
         if get_hf_head_names(name, family).pooler:  # older versions of transformers store an unused pooler beside it
@@ -222,21 +227,21 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
         raise CheckpointError("weights-layer-count", layers=expected, stored=len(layers))
 
 
-def _own_modules(name: str, family: Family) -> set[str]:
-    """Return the modules of a checkpoint that belong to this task head and to no other."""
+def _find_own_modules(name: str, family: Family) -> set[str]:
+    """Return the modules of a checkpoint that belong to this output layer and to no other."""
     own = set(get_hf_head_names(name, family).modules.values())
     return own - {
         module
         for other in HEADS
         if other != name and get_hf_head_names(other, family).modules[""] != get_hf_head_names(name, family).modules[""]
-        for (module,) in _head_modules(other, family).values()
+        for (module,) in _find_head_modules(other, family).values()
     }
 
 
 def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict[str, torch.Tensor]:
-    """Return the tensors under the names of `Family.tensors`, without ignored buffers and copies of tied tensors."""
+    """Return the tensors under the names in `Family.tensors`, without ignored buffers and copies of tied tensors."""
     prefix = f"{family.prefix}."
-    # In checkpoints without task heads, the names have no prefix.
+    # In checkpoints without output layers, the names have no prefix.
     roots = {
         name.removeprefix(prefix).partition(".")[0]
         for names in family.tensors.values()
@@ -246,7 +251,7 @@ def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict
     canonical = {}
     for stored_name, tensor in tensors.items():
         name = stored_name
-        for pattern, replacement in ALIASES:
+        for pattern, replacement in OLD_NAMES:
             name = re.sub(pattern, replacement, name)
         if name.partition(".")[0] in roots:
             name = prefix + name

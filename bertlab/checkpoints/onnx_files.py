@@ -46,13 +46,14 @@ def save(
         model: the model, which is not changed.
         tokenizer: its tokenizer.
         record: the content of `bertlab.json`.
-        heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. () writes a
-            file that computes hidden states, for sentence vectors.
-        weights: the type of the weights. With "int8", every matrix has one scale for each row (each output), and
-            activations are quantised while the model computes, with one scale for each tensor (dynamic quantisation).
+        heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. For (), the
+            file computes hidden states, from which sentence vectors are computed.
+        weights: the type of the weights, one of `WEIGHT_TYPES`. With "int8", every matrix has one scale for each row
+            (each output), and activations are quantised while the model computes, with one scale for each tensor
+            (dynamic quantisation).
         card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint makes sentence vectors; None for no such files.
-        progress: wraps the sequence of steps, as `tqdm` does.
+        sentence_settings: how the checkpoint computes sentence vectors; None for no such files.
+        progress: a function that wraps the list of steps and shows the progress, such as `tqdm`.
 
     Raises:
         CheckpointError: `onnx` or `onnxruntime` is not installed, the model is an ONNX file itself, or the directory
@@ -72,7 +73,7 @@ def save(
     for name in names:
         model.require_head(name)
     config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
-    steps = [_trace, *([_quantise] if weights == "int8" else []), _add_metadata]
+    steps = [_export, *([_quantise] if weights == "int8" else []), _add_metadata]
     model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)
 
     def write_weights(new: Path) -> None:
@@ -102,14 +103,16 @@ def _quantise_embeddings(model: Bert) -> None:
 
 
 @torch.no_grad()
-def _trace(path: Path, graph: OnnxGraph, weights: str) -> None:
+def _export(path: Path, graph: OnnxGraph, weights: str) -> None:
     """Write the graph as an ONNX file, by tracing it with an example.
 
-    PyTorch's newer exporter (`dynamo=True`) gives the same graph, but needs ten times as long and one more library.
+    PyTorch's newer exporter (`dynamo=True`) gives the same graph, but takes ten times as long and needs one more
+    library.
     """
     names = graph.head_names
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # sizes that do not depend on the input are traced as constants, as intended
+        # torch warns that sizes become constants; those that do, such as the head size, do not depend on the input.
+        warnings.simplefilter("ignore")
         torch.onnx.export(
             graph, graph.make_example(), str(path), dynamo=False, opset_version=OPSET, dynamic_axes=graph.dynamic_axes,
             input_names=list(name_inputs(names)), output_names=list(name_outputs(names)),
@@ -121,7 +124,8 @@ def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
     from onnxruntime.quantization import QuantType, quant_utils, quantize_dynamic
 
     file = _require_onnx().load(path)
-    quant_utils.add_pre_process_metadata(file)  # otherwise it advises a preparation that changes nothing here
+    # Without this mark, `quantize_dynamic` advises a preprocessing step, which would not change this graph.
+    quant_utils.add_pre_process_metadata(file)
     quantize_dynamic(file, path, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8)
 
 

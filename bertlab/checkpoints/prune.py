@@ -1,6 +1,6 @@
-"""Prune attention heads: remove their weights or set them to zero; the outputs are those with the heads ablated.
+"""Prune attention heads: remove their weights or set them to zero. The model then computes as with the heads ablated.
 
-Shape legend: H hidden, N heads, D head size.
+Shape legend: H hidden, N heads, D head size, C rows of the query matrix that belong to heads that are not pruned.
 """
 
 import copy
@@ -20,19 +20,19 @@ from bertlab.nn.variants.pruned import find_remaining_heads
 def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False) -> Bert:
     """Return a copy of a model without the query, key, value and output weights of some attention heads.
 
-    Its outputs are those of the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650).
+    The copy computes the same as the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). Its
+    config.json lists them as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
 
     Args:
         model: the model, which is not changed.
         heads: (layer, head) pairs, counted from 0.
-        zeroed: whether to set these weights to zero instead. The checkpoint then keeps its size, and every version of
-            `transformers` can load it. The gradients of these weights are zero too, so the heads stay pruned in further
-            training. Otherwise config.json lists the heads as `pruned_heads`, which bertlab and `transformers` before
-            version 5 can load.
+        zeroed: True to set these weights to zero instead of removing them. The checkpoint then keeps its size, and
+            every version of `transformers` can load it. The gradients of these weights are zero too, so the heads stay
+            pruned in further training.
 
     Raises:
-        InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or, unless
-            `zeroed`, a layer would lose all its heads, which only bertlab could load.
+        InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or a layer
+            would lose all its heads and `zeroed` is False (only bertlab could load the checkpoint).
     """
     config = model.config
     if config.family.layers != "post-norm" or config.num_layer_groups:
@@ -49,21 +49,21 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
         attention.qkv.weight.view(3, config.hidden_size, -1)[:, rows] = 0
         attention.qkv.bias.view(3, -1)[:, rows] = 0
         attention.out.weight[:, rows] = 0
-    return pruned if zeroed else _convert(pruned, config.replace(pruned_heads=tuple(pruned_pairs)))
+    return pruned if zeroed else _change_pruned_heads(pruned, config.replace(pruned_heads=tuple(pruned_pairs)))
 
 
 def restore_heads(model: Bert) -> Bert:
     """Return a copy of a model in which pruned heads are stored as zeros, so that all layers have the same shapes."""
-    return _convert(model, model.config.replace(pruned_heads=()))
+    return _change_pruned_heads(model, model.config.replace(pruned_heads=()))
 
 
 @torch.no_grad()
-def _convert(model: Bert, config: ModelConfig) -> Bert:
-    """Copy a model, and add or remove the weights of pruned heads.
+def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
+    """Return a copy of a model with other pruned heads: their weights are removed, or added as zeros.
 
     Args:
         model: the model.
-        config: its configuration with the new `pruned_heads`.
+        config: its configuration, with the new `pruned_heads`.
     """
     if config == model.config:
         return copy.deepcopy(model)
@@ -72,18 +72,18 @@ def _convert(model: Bert, config: ModelConfig) -> Bert:
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     for layer in {layer for layer, _ in (*model.config.pruned_heads, *config.pruned_heads)}:
         old_C, new_C = (_find_rows(each, layer) for each in (model.config, config))
-        prefix, all_rows = f"encoder.layers.{layer}.attention", model.config.hidden_size
+        prefix, H = f"encoder.layers.{layer}.attention", model.config.hidden_size
 
-        def change(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, all_rows=all_rows) -> torch.Tensor:
+        def select_rows(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, H=H) -> torch.Tensor:
             shape = list(tensor.shape)
-            shape[dim] = all_rows
+            shape[dim] = H
             device = tensor.device
-            full = tensor.new_zeros(shape).index_copy(dim, old_C.to(device), tensor)
-            return full.index_select(dim, new_C.to(device))
+            all_rows = tensor.new_zeros(shape).index_copy(dim, old_C.to(device), tensor)
+            return all_rows.index_select(dim, new_C.to(device))
 
         for name in (f"{prefix}.qkv.weight", f"{prefix}.qkv.bias"):
-            state[name] = torch.cat([change(part, 0) for part in state[name].chunk(3)])
-        state[f"{prefix}.out.weight"] = change(state[f"{prefix}.out.weight"], 1)
+            state[name] = torch.cat([select_rows(part, 0) for part in state[name].chunk(3)])
+        state[f"{prefix}.out.weight"] = select_rows(state[f"{prefix}.out.weight"], 1)
     new_model.load_state_dict(state, assign=True)
     for name, parameter in model.named_parameters():
         new_model.get_parameter(name).requires_grad_(parameter.requires_grad)

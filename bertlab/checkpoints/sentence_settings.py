@@ -1,11 +1,11 @@
-"""How a checkpoint makes sentence vectors, in the files of `sentence-transformers`. Does not import torch.
+"""How a checkpoint computes sentence vectors, in the files of `sentence-transformers`. Does not import torch.
 
-`modules.json` lists the modules that follow each other: the encoder, the pooling and, optionally, L2
-normalisation. The file `1_Pooling/config.json` names the pooling, and `sentence_bert_config.json` the maximum number of
+`modules.json` lists the modules in the order in which they are computed: the encoder, the pooling and, optionally, L2
+normalisation. `1_Pooling/config.json` names the pooling modes, and `sentence_bert_config.json` the maximum number of
 tokens.
 
-Source: https://sbert.net, "Creating Custom Models"; the key names of sentence-transformers 2 to 6 can be read; those of
-version 2 are written, because all later versions read them.
+Source: https://sbert.net, "Creating Custom Models". We read the key names of sentence-transformers 2 to 6, and write
+those of version 2, because all later versions read them.
 """
 
 import json
@@ -20,7 +20,8 @@ VECTOR_CONFIG = "config_sentence_transformers.json"
 FILES = (MODULES, POOLING_DIRECTORY, ENCODER_CONFIG, VECTOR_CONFIG)
 """The files and directories of these settings in a checkpoint."""
 
-# Keys of 1_Pooling/config.json before version 6, in the order in which several results are concatenated -> mode
+# Key of 1_Pooling/config.json before version 6 -> pooling mode. The results of several modes are concatenated in this
+# order.
 _MODE_OF_KEY = {
     "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max", "pooling_mode_mean_tokens": "mean",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens": "weightedmean",
@@ -32,7 +33,7 @@ _PREFIX = "sentence_transformers.models."
 
 @dataclass(frozen=True)
 class SentenceSettings:
-    """How a checkpoint makes one vector for a text."""
+    """How a checkpoint computes the vector of a text."""
 
     pooling: tuple[str, ...] = ("mean",)
     """The pooling modes, keys of `nn.pooling.POOLING_MODES`; the results of several modes are concatenated."""
@@ -41,11 +42,11 @@ class SentenceSettings:
     prompt: str = ""
     """A text that is put before every text to encode; "" for none."""
     is_recorded: bool = False
-    """Whether the checkpoint has these settings, so that it was probably trained to make sentence vectors."""
+    """Whether the checkpoint contains these settings; it was then probably trained for sentence vectors."""
 
 
 def read_sentence_settings(directory: Path) -> SentenceSettings:
-    """Read how the checkpoint in a directory makes sentence vectors: by default, the mean of the hidden states.
+    """Read how the checkpoint in a directory computes sentence vectors: by default, as the mean of the hidden states.
 
     Raises:
         CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
@@ -72,7 +73,7 @@ def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> di
     The last module scales every vector to length 1, as bertlab does.
 
     Args:
-        settings: how the checkpoint makes vectors.
+        settings: how the checkpoint computes sentence vectors.
         hidden_size: the hidden size of the model.
     """
     modules = (("", "Transformer"), (POOLING_DIRECTORY, "Pooling"), ("2_Normalize", "Normalize"))

@@ -1,4 +1,4 @@
-"""Make a model smaller: fewer layers, fewer feed-forward neurons, weights that are zero. `prune` removes heads.
+"""Make a model smaller: remove layers or feed-forward neurons, or set weights to zero. `prune` removes heads.
 
 Shape legend: H hidden, I feed-forward neurons, L layers.
 """
@@ -18,7 +18,7 @@ def require_separate_layers(config: ModelConfig) -> None:
     """Check that the layers are built like those of BERT and share no weights.
 
     Raises:
-        CheckpointError: they are not, or do.
+        CheckpointError: they are built differently, or share weights.
     """
     if config.family.layers != "post-norm" or config.num_layer_groups:
         raise CheckpointError("shrink-unsupported", type=config.model_type)
@@ -51,12 +51,12 @@ def keep_first_layers(model: Bert, count: int) -> Bert:
     4).
 
     Raises:
-        CheckpointError: the model has fewer layers, or they share their weights.
+        CheckpointError: the model has fewer layers, or they share weights, or are not built like those of BERT.
     """
     config = model.config
     require_separate_layers(config)
     if count > config.num_layers:
-        raise CheckpointError("shrink-too-many-layers", layers=config.num_layers, wanted=count)
+        raise CheckpointError("shrink-too-many-layers", layers=config.num_layers, count=count)
     pruned_heads = tuple(pair for pair in config.pruned_heads if pair[0] < count)
     removed = tuple(f"encoder.layers.{layer}." for layer in range(count, config.num_layers))
     state = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(removed)}
@@ -68,10 +68,10 @@ def keep_neurons(model: Bert, neurons_LI: Sequence[torch.Tensor]) -> Bert:
 
     Args:
         model: the model.
-        neurons_LI: for each layer the numbers of its neurons, the same number in every layer.
+        neurons_LI: for each layer the indices of the neurons to keep; every layer keeps equally many.
 
     Raises:
-        CheckpointError: the layers share their weights, or are not built like those of BERT.
+        CheckpointError: the layers share weights, or are not built like those of BERT.
     """
     require_separate_layers(model.config)
     state = model.state_dict()

@@ -1,11 +1,12 @@
 """Replace or extend the vocabulary of a model.
 
-`replace_vocabulary` keeps the encoder, for training in another language; the embeddings of new tokens are random. An
-existing encoder is a better start than random weights (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856, section 3).
-In the paper, the encoder is frozen; here all weights are trained further.
+`replace_vocabulary` keeps the layers, for training in another language; the embeddings of new tokens are random. It is
+better to start from an existing encoder than from random weights (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856,
+section 3). In the paper, the encoder is frozen; here all weights are trained.
 
-`extend_vocabulary` keeps all weights, for text of another domain in the same language. A new token starts as the mean
-of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607, section 3).
+`extend_vocabulary` keeps all weights, for text of another domain in the same language. The embedding of a new token
+starts as the mean of the embeddings of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607,
+section 3).
 
 Shape legend: V vocabulary, H hidden.
 """
@@ -36,7 +37,7 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
     Args:
         checkpoint: the checkpoint; it is not changed.
         tokenizer: the tokenizer with the new vocabulary.
-        heads: the task heads of the new model. Heads that the checkpoint has keep their weights.
+        heads: the output layers of the new model. Layers that the checkpoint has keep their weights.
     """
     config = checkpoint.config.replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id)
     model = FastBert(config, heads=heads)

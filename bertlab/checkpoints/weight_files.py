@@ -40,10 +40,10 @@ def is_finite(tensor: torch.Tensor) -> bool:
     """
     if not tensor.is_floating_point():
         return True
-    if tensor.itemsize == 1:  # at most 256 different values: to find them is ten times faster than to convert all
+    if tensor.itemsize == 1:  # finding the at most 256 different values is ten times as fast as converting all values
         counts = torch.bincount(tensor.view(torch.uint8).flatten(), minlength=256)
         tensor = counts.nonzero().to(torch.uint8).view(tensor.dtype)
-    # torch cannot sum eight-bit tensors, and float64 values must be finite in float32 too, in which models compute.
+    # torch cannot sum eight-bit tensors. Float64 values are converted to float32, in which they must be finite too.
     wide = tensor if tensor.itemsize in (2, 4) else tensor.float()
     # One sum is several times faster than a check of every element, which is needed only if the sum overflows.
     return bool(wide.sum(dtype=torch.float32).isfinite()) or bool(wide.isfinite().all())
@@ -80,7 +80,7 @@ def _is_utf8(path: Path) -> bool:
 
 def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
     """Read the tensors of a `pytorch_model.bin`, which is a pickle, without running the code that it may contain."""
-    damage_errors = (
+    errors_of_damaged_files = (
         RuntimeError,
         EOFError,
         OSError,
@@ -99,7 +99,7 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
         raise CheckpointError("weights-more-than-tensors", path=path) from None
     except CheckpointError:
         raise
-    except damage_errors as error:
+    except errors_of_damaged_files as error:
         raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
     if not isinstance(tensors, Mapping) or not all(
         isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()

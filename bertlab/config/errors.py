@@ -53,7 +53,7 @@ class CheckpointError(BertlabError):
 
 
 class MissingHead(BertlabError):
-    """A prediction that needs a task head that the checkpoint lacks, such as a masked token without an MLM layer."""
+    """A prediction for which the checkpoint lacks the output layer, such as a masked token without an MLM layer."""
 
 
 class TextError(BertlabError):

@@ -121,7 +121,7 @@ def run_job(session: Session, directory: Path) -> JobState:
         The last state, which is also stored.
 
     Raises:
-        BertlabError: the file cannot be read, or the checkpoint lacks the task head.
+        BertlabError: the file cannot be read, or the checkpoint lacks the output layer.
     """
     job, state = read_job(directory), read_state(directory)
     num_done, unusable = count_results(directory), count_unusable(directory)

@@ -352,7 +352,7 @@ class Session(Predictor):
             share: the weight of the other checkpoint, between 0 and 1.
 
         Raises:
-            CheckpointError: the vocabularies, sizes, labels or task heads of the two checkpoints differ.
+            CheckpointError: the vocabularies, sizes, labels or output layers of the two checkpoints differ.
         """
         if self.tokenizer.digest != other.tokenizer.digest:
             raise CheckpointError("average-vocabularies-differ")

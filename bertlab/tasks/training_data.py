@@ -1,4 +1,4 @@
-"""The data of a fine-tuning run: batches, loss, a model with a new task head, and metrics on held-out rows."""
+"""The data of a fine-tuning run: batches, loss, a model with a new output layer, and metrics on held-out rows."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class TrainingData:
     loaded: Checkpoint
     """The checkpoint that the run starts from."""
     labels: tuple[str, ...]
-    """The labels of the new task head; () for a task head without labels."""
+    """The labels of the new output layer; () for an output layer without labels."""
     make_batches: Callable[[int, int, tuple[int, int]], ShuffledSampler]
     """Function: (batch size, seed, shard) -> endless batches. The shard of a process is (rank, number of processes)."""
     measure: Callable[[Bert, int | None, Callable], dict] | None
@@ -79,9 +79,9 @@ class TrainingData:
     digest: int
     """A checksum of the tokens and targets; it depends on their order."""
     build: Callable[[float], nn.Module] | None = None
-    """Function: dropout rate -> the model to train, for a model that is not an encoder with a task head (`nn.bilstm`).
-    A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model is an encoder
-    with a task head."""
+    """Function: dropout rate -> the model to train, for a model that is more than an encoder with an output layer
+    (`nn.bilstm`). A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model
+    is an encoder with an output layer."""
 
     @property
     def loss(self) -> Callable:
@@ -101,16 +101,16 @@ class TrainingData:
 
 
 def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
-    """Make a model from an encoder and a new task head with random weights, without the encoder's other output layers.
+    """Copy a model with one output layer, which has random weights, instead of the output layers that it has.
 
-    If the encoder already has a task head with this name and these labels, the weights of this task head are copied
-    too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
+    If the model already has an output layer with this name and these labels, the weights of this output layer are
+    copied too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
 
     Args:
         encoder: the model whose weights are copied.
-        head: the key of the task head in `nn.heads.HEADS`; "" for no task head.
+        head: the key of the output layer in `nn.heads.HEADS`; "" for no output layer.
         dropout: the dropout rate of the new model.
-        labels: the labels of the task head; () for a task head without labels.
+        labels: the labels of the output layer; () for an output layer without labels.
     """
     config = encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
     model = FastBert(config, heads=[head] if head else [])
@@ -123,7 +123,7 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
     model.load_state_dict(weights, strict=False)
     if not keeps_head:
         # The seed also depends on the weights of the encoder. Otherwise, fine-tuning a fine-tuned checkpoint with the
-        # same seed would start from the same task head as the first fine-tuning.
+        # same seed would start from the same output layer as the first fine-tuning.
         with torch.random.fork_rng([]):
             weight = model.pooler.dense.weight if config.has_pooler_layer else model.embeddings.position.weight
             torch.manual_seed(torch.initial_seed() + zlib.crc32(weight.detach().numpy().tobytes()))

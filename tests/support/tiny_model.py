@@ -1,4 +1,4 @@
-"""Parts of the tiny random BERT of the tests: the texts of its vocabulary, its task heads and its labels."""
+"""Parts of the tiny random BERT of the tests: the texts of its vocabulary, its output layers and its labels."""
 
 TEXTS = [
     "The potter set the green bowl on the shelf beside the window.",

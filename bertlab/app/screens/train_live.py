@@ -70,12 +70,12 @@ def show_run() -> None:
     if predictions := history.read_sample_predictions(rows):
         st.subheader(t("train-live-sentence"), anchor=False)
         st.html(f'<p dir="auto">{escape_html(predictions[0].text)}</p>')
-        guesses = [
-            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
+        predicted_tokens = [
+            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.predictions)
             for row in predictions
         ]
         names = (t("training-step"), t("training-predictions"))
-        display.table(dict(zip(names, ([f"{row.step:,}" for row in predictions], guesses), strict=True)))
+        display.table(dict(zip(names, ([f"{row.step:,}" for row in predictions], predicted_tokens), strict=True)))
     has_snapshots = (run / history.SNAPSHOTS).is_dir()
     if has_snapshots and st.button(t("train-live-time-machine"), icon=":material/history:", key="train-live-open"):
         open_time_machine(run.name)

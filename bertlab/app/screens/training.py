@@ -113,7 +113,7 @@ def show_runs() -> None:
     statuses = {name: history.find_run_status(all_runs[name], logs[name]) for name in selected_runs}
     for name, status in statuses.items():
         if status.state in ("stopped", "diverged"):
-            message = t(f"training-{status.state}", run=name, step=status.step, minutes=status.seconds / 60)
+            message = t(f"training-{status.state}", run=name, step=status.step, minutes=status.idle_seconds / 60)
             frame.note(message, "error" if status.state == "diverged" else "info")
         elif not logs[name]:
             frame.note(f"{name}: {t('training-empty-log')}")
@@ -147,13 +147,13 @@ def show_runs() -> None:
         st.subheader(t("training-sample-sentences"), anchor=False)
     for name, predictions in sample_predictions.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
-        guesses = [
-            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
+        predicted_tokens = [
+            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.predictions)
             for row in predictions
         ]
         # the predictions come first, because a narrow screen cuts off the right of the table
         columns = (t("training-step"), t("training-predictions"), t("training-sentence"))
-        values = ([row.step for row in predictions], guesses, [row.text for row in predictions])
+        values = ([row.step for row in predictions], predicted_tokens, [row.text for row in predictions])
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
 

@@ -286,7 +286,7 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
 def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
     """Use the tokenised data of a task with a different encoder.
 
-    The model to train is this encoder with a task head. A BiLSTM is between the two if the row has one, or if the
+    The model to train is this encoder with an output layer. A BiLSTM is between the two if the row has one, or if the
     encoder is frozen.
     """
     loaded = checkpoint.load(encoder)
@@ -295,8 +295,8 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
     def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
-        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not needed: its size fits the
-        # encoder's hidden states, and `BertBiLSTM` builds one that fits the width of the LSTM.
+        # `add_task_head` sets dropout and labels, which are needed. Its output layer is not needed: it fits the hidden
+        # size of the encoder, and `BertBiLSTM` builds one that fits the width of the LSTM.
         del model.heads[head]
         return BertBiLSTM(
             model,

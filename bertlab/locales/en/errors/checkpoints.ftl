@@ -7,7 +7,7 @@ checkpoint-name-mistyped = there is no checkpoint { $name } here, and the hub di
 run-not-finished = the run in { $path } has not finished and has no checkpoint yet: run the same command again to continue the run
 hub-model-gated = access to { $name } is restricted: log in to the hub and accept the terms on the page of the model
 hub-model-not-found = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and no public model of that name on the hub
-hub-name-invalid = there is no directory { $name }, and this is not a valid id of a hub model
+hub-name-invalid = there is no directory { $name }, and { $name } is not a valid id of a hub model
 hub-unreachable = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and the hub cannot be reached
 hub-download-failed = { $name } could not be downloaded from the hub: { $reason }
 hub-weights-too-large = the weights of { $name } are { $size } GB, more than the limit of { $limit } GB: check the name, or raise { $variable } (in GB)
@@ -59,7 +59,7 @@ average-architectures-differ = cannot average checkpoints with different archite
 average-heads-differ = cannot average checkpoints with different output layers: one has { $heads }, the other { $other_heads }
 average-vocabularies-differ = cannot average checkpoints with different vocabularies
 shrink-unsupported = layers, heads, neurons and weights of this checkpoint ({ $type }) cannot be pruned: its layers share their weights, or are not built like those of BERT
-shrink-too-many-layers = the checkpoint has { $layers } layers, so it cannot keep { $wanted }
+shrink-too-many-layers = the checkpoint has { $layers } layers, so it cannot keep { $count }
 prune-layer-empty = layer { $layer } would have no head left: prune fewer heads, or use --zeroed, which sets the weights of the heads to zero instead of removing them
 
 # runs

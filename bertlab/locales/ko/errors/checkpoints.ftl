@@ -53,7 +53,7 @@ average-architectures-differ = 구조가 다른 체크포인트는 평균을 낼
 average-heads-differ = 출력층이 다른 체크포인트는 평균을 낼 수 없어요. 두 체크포인트의 출력층: { $heads } / { $other_heads }
 average-vocabularies-differ = 어휘 집합이 다른 체크포인트는 평균을 낼 수 없어요.
 shrink-unsupported = 이 체크포인트({ $type })의 레이어, 헤드, 뉴런, 가중치는 가지치기할 수 없어요. 레이어가 가중치를 함께 쓰거나 BERT와 구조가 달라요.
-shrink-too-many-layers = 이 체크포인트의 레이어는 { $layers }개라서 { $wanted }개를 남길 수 없어요.
+shrink-too-many-layers = 이 체크포인트의 레이어는 { $layers }개라서 { $count }개를 남길 수 없어요.
 prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 헤드를 하나 이상 남기거나, 없애는 대신 가중치만 0으로 만드세요(--zeroed).
 
 run-log-not-readable = 로그 { $path }: 읽을 수 없어요. { $reason }
