@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
-from support.serving import ServerProcess
 
-from bertlab.bench.serve_load import ServeLoadBenchConfig, measure
+from bertlab.bench.serve_load import ServeLoadBenchConfig, Server, measure, run_server
 from bertlab.explore.session import load
 
 TEXTS = [f"The keeper of mill {number} carried the lantern." + number % 7 * " Rain fell." for number in range(40)]
@@ -32,11 +31,11 @@ def expected(checkpoints) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def server(checkpoints):
     # a busy machine takes long to start workers
-    with ServerProcess(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
+    with run_server(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
         yield server
 
 
-def classify(server: ServerProcess, text: str) -> httpx2.Response | None:
+def classify(server: Server, text: str) -> httpx2.Response | None:
     """The reply to a request; None if the server does not listen."""
     try:
         return httpx2.post(f"{server.url}/classify", json={"text": text}, timeout=300)
@@ -44,7 +43,7 @@ def classify(server: ServerProcess, text: str) -> httpx2.Response | None:
         return None
 
 
-def classify_all(server: ServerProcess, texts: list[str], threads: int = 8) -> list[httpx2.Response | None]:
+def classify_all(server: Server, texts: list[str], threads: int = 8) -> list[httpx2.Response | None]:
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda text: classify(server, text), texts))
 
@@ -62,11 +61,11 @@ def wait_until(is_done: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def wait_for_workers(server: ServerProcess, count: int) -> None:
+def wait_for_workers(server: Server, count: int) -> None:
     wait_until(lambda: httpx2.get(f"{server.url}/health", timeout=300).json()["workers"] == count)
 
 
-def read_metrics(server: ServerProcess) -> tuple[int, int]:
+def read_metrics(server: Server) -> tuple[int, int]:
     """Read how many batches workers have received, and how many requests wait or are in these batches."""
     lines = httpx2.get(f"{server.url}/metrics", timeout=300).text.splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
@@ -112,7 +111,7 @@ def test_requests_of_killed_workers_are_answered(server, expected):
 def test_overload_is_refused_and_a_hung_worker_is_replaced(checkpoints, expected):
     """With its only worker stopped, the server refuses what does not fit into the queue, and ends the rest in time."""
     words = ("--workers", "1", "--queue", "3", "--time-limit", "5")
-    with ServerProcess(str(checkpoints / "sst2"), *words) as server:
+    with run_server(str(checkpoints / "sst2"), *words) as server:
         assert_right([classify(server, TEXTS[0])], TEXTS[:1], expected)
         (worker,) = server.find_workers()
         os.kill(worker, signal.SIGSTOP)
@@ -135,7 +134,7 @@ def test_overload_is_refused_and_a_hung_worker_is_replaced(checkpoints, expected
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_finishes_the_requests_that_were_taken(checkpoints, expected, signum):
     """The signal reaches the workers too, as Ctrl-C in a terminal does."""
-    with ServerProcess(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
+    with run_server(str(checkpoints / "sst2"), "--workers", "2", "--time-limit", "200") as server:
         workers = server.find_workers()
         for pid in workers:
             os.kill(pid, signal.SIGSTOP)

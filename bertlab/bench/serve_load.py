@@ -67,7 +67,16 @@ class Server:
 
     def find_workers(self) -> list[int]:
         """Return the process ids of the workers: the children of the fork server, which is a child of the server."""
-        return [pid for child in find_children(self.process.pid) for pid in find_children(child)]
+        return sorted(pid for child in find_children(self.process.pid) for pid in find_children(child))
+
+    def wait(self, seconds: float = 300) -> tuple[int, str, str]:
+        """Wait until the process ends, and return its exit code and the rest of its stdout and stderr.
+
+        Args:
+            seconds: how long to wait; subprocess.TimeoutExpired is raised after that.
+        """
+        out, err = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out, err
 
 
 def find_children(pid: int) -> list[int]:
@@ -148,12 +157,12 @@ def measure(config: ServeLoadBenchConfig) -> dict:
             server.url, exchanges, 16, config.seconds, lambda: os.killpg(server.process.pid, signal.SIGTERM),
             keep_alive=False,
         )  # fmt: skip
-        out, _ = server.process.communicate(timeout=120)
+        exit_code, out, _ = server.wait(120)
         answered, taken = (int(word) for word in out.split() if word.isdecimal())
         measurements["stop"] = {
             "requests": stopped.replies, "taken": taken, "answered": answered, "wrong": stopped.wrong,
             "without_reply": taken - received - overload.replies - killed.replies - stopped.replies,
-            "exit_code": server.process.returncode,
+            "exit_code": exit_code,
         }  # fmt: skip
     return measurements
 
