@@ -12,7 +12,7 @@ from support.texts import text
 
 import bertlab
 from bertlab.app import fields
-from bertlab.app.data import sessions
+from bertlab.app.data import html_pages, sessions, stepwise_results
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.attention_summary import find_telling_attention
 from bertlab.nn.fast.model import FastBert
@@ -282,14 +282,14 @@ def test_truncated_question_is_reported(shipped, count, truncated):
 @pytest.mark.parametrize(("no_answer", "noted"), [(0.9, True), (0.1, False)])
 def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, noted):
     answers = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(sessions, "compute_xray", lambda *_, **__: SimpleNamespace(answers=answers))
+    monkeypatch.setitem(stepwise_results.METHODS, "xray", lambda *_, **__: SimpleNamespace(answers=answers))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
     assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == noted
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
-    page = sessions.render_attention_page(sessions.find_checkpoint("scratch"), "Green <b>tea</b>.", "", {})
+    page = html_pages.render_attention_page(sessions.find_checkpoint("scratch"), "Green <b>tea</b>.", "", {})
     assert "<h1>scratch · Green &lt;b&gt;tea&lt;/b&gt;.</h1>" in page
 
 

@@ -11,7 +11,7 @@ from support.pages import bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions, stepwise_results
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.explore.results import Outcome, PredictionChange
@@ -126,8 +126,8 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "metrics of the unpruned model do not apply"
     pruned, whole = sessions.find_checkpoint(str(tmp_path / "pruned")), sessions.find_checkpoint("strongest")
-    expected = sessions.compute(whole, "intervene", "mask", MASKED, None, changes="0.1")
-    got = sessions.compute(pruned, "intervene", "mask", MASKED, None).outcomes[0]
+    expected = cached_results.compute(whole, "intervene", "mask", MASKED, None, changes="0.1")
+    got = cached_results.compute(pruned, "intervene", "mask", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
@@ -235,13 +235,13 @@ def test_interrupted_head_effects_resume_after_finished_layers(shipped):
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        sessions.compute_head_effects(chosen, inputs, 0, stop)
-    whole = sessions.compute_head_effects(chosen, inputs, 0, progress.append)
+        stepwise_results.compute_head_effects(chosen, *inputs, progress=stop)
+    whole = stepwise_results.compute_head_effects(chosen, *inputs, progress=progress.append)
     assert progress == [0.5, 1.0], "only the second of two layers was left to compute"
     expected = sessions.open_session(chosen).head_effects(*inputs)
     assert (whole.layers, whole.label) == (expected.layers, expected.label)
     np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
-    sessions.compute_head_effects(chosen, inputs, 0, progress.append)
+    stepwise_results.compute_head_effects(chosen, *inputs, progress=progress.append)
     assert len(progress) == 2, "nothing is measured twice"
 
 
@@ -252,14 +252,14 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
     layers = [box for box in app.selectbox if box.key in ("patch.layer", "patch.into")]
     assert [list(box.options) for box in layers] == [["embeddings", "layer 0", "layer 1"]] * 2
     assert [box.value for box in layers] == [2, 0], "an old link keeps its meaning"
-    lens = sessions.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
+    lens = cached_results.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
     rows = change_figures.lens_grid(lens).layout.yaxis.ticktext
     assert list(rows) == ["embeddings", "layer 0", "layer 1"]
     assert list(change_figures.lens_rank(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
 
 
 def test_click_on_a_head_difference_opens_that_head(shipped):
-    found = sessions.compare_checkpoints(
+    found = cached_results.compare_checkpoints(
         sessions.find_checkpoint("strongest"), sessions.find_checkpoint("scratch"), "Green tea."
     )
     cells_LN = differences.head_differences(found).data[0].customdata

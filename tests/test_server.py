@@ -13,7 +13,7 @@ import pytest
 from support.pages import errors, open_page
 
 from bertlab.app import server
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results
 from bertlab.config.crash_log import find_log_path
 
 ROOT = Path(__file__).parent.parent
@@ -25,14 +25,14 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, RecursionError])
 @pytest.mark.parametrize(
-    ("page", "function"), [("tag", "compute"), ("attention", "pack_attention"), ("heads", "compute_head_effects")]
+    ("page", "function"), [("tag", "compute"), ("attention", "pack_attention"), ("heads", "compute")]
 )
 def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatch, tmp_path, kind, page, function):
     def fail(*_, **__):
         raise kind("secret detail\nsecond line")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(sessions, function, fail)
+    monkeypatch.setattr(cached_results, function, fail)
     app = open_page(page)
     assert not app.exception
     (line,) = errors(app)

@@ -12,7 +12,7 @@ from support.texts import text
 
 import bertlab
 from bertlab.app import frame
-from bertlab.app.data import sessions
+from bertlab.app.data import sessions, stepwise_results
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.session import Session
 from bertlab.tasks.span.answer import Answer
@@ -252,12 +252,12 @@ def test_a_long_passage_is_read_in_batches_with_progress_and_only_once(shipped):
             batches.append(row)
             yield row
 
-    seen = sessions.compute_xray(chosen, "What fell?", LONG, progress)
-    assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
+    seen = stepwise_results.compute_xray(chosen, "What fell?", LONG, progress)
+    assert len(batches) == -(-len(seen.readings) // stepwise_results.WINDOWS_PER_BATCH) > 2
     alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert sessions.compute_xray(chosen, "What fell?", LONG, progress) is seen
-    assert len(batches) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
+    assert stepwise_results.compute_xray(chosen, "What fell?", LONG, progress) is seen
+    assert len(batches) == -(-len(seen.readings) // stepwise_results.WINDOWS_PER_BATCH), "nothing is read twice"
 
 
 def test_long_work_shows_a_progress_bar(monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bertlab.app import access
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.views import export
 
 STATE = "STATE"  # the browser replaces this placeholder in the code of a canvas with the current state of the view
@@ -52,14 +52,15 @@ def call_session(
         method: the name of the method.
         arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
             and the generated code contains its code.
-        progress: reports the progress of a long computation, as in `sessions.compute`; the generated code omits it.
+        progress: reports the progress of a long computation, as in `cached_results.compute`; the generated code omits
+            it.
         options: its keyword arguments.
 
     Raises:
         BertlabError: any error that the method raises.
     """
     values, keywords = _evaluate(arguments), _evaluate(options)
-    result = sessions.compute(checkpoint, method, *values, progress=progress, **keywords)
+    result = cached_results.compute(checkpoint, method, *values, progress=progress, **keywords)
     session = Expression(None, "session", checkpoint=checkpoint)
     return assign("result", _make_call(f"session.{method}", result, (arguments, options, session)))
 

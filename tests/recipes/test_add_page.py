@@ -12,14 +12,14 @@ SCRIPT = """
 import streamlit as st
 
 from bertlab.app import fields, frame, selection
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results
 from bertlab.app.i18n import t
 
 frame.heading("longest-token")
 text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attend", text)
-    tokens = sessions.compute(checkpoint, "attention", text).tokens
+    tokens = cached_results.compute(checkpoint, "attention", text).tokens
     st.metric(t("longest-token-title"), max((row.token for row in tokens), key=len))
 """
 TEXTS = """longest-token = Longest token

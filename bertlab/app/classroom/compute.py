@@ -10,7 +10,7 @@ from dataclasses import replace
 import streamlit as st
 
 from bertlab.app import selection, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.classroom.computed import fill_in, find_names
 from bertlab.classroom.lesson import Lesson, Step
 from bertlab.config.errors import BertlabError
@@ -52,7 +52,7 @@ def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, values: Value
 def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
     """Count the tokens, and find the word that is split into the most tokens."""
     text = values["a"]
-    tokens = sessions.compute(checkpoint, "encode", text, values.get("b") or None)
+    tokens = cached_results.compute(checkpoint, "encode", text, values.get("b") or None)
     words = [
         (text[start:end], [row.token for row in tokens if not row.special | row.segment and start <= row.start < end])
         for start, end in find_words(text)
@@ -67,8 +67,8 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
     If the address contains no layer, find the weight that stands out most in the text.
     """
     texts = values["a"], values.get("b") or None
-    attention = sessions.compute_attention(checkpoint, *texts)
-    summary = sessions.find_telling_attention(checkpoint, *texts)
+    attention = cached_results.compute_attention(checkpoint, *texts)
+    summary = cached_results.find_telling_attention(checkpoint, *texts)
     if "layer" in values:
         heads = _read(values, "heads") or [_read(values, "head", 0)]
         queries = _read(values, "tokens") or [_read(values, "token", 1)]
@@ -80,7 +80,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
     """Find what the first layer predicts for the [MASK], and from which layer on the final prediction has rank 1."""
-    lens = sessions.compute(checkpoint, "lens", values["masked"])
+    lens = cached_results.compute(checkpoint, "lens", values["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
@@ -92,7 +92,7 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[st
 
 def _compute_fills(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = sessions.compute(checkpoint, "fill_mask", _mask(values), top_k=2)[0].candidates
+    first, second = cached_results.compute(checkpoint, "fill_mask", _mask(values), top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, display, fields, plots, sentences, view_state
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.config import ModelConfig
 from bertlab.config.sparse import BlockAttention, WindowAttention
@@ -27,7 +27,7 @@ def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str,
     Raises:
         BertlabError: any error that `Session.attention` raises.
     """
-    summary = sessions.find_telling_attention(checkpoint, *texts)
+    summary = cached_results.find_telling_attention(checkpoint, *texts)
     heads = [summary.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
     selection = {"layer": summary.layer, "head": summary.head, "heads": heads}
     if view_state.open_with(selection | {"tokens": [summary.query], "side": "query", "token": summary.query}):
@@ -140,7 +140,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     """
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)
-    default_position = min(sessions.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
+    default_position = min(cached_results.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     position = fields.position(left, t("attention-rollout-position"), tokens, default_position, key="flow")
     right.caption(t("attention-rollout-lead"))

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, sentences
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
@@ -36,11 +36,11 @@ def compare_inputs(
     Raises:
         BertlabError: any error that `explore.compare.compare` raises.
     """
-    # `sessions.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
+    # `cached_results.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((second_texts[0], second_texts[1] or None) if second_texts else ())]
-    call = calls.call_function(compare, session, other, *arguments, compute_with=sessions.compare_checkpoints)
+    call = calls.call_function(compare, session, other, *arguments, compute_with=cached_results.compare_checkpoints)
     return calls.assign("comparison", call)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, result_sentences, selection
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.tasks.error_analysis import ErrorAnalysis, ScoredRow
@@ -217,5 +217,5 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
 def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
     """Open the texts of a scored row on the Attention page."""
     task_type = finetune_type(kind)
-    predict = partial(sessions.compute, checkpoint, task_type.command)
+    predict = partial(cached_results.compute, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.attention_texts(row, separator, predict))

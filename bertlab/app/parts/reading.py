@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, frame
-from bertlab.app.data import sessions
+from bertlab.app.data import sessions, stepwise_results
 from bertlab.app.i18n import t
 
 
@@ -21,5 +21,5 @@ def call_xray(
     with st.spinner(t("question-reading")):
         bar = frame.progress_bar(st.empty(), "question-progress")
         passage = calls.assign("passage", text)
-        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
+        options = {"n_best": stepwise_results.MAX_ANSWERS, "progress": bar}
         return passage, calls.call_session(checkpoint, "xray", question, passage, **options)

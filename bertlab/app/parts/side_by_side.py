@@ -4,7 +4,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.app import calls, display, frame, plots, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import masked_text
@@ -67,7 +67,9 @@ def compute_views(
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
     load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))
-    call = calls.call_function(view_models, models, text, CANDIDATES, originals, compute_with=sessions.view_checkpoints)
+    call = calls.call_function(
+        view_models, models, text, CANDIDATES, originals, compute_with=cached_results.view_checkpoints
+    )
     return calls.assign("views", call)
 
 

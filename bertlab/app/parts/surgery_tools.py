@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from bertlab.app import fields, frame, selection, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts.surgery import ProbeInput, name_outcome, parse_changes, store_changes
 from bertlab.explore import intervention_syntax as changes
@@ -58,7 +58,7 @@ def edit_attention(
     if method == "one":
         weights = [(_choose_position(st, tokens, "row.to", default_target), 1.0)]
     if method == "hand":
-        probs_T = sessions.compute(
+        probs_T = cached_results.compute(
             checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
         )
         probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
@@ -98,7 +98,7 @@ def patch_hidden_states(
         BertlabError: any error that `Session.encode`, for the other text, and `Session.intervene` raise.
     """
     config = sessions.open_session(checkpoint).config
-    other_tokens = sessions.compute(checkpoint, "encode", other)
+    other_tokens = cached_results.compute(checkpoint, "encode", other)
     (default_target, default_target_position), (default_source, default_source_position) = _find_example_patch(
         probe_input
     )
@@ -168,7 +168,9 @@ def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe
         return
     config = sessions.open_session(checkpoint).config
     now, then = (
-        sessions.compute(checkpoint, "intervene", *probe_input.values, changes=each, other=other, mask=probe_input.mask)
+        cached_results.compute(
+            checkpoint, "intervene", *probe_input.values, changes=each, other=other, mask=probe_input.mask
+        )
         for each in (line, changes.add(line, part, config.num_heads))
     )
     # in both results, the first outcome is the prediction without any changes

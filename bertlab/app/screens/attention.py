@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, selection, url, view_state
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, html_pages, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import attention as parts
 from bertlab.views import figures, html, payload
@@ -36,7 +36,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     code = calls.write_canvas_code(
         attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
     )  # fmt: skip
-    packed_attention = sessions.pack_attention(checkpoint, *texts, attention.result)
+    packed_attention = cached_results.pack_attention(checkpoint, *texts, attention.result)
     subject = sessions.describe_request(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("attention", packed_attention.bytes(state, options))
@@ -44,11 +44,11 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     config = sessions.open_session(checkpoint).config
     parts.show_pattern(config, state["layer"], len(attention.result.tokens))
     page_options = components.canvas_options() | {"state": state}
-    make_page = partial(sessions.render_attention_page, checkpoint, *texts, page_options)
+    make_page = partial(html_pages.render_attention_page, checkpoint, *texts, page_options)
     with st.container(horizontal=True):
         components.draw_html_button(make_page, "attention.html")
-        if sessions.can_render_live_page(checkpoint):
-            components.draw_live_button(partial(sessions.render_live_page, checkpoint), "bert.html")
+        if html_pages.can_render_live_page(checkpoint):
+            components.draw_live_button(partial(html_pages.render_live_page, checkpoint), "bert.html")
 
 
 @st.fragment
@@ -67,9 +67,9 @@ def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     position = parts.choose_position(neuron_map.result.tokens)
-    parts.show_row_sentence(sessions.compute_attention(checkpoint, *texts), layer, head, position)
+    parts.show_row_sentence(cached_results.compute_attention(checkpoint, *texts), layer, head, position)
     page_options = components.canvas_options() | {"state": view_state.read()}
-    make_page = partial(sessions.render_neuron_page, checkpoint, *texts, layer, head, page_options)
+    make_page = partial(html_pages.render_neuron_page, checkpoint, *texts, layer, head, page_options)
     components.draw_html_button(make_page, "head.html")
     parts.draw_block(checkpoint, texts, layer, head, position)
 
@@ -91,8 +91,8 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
         format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
     )  # fmt: skip
     st.caption(t(f"view-bertviz-{bertviz_view}-lead"))
-    count, config = len(sessions.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
-    page = sessions.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
+    count, config = len(cached_results.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
+    page = html_pages.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
     # the neuron view grows when a token is opened; the model view has one small picture for each head
     heights = {"head": 104 + 23 * count, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * count}
     st.iframe(page, height=heights[bertviz_view])

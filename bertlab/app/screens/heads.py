@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import surgery, surgery_tools
 from bertlab.tasks.registry import TASK_TYPES
@@ -20,8 +20,8 @@ with frame.show_errors():
     )
     config = sessions.open_session(checkpoint).config
     # predict before anything is drawn, so that an error in the text is shown only once
-    sessions.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
-    tokens = sessions.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
+    cached_results.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
+    tokens = cached_results.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
     effects = surgery.recall_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
@@ -30,7 +30,7 @@ with frame.show_errors():
             changes,
             config,
             effects and effects.result,
-            sessions.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
+            cached_results.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
         )
         surgery.draw_change_buttons(changes, config)
         display.explain("head_effect", "patch_effect")

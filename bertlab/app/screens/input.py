@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results
 from bertlab.app.i18n import language, t
 from bertlab.views import figures, passage
 
@@ -11,7 +11,7 @@ frame.heading("input")
 a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attend", a, b)
-    tokens = sessions.compute(checkpoint, "encode", a, b or None)
+    tokens = cached_results.compute(checkpoint, "encode", a, b or None)
     embeddings = calls.call_session(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch, files, pair_laboratory
 from bertlab.views import figures, passage
@@ -61,7 +61,7 @@ with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
     if view == "pair":
         show_verdict(checkpoint, first, second)
-        tokens = sessions.compute(checkpoint, "encode", first, second)
+        tokens = cached_results.compute(checkpoint, "encode", first, second)
         st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
         pair_laboratory.draw_attention(checkpoint, first, second)
     elif view == "candidates":

@@ -5,7 +5,7 @@ import streamlit as st
 import bertlab
 from bertlab.app import components, display, frame, plots, selection, sentences
 from bertlab.app.classroom import current
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES, find_page, menu
 from bertlab.app.parts import preview
@@ -90,7 +90,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     Raises:
         BertlabError: any error that `Session.attention` raises.
     """
-    attention = sessions.compute_attention(checkpoint, text)
+    attention = cached_results.compute_attention(checkpoint, text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return

@@ -6,7 +6,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
-from bertlab.app.data import sessions
+from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
 from bertlab.views import export, positions, wordpiece
@@ -56,7 +56,7 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
     rates = {}
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
-        searches = sessions.compute(compared_checkpoint, "search_tokens", text)
+        searches = cached_results.compute(compared_checkpoint, "search_tokens", text)
         name = os.path.basename(compared_checkpoint.source)
         rates[name] = wordpiece.compute_token_rates(searches)
         size = sessions.open_session(compared_checkpoint).tokenizer.vocab_size

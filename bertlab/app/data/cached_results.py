@@ -1,0 +1,147 @@
+"""The results of the methods of `Session`, in caches that all users of the app share.
+
+The key of a cached result consists of the arguments of the cached function. Streamlit leaves an argument out of the key
+if its name begins with an underscore.
+"""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from bertlab.app.data import stepwise_results
+from bertlab.app.data.sessions import CheckpointKey, open_session, record_request
+from bertlab.explore import attention_summary
+from bertlab.explore.attention_summary import AttentionSummary
+from bertlab.explore.compare import Comparison, compare
+from bertlab.explore.results import AttentionMap, NeuronMap
+from bertlab.explore.side_by_side import ModelView, view_model
+from bertlab.views import payload
+
+
+def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable | None = None, **options):
+    """Return the cached result of `Session.METHOD(*values, **options)`. `calls.call_session` adds its Python code.
+
+    Args:
+        checkpoint: the checkpoint to open.
+        method: the name of the method.
+        values: its positional arguments.
+        progress: reports the progress of the methods in `stepwise_results.METHODS`; the others ignore it. It wraps the
+            sequence of the parts that are computed one after another, as `frame.progress_bar` does: the windows, or
+            groups of draws, texts, sentences or inputs that are not cached yet. For `head_effects` it is called after
+            each layer with the share of the layers that are finished, from 0 to 1.
+        options: its keyword arguments.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or the method raises the error.
+    """
+    # the first argument of these two methods is the task type
+    texts = values[1:] if method in ("intervene", "head_effects") else values
+    record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    if method == "attention":
+        return compute_attention(checkpoint, *values, **options)
+    if method == "neuron":
+        return _compute_neuron(checkpoint, *values, **options)
+    if method in stepwise_results.METHODS:
+        return stepwise_results.METHODS[method](checkpoint, *values, progress=progress, **options)
+    if method == "pretraining_example":
+        example = _compute_cached(checkpoint, method, *values, **options)
+        stepwise_results.store_draw_losses(checkpoint, values[0], example.draw, example.losses, **options)
+        return example
+    return _compute_cached(checkpoint, method, *values, **options)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
+    return getattr(open_session(checkpoint), method)(*values, **options)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _compute_neuron(checkpoint: CheckpointKey, *texts: str | None, **options) -> NeuronMap:
+    # a result takes several MB and is computed in milliseconds, but a class asks for the same one thirty times
+    return open_session(checkpoint).neuron(*texts, **options)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def compute_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionMap:
+    """Compute the attention of every head for one input. The result is cached.
+
+    Args:
+        checkpoint: the checkpoint.
+        first: the text.
+        second: the second text; None or "" if there is no second text.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, or the input is empty or too long for the model.
+    """
+    # a result takes up to 150 MB for 512 tokens, so only two of them are cached, and they are not copied
+    return open_session(checkpoint).attention(first, second or None)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def find_telling_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
+    """Find the attention weight that stands out most in one input. The result is cached.
+
+    The arguments and errors are those of `compute_attention`.
+    """
+    return attention_summary.find_telling_attention(compute_attention(checkpoint, first, second))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def pack_attention(
+    checkpoint: CheckpointKey, first: str, second: str | None, _attention: AttentionMap
+) -> payload.AttentionPack:
+    """Pack the result of `compute_attention` for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
+    return payload.AttentionPack(_attention)
+
+
+def view_checkpoints(
+    checkpoints: tuple[CheckpointKey, ...], text: str, top_k: int, originals: tuple[str, ...]
+) -> tuple[ModelView, ...]:
+    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached.
+
+    Args:
+        checkpoints: the checkpoints.
+        text: the sentence.
+        top_k: the number of candidates for each mask.
+        originals: the words that the masks replaced.
+
+    Raises:
+        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises the error.
+    """
+    record_request(checkpoints[0], text)
+    return tuple(_view_cached(checkpoint, text, top_k, originals) for checkpoint in checkpoints)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _view_cached(checkpoint: CheckpointKey, text: str, top_k: int, originals: tuple[str, ...]) -> ModelView:
+    return view_model(open_session(checkpoint), text, top_k, originals)
+
+
+def compare_checkpoints(
+    first: CheckpointKey,
+    second: CheckpointKey,
+    text: str,
+    pair: str | None = None,
+    other: str | None = None,
+    other_pair: str | None = None,
+) -> Comparison:
+    """Compare two checkpoints on one input, or on one input each. The result is cached.
+
+    Args:
+        first: the first checkpoint.
+        second: the second checkpoint.
+        text: the text for both checkpoints, or only for the first one if `other` is given.
+        pair: the second text that belongs to `text`; None if there is no second text.
+        other: the text for the second checkpoint; None if both checkpoints read `text` and `pair`.
+        other_pair: the second text that belongs to `other`; None if there is no second text.
+
+    Raises:
+        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises the error.
+    """
+    record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
+    return _compare_cached(first, second, text, pair, other, other_pair)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _compare_cached(first: CheckpointKey, second: CheckpointKey, *texts: str | None) -> Comparison:
+    return compare(open_session(first), open_session(second), *texts)
