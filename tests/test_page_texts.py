@@ -34,12 +34,16 @@ from bertlab.views import (
     labels,
     passage,
     pretraining,
+    span_attention,
     xray,
 )
 
 APP = Path(__file__).parent.parent / "bertlab" / "app"
 SOURCES = sorted(APP.rglob("*.py"))
-VIEWS = (bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, pretraining, xray)
+VIEWS = (
+    bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, pretraining,
+    span_attention, xray,
+)  # fmt: skip
 LANGUAGES = list(languages.languages())
 FOLDERS = [languages.LOCALES / "en" / folder for folder in ("app", "figures")]
 CATALOGUES = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in folder.glob("*.ftl")]
@@ -167,9 +171,10 @@ def view_functions(call: ast.Call) -> list[Callable]:
 
 
 def test_functions_of_figures_are_found():
-    source = 'plots.draw("curves", figures.span_curves, found)\nxray.heads_map(share)\nplots.draw(key, other.heads_map)'
+    drawn = 'plots.draw("curves", figures.span_curves, found)', "plots.draw(key, other.heads_map)"
+    source = "\n".join([drawn[0], "span_attention.heads_map(share)", drawn[1]])
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    assert [view_functions(call) for call in calls] == [[figures.span_curves], [xray.heads_map], []]
+    assert [view_functions(call) for call in calls] == [[figures.span_curves], [span_attention.heads_map], []]
 
 
 def keys_of(path: Path, name: str) -> set[str]:

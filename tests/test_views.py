@@ -16,7 +16,7 @@ from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.text.tokenizers.subword import decode_byte_level
-from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, xray
+from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, span_attention
 from bertlab.views.token_labels import token_labels, word_numbers
 
 HOSTILE = [
@@ -399,13 +399,13 @@ def test_tokens_tell_sentences_apart_without_colour():
 
 def test_the_hover_text_of_a_head_names_its_layer_only_once():
     """The tick beside a row says "layer 3" already, and Plotly puts the tick into the hover text."""
-    template = xray.heads_map(np.full((2, 3), 0.1), 0.1, axes=("head", "layer")).data[0].hovertemplate
+    template = span_attention.heads_map(np.full((2, 3), 0.1), 0.1, axes=("head", "layer")).data[0].hovertemplate
     assert "layer" not in template
     assert template.startswith("%{y}")
 
 
 def test_ticks_of_small_shares_are_distinct_and_large_counts_short():
-    drawn = xray.heads_map(np.array([[0.0005, 0.0015]]), 0.001)
+    drawn = span_attention.heads_map(np.array([[0.0005, 0.0015]]), 0.001)
     assert drawn.data[0].marker.colorbar.tickformat == figures.PERCENT_TICKS == ".3~p"
     rows = [{"step": 1, "tokens": 3718849, "loss": 2.0}, {"step": 2, "tokens": 7437698, "loss": 1.5}]
     axis = curves.run_curves({"run": rows}, "loss").layout.xaxis

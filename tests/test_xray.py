@@ -16,7 +16,7 @@ from bertlab.app.data import sessions, stepwise_results
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.session import Session
 from bertlab.tasks.span.answer import Answer
-from bertlab.views import xray
+from bertlab.views import span_attention, xray
 from bertlab.views.numbers import SignedNumber
 
 QUESTION = "Who carried the lantern?"
@@ -202,10 +202,10 @@ def test_windows_and_heads_are_all_drawn(session):
     assert list(figure.data[2].x) == [reading.score for reading in seen.readings]
     answer = seen.answers.answers[0]
     found = session.span_attention(QUESTION, LONG, seen.answer_windows[0], answer.start, answer.end)
-    squares = xray.heads_map(found.question_to_answer_LN, 0.1, (1, 0)).data[0]
+    squares = span_attention.heads_map(found.question_to_answer_LN, 0.1, (1, 0)).data[0]
     assert [list(place[:2]) for place in squares.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert list(squares.marker.line.width) == [1, 1, 3, 1]
-    html = xray.attended_tokens_html(found, 0, 0)
+    html = span_attention.attended_tokens_html(found, 0, 0)
     assert html.count("<bdi") == len(found.tokens)
     assert html.count("solid") == len(found.question)
     assert html.count("dashed") == len(found.answer)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from bertlab.app import url
+from bertlab.app import url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
@@ -29,7 +29,7 @@ def text_line(container, label: str, default: str, *, key: str, **settings) -> s
         key: the key of the field and its name in the address.
         settings: further arguments of `st.text_input`.
     """
-    value = url.text(container.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
+    value = url_fields.text(container.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
     note_too_long_for_link(container, value)
     return value
 
@@ -48,7 +48,7 @@ def passage(container, default: str, height: int) -> str:
         default: the initial passage.
         height: the height of the field in pixels.
     """
-    text = url.text(container.text_area, t("question-passage"), default, key="passage", height=height)
+    text = url_fields.text(container.text_area, t("question-passage"), default, key="passage", height=height)
     note_too_long_for_link(container, text)
     if len(text) > MAX_PASSAGE_CHARACTERS:
         container.caption(t("question-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
@@ -85,7 +85,7 @@ def choice(widget: Callable, label: str, names: dict[str, str], key: str, **sett
     options = list(names)
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
-    return url.choice(widget, label, options, key=key, format_func=names.get, **settings)
+    return url_fields.choice(widget, label, options, key=key, format_func=names.get, **settings)
 
 
 def column(container, label: str, guess: str, names: Sequence[str], key: str) -> str:
@@ -118,7 +118,7 @@ def position(container, label: str, tokens: Sequence[str], default: int, *, key:
         The position of the selected token.
     """
     numbers = range(len(tokens))
-    return url.integer_choice(
+    return url_fields.integer_choice(
         container.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
     )
 
@@ -138,7 +138,7 @@ def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key
         0 for the embeddings, n + 1 for the output of layer n. The address contains the same number.
     """
     names = [name_hidden_state(state) for state in range(layers + 1)]
-    return url.integer_choice(
+    return url_fields.integer_choice(
         widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings
     )
 
@@ -162,7 +162,7 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefi
     with st.container(horizontal=True):
         counts = {"layer": config.num_layers, "head": config.num_heads}
         layer, head = (
-            url.number(
+            url_fields.number(
                 st.number_input, t(part), 0, count - 1, default_number, key=_layer_or_head_key(part, prefix),
                 name=f"{prefix}{part}", width=NUMBER_WIDTH,
             )
@@ -208,7 +208,7 @@ def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
     """
     tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
-    return url.number(
+    return url_fields.number(
         container.slider, t("tau"), -MAX_TAU, MAX_TAU, default, key="tau", step=0.1, format="%.1f", help=t("tau-help")
     )
 
@@ -220,7 +220,7 @@ def zoom_switch(container) -> bool:
         Whether the scale ends at the longest bar. Otherwise it ranges from 0 to 100 %.
     """
     names = {"full": t("bars-full"), "zoom": t("bars-zoom")}
-    scale = url.choice(
+    scale = url_fields.choice(
         container.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,
         label_visibility="collapsed",
     )  # fmt: skip

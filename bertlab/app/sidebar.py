@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import frame, url
+from bertlab.app import frame, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
@@ -14,7 +14,7 @@ def draw_language_and_undo() -> None:
     """Draw the choice of the interface language and the undo button."""
     # the button is always enabled, because the sidebar is not drawn again after a change in a fragment
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
-        url.choice(
+        url_fields.choice(
             st.segmented_control, t("language"), list(languages()), key="lang",
             format_func=lambda code: languages()[code].name,
             label_visibility="collapsed", required=True,
@@ -41,7 +41,7 @@ def draw_checkpoint(is_used: bool) -> None:
     """
     state = st.session_state
     with st.sidebar:
-        name = url.text(
+        name = url_fields.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
             options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()], accept_new_options=True,
             help=_make_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,

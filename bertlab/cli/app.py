@@ -81,7 +81,7 @@ def app(config: App) -> int:
         "server.address": host,
         "server.headless": str(not config.browser or bool(config.class_)).lower(),
         "server.showEmailPrompt": "false",
-        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in bertlab/app/url.py
+        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in bertlab/app/url_fields.py
     }
     if config.class_:
         _prepare_class(config.class_, host, config.port, script.parent / "screens")

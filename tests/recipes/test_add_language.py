@@ -5,7 +5,7 @@ import pytest
 from support.pages import errors, open_page
 
 from bertlab.config import languages
-from bertlab.views import xray
+from bertlab.views import span_attention
 
 
 @pytest.fixture
@@ -36,6 +36,6 @@ def test_the_app_is_shown_in_a_new_language(pseudo, shipped):
 
 
 def test_figures_are_in_a_new_language(pseudo):
-    figure = xray.heads_map(np.full((2, 3), 0.1), 0.1, lang="xx")
+    figure = span_attention.heads_map(np.full((2, 3), 0.1), 0.1, lang="xx")
     assert figure.layout.yaxis.ticktext == ("ŧayer 0", "ŧayer 1")
     assert figure.layout.xaxis.title.text == "Head", "what the folder lacks appears in English"

@@ -10,7 +10,7 @@ from itertools import chain, count
 
 import streamlit as st
 
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.app.parts import files
@@ -38,7 +38,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
     """
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = (st, None) if files.may_start_jobs() else st.columns(2)
-        pasted_text = url.text(
+        pasted_text = url_fields.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}") if right else None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, url
+from bertlab.app import calls, display, fields, frame, url_fields
 from bertlab.app.data import machine
 from bertlab.app.i18n import language, t
 from bertlab.bench.cost import Comparison
@@ -38,25 +38,25 @@ def choose_workload() -> calls.Expression:
         BertlabError: the sizes do not fit together.
     """
     presets = [DEFAULT_PRESET, *(name for name in PRESETS if name != DEFAULT_PRESET)]
-    name = url.choice(
+    name = url_fields.choice(
         st.segmented_control, t("cost-preset"), presets, key="preset", required=True, help=t("cost-preset-help")
     )
     model = PRESETS[name]
     with st.container(horizontal=True):
         sizes = {
-            field: url.number(
+            field: url_fields.number(
                 st.number_input, t(f"cost-{key}"), 1, highest, getattr(model, field), key=f"cost.{key}", name=key,
                 width=WIDTH,
             )
             for field, (key, highest) in SIZES.items()
         }  # fmt: skip
-        tokens = url.number(
+        tokens = url_fields.number(
             st.number_input, t("cost-tokens"), 1, MAX_TOKENS, 128, key="cost.tokens", name="length", width=WIDTH
         )
-        rows = url.number(
+        rows = url_fields.number(
             st.number_input, t("cost-batch"), 1, MAX_ROWS, 32, key="cost.batch", name="sequences", width=WIDTH
         )
-        dropout = url.number(
+        dropout = url_fields.number(
             st.number_input, t("cost-dropout"), 0.0, 0.9, 0.0, key="cost.dropout", name="dropout", step=0.1, width=WIDTH
         )
     with st.container(horizontal=True):
@@ -64,7 +64,7 @@ def choose_workload() -> calls.Expression:
         optimizer = _choose("optimizer", list(OPTIMIZER_NAMES))
         task = _choose("task", ["pretraining", "finetuning"])
         device = _choose("device", ["gpu", "cpu"] if machine.find_device() == "gpu" else ["cpu", "gpu"])
-        recompute = url.flag(st.toggle, t("cost-recompute"), key="recompute", help=t("cost-recompute-help"))
+        recompute = url_fields.flag(st.toggle, t("cost-recompute"), key="recompute", help=t("cost-recompute-help"))
     config = calls.call_function(ModelConfig, **sizes)
     options = {
         "tokens": tokens, "batch_size": rows, "precision": precision, "optimizer": optimizer, "dropout": dropout,
@@ -75,7 +75,7 @@ def choose_workload() -> calls.Expression:
 
 def _choose(key: str, options: list[str]) -> str:
     """Draw a choice, whose label and options have the message ids cost-KEY and cost-KEY-OPTION."""
-    return url.choice(
+    return url_fields.choice(
         st.segmented_control, t(f"cost-{key}"), options, key=f"cost-{key}", required=True,
         format_func=lambda option: t(f"cost-{key}-{option}"),
     )  # fmt: skip
@@ -99,17 +99,17 @@ def show_runs(cost: Cost, here: machine.Machine) -> None:
         here: this machine.
     """
     with st.container(horizontal=True):
-        steps = url.number(
+        steps = url_fields.number(
             st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps", width=WIDTH
         )
-        share = url.number(
+        share = url_fields.number(
             st.number_input, t("cost-share"), 1, 100, round(100 * GPU_SHARE), key="cost.share", name="peak-share",
             width=WIDTH, help=t("cost-share-help"),
         )  # fmt: skip
         names = {HERE: t("cost-here")} | {name: name for name in GPUS}
         priced_device = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * WIDTH)
         default_price = CPU_PRICE if priced_device == HERE else GPUS[priced_device].price
-        price = url.number(
+        price = url_fields.number(
             st.number_input, t("cost-price"), 0.0, 10_000.0, default_price, key="cost.price", name="hour-price",
             step=0.05, width=WIDTH, help=t("cost-price-help"),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, selection, url
+from bertlab.app import display, fields, frame, selection, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.samples import format_sample_rows
@@ -92,7 +92,7 @@ def choose_source(spec: TaskSpec, labels: Sequence[str], language: str) -> Sourc
     source = _choose_rows(spec, generate_rows(spec, labels, language))
     if source is None or source.is_example:
         return source
-    skips = url.flag(
+    skips = url_fields.flag(
         st.toggle, t("evaluation-skip-invalid"), key="skip", default=True, help=t("evaluation-skip-invalid-help")
     )
     return source if skips else replace(source, invalid="stop")
@@ -119,7 +119,7 @@ def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
         split = fields.choice(right.selectbox, t("evaluation-split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None
     if kind == "paste":
-        pasted_text = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
+        pasted_text = url_fields.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
         if not pasted_text.strip():
             return None
         return _make_source(f"rows{_guess_suffix(pasted_text, spec)}", pasted_text.encode("utf-8", "replace"))

@@ -4,12 +4,12 @@ import random
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, plots, selection, sentences, url
+from bertlab.app import calls, display, fields, plots, selection, sentences, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import language, t
 from bertlab.explore.pair_laboratory import PROBE_KINDS
-from bertlab.views import columns, pair_laboratory, xray
+from bertlab.views import columns, pair_laboratory, span_attention
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
@@ -48,8 +48,9 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / attention.uniform})
     share, uniform = pair_attention.field("share_LN"), pair_attention.field("uniform")
     plots.draw(
-        "pair-heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=select_head, lang=language()
-    )
+        "pair-heads", span_attention.heads_map, share, uniform, (layer, head), data=data, on_click=select_head,
+        lang=language(),
+    )  # fmt: skip
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / attention.uniform}
     st.html(f'<p class="small">{t("next-sentence-head-share", layer=layer, head=head, **values)}</p>')
     display.explain("attention_mass")
@@ -98,7 +99,7 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
     data = {name: [getattr(result, name) for result in results] for name in names}
     plots.draw("probes", pair_laboratory.probe_bars, probes, data=data, lang=language())
     display.explain("nsp_accuracy")
-    kind = url.choice(
+    kind = url_fields.choice(
         st.segmented_control, t("next-sentence-probes-kind"), list(PROBE_KINDS), key="kind", required=True,
         format_func=lambda kind: t(f"figure-probe-{kind.replace('_', '-')}"),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, frame, plots, sentences, url
+from bertlab.app import calls, display, frame, plots, sentences, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
@@ -26,7 +26,7 @@ def choose_draw() -> int:
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         button_containers = [st.container(width="content") for _ in range(2)]
-        number = url.number(
+        number = url_fields.number(
             st.number_input, t("pretraining-draw"), 1, MAX_DRAWS, 1, key="draw", width=150,
             help=t("pretraining-draw-help"),
         )  # fmt: skip
@@ -60,10 +60,10 @@ def choose_settings(objective: str) -> dict[str, object]:
         settings[name.replace("-", "_")] = share
     del settings["same_share"]  # not a field of `DrawSettings`, because it is 100 % minus the other two
     with st.container(horizontal=True):
-        settings["whole_word"] = url.flag(
+        settings["whole_word"] = url_fields.flag(
             st.toggle, t("pretraining-whole-word"), key="whole-word", help=t("pretraining-whole-word-help")
         )
-        is_order = url.flag(
+        is_order = url_fields.flag(
             st.toggle, t("pretraining-order"), key="order", default=objective == "order",
             help=t("pretraining-order-help"),
         )  # fmt: skip
@@ -79,7 +79,7 @@ def choose_settings(objective: str) -> dict[str, object]:
 def _slider(container, name: str, low: int, high: int, default: int, **settings) -> int:
     """Draw a slider of a share in percent."""
     label, number_format = t(f"pretraining-{name}"), t("pretraining-percent")
-    return url.number(container.slider, label, low, high, default, key=name, format=number_format, **settings)
+    return url_fields.number(container.slider, label, low, high, default, key=name, format=number_format, **settings)
 
 
 def _balance_shares(changed: str) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from bertlab.app import fields, frame, url
+from bertlab.app import fields, frame, url_fields
 from bertlab.app.data import labelled_rows
 from bertlab.app.i18n import t
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
@@ -36,7 +36,7 @@ def read_lines(example: tuple[str, ...]) -> Lines:
         DataError: the uploaded file or the pasted table cannot be read.
     """
     left, right = st.columns([3, 2])
-    pasted = url.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
+    pasted = url_fields.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
     fields.note_too_long_for_link(left, pasted)
     upload = right.file_uploader(t("sentences-upload"), upload_suffixes(), key="upload-lines")
     right.caption(t("sentences-upload-help", limit=MAX_LINES))

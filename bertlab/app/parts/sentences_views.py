@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, server, url
+from bertlab.app import calls, display, fields, frame, plots, server, url, url_fields
 from bertlab.app.data import sentence_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
@@ -27,7 +27,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
     names = {name: t(f"sentences-map-{name}") for name in list_map_methods()}
     method = fields.choice(left.segmented_control, t("sentences-map-method"), names, "map", required=True)
     sizes, automatic = range(0, 31), t("sentences-min-size-auto")
-    min_size = url.integer_choice(
+    min_size = url_fields.integer_choice(
         right.select_slider, t("sentences-min-size"), sizes, 0, key="size", help=t("sentences-min-size-help"),
         format_func=lambda size: f"{size}" if size else automatic,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def _read_selection(count: int) -> list[int]:
 def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
     """Let the user choose a line, and list the lines with the largest cosine with it."""
     numbers = range(len(lines))
-    line = url.integer_choice(
+    line = url_fields.integer_choice(
         st.selectbox, t("sentences-line"), numbers, 0, key="line",
         format_func=lambda number: f"{number + 1} · {lines[number][:LABEL_LENGTH]}",
     )  # fmt: skip
@@ -139,7 +139,7 @@ def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
 
 def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vectors: calls.Expression) -> None:
     """Draw a slider for a threshold, and list the groups of lines connected by pairs with at least this cosine."""
-    threshold = url.number(
+    threshold = url_fields.number(
         st.slider, t("sentences-threshold"), 0.5, 1.0, 0.9, key="threshold", step=0.01, format="%.2f",
         help=t("sentences-threshold-help"),
     )  # fmt: skip

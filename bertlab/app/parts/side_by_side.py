@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import calls, display, frame, plots, url
+from bertlab.app import calls, display, frame, plots, url, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -37,7 +37,7 @@ def draw_models() -> None:
         views = compute_views(checkpoints, sentence.masked_text, tuple(sentence.originals))
     display.table(make_table(views.result))
     st.subheader(t("compare-models-attention"), anchor=False)
-    depth = url.choice(
+    depth = url_fields.choice(
         st.segmented_control, t("compare-models-layer"), ["last", "middle", "first"], key="depth", required=True,
         format_func=lambda depth: t(f"compare-models-{depth}"), label_visibility="collapsed",
     )  # fmt: skip
@@ -54,7 +54,7 @@ def choose_models() -> list[str]:
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
     options = list(dict.fromkeys([*shipped, *(name for name in chosen if isinstance(name, str))]))
     default = [name for name in DEFAULTS if name in shipped] or shipped[:MIN_MODELS]
-    return url.multiple_choice(
+    return url_fields.multiple_choice(
         st.multiselect, t("compare-models-chosen"), options, default, key="models", accept_new_options=True,
         max_selections=MAX_MODELS, help=t("checkpoint-help"), placeholder=t("compare-models-placeholder"),
     )  # fmt: skip

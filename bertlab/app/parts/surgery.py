@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from bertlab.app import calls, components, fields, selection, url
+from bertlab.app import calls, components, fields, selection, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
@@ -63,7 +63,7 @@ def choose_probe_input() -> ProbeInput:
     names = [task_type.name for task_type in probe_types()]
     if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
         url.store("ask", TASK_TYPES[name_in_link].name, names[0])
-    kind = url.choice(
+    kind = url_fields.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-prediction-{kind}"),
     )  # fmt: skip
@@ -91,7 +91,7 @@ def _draw_mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
         return ProbeInput(kind, text, None)
     widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
-    mask = url.integer_choice(
+    mask = url_fields.integer_choice(
         right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which", **widget_options
     )
     return ProbeInput(kind, text, None, mask - 1)

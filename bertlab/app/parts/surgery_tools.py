@@ -9,7 +9,7 @@ import shlex
 import numpy as np
 import streamlit as st
 
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts.surgery import ProbeInput, name_outcome, parse_changes, store_changes
@@ -47,10 +47,12 @@ def edit_attention(
     (default_layer, default_head, default_position), default_target = _find_example_row(probe_input)
     default_layer, default_head = min(default_layer, config.num_layers - 1), min(default_head, config.num_heads - 1)
     cells = st.columns([1, 1, 2])
-    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, default_layer, key="row.layer")
-    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, default_head, key="row.head")
+    layer = url_fields.number(
+        cells[0].number_input, t("layer"), 0, config.num_layers - 1, default_layer, key="row.layer"
+    )
+    head = url_fields.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, default_head, key="row.head")
     position = _choose_position(cells[2], tokens, "row.from", default_position)
-    method = url.choice(
+    method = url_fields.choice(
         st.segmented_control, t("heads-row-weights"), ["one", "uniform", "hand"], key="row.how", required=True,
         format_func=lambda method: t(f"heads-row-{method}"),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, frame, plots, sentences, url
+from bertlab.app import calls, components, display, frame, plots, sentences, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
@@ -44,11 +44,11 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     default = languages()[sessions.open_session(checkpoint).language].surprise_threshold
-    threshold = url.number(
+    threshold = url_fields.number(
         left.slider, t("writing-threshold"), 0.0, MAX_THRESHOLD, default, key="threshold", step=0.5, format="%.1f",
         help=t("writing-threshold-help"),
     )  # fmt: skip
-    is_whole = url.flag(
+    is_whole = url_fields.flag(
         right.toggle, t("writing-whole-words"), key="whole", default=True, help=t("writing-whole-words-help")
     )
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
@@ -87,7 +87,7 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
     Raises:
         BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
     """
-    margin = url.number(
+    margin = url_fields.number(
         st.slider, t("writing-margin"), 0.0, MAX_MARGIN, MARGIN, key="margin", step=0.5, format="%.1f",
         help=t("writing-margin-help"),
     )  # fmt: skip

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.results import SpanXray, WindowReading
-from bertlab.views import columns, xray
+from bertlab.views import columns, span_attention, xray
 from bertlab.views.passage import escape_html
 
 SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling box
@@ -46,14 +46,14 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     data = columns.windows(xray_result, passage.result)
     plots.draw("windows", xray.windows_figure, span_xray, passage, data=data, lang=language())
     display.sentence(sentences.windows(xray_result))
-    return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
+    return url_fields.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
 def show_candidates(passage_text: str, span_xray: SpanXray) -> None:
     """Draw the passage with its candidate answers underlined, and a field for their number."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
-    count = url.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
+    count = url_fields.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
     box = "passage" if len(passage_text) > SCROLL_LENGTH else "whole"
     with st.container(key="spans"):
         st.html(f'<div class="{box}">{xray.spans_html(passage_text, span_xray.answers.answers, show=count)}</div>')
@@ -66,7 +66,7 @@ def draw_probabilities(passage_text: str, reading: WindowReading) -> None:
     st.subheader(t("xray-columns"), anchor=False)
     highest = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
     st.caption(t("xray-columns-lead", highest=highest))
-    scale = url.choice(
+    scale = url_fields.choice(
         st.segmented_control, t("xray-scale"), ["linear", "logarithmic"], key="columns", required=True,
         format_func=lambda name: t(f"xray-scale-{name}"), label_visibility="collapsed",
     )  # fmt: skip
@@ -84,18 +84,18 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     """
     st.subheader(t("xray-heads"), anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    direction = url.choice(
+    direction = url_fields.choice(
         left.segmented_control, t("xray-direction"), ["question", "answer"], key="direction", required=True,
         format_func=lambda name: t(f"xray-direction-{name}"),
     )  # fmt: skip
     answers = span_xray.answers.answers
-    candidate = url.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
+    candidate = url_fields.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
     answer, window = answers[candidate], span_xray.answer_windows[candidate]
     arguments = (question, passage_text, window, answer.start, answer.end)
-    span_attention = calls.call_session(checkpoint, "span_attention", *arguments)
-    attention = span_attention.result
+    found = calls.call_session(checkpoint, "span_attention", *arguments)
+    attention = found.result
     from_answer = direction == "answer"
-    share = span_attention.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
+    share = found.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
     uniform = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
@@ -105,10 +105,13 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
         fields.set_layer_and_head(*customdata[:2], "between.")
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
-    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=select_head, lang=language())
+    plots.draw(
+        "heads", span_attention.heads_map, share, uniform, (layer, head), data=data, on_click=select_head,
+        lang=language(),
+    )  # fmt: skip
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
     st.html(f'<p class="small">{t("xray-head-share", layer=layer, head=head, **values)}</p>')
-    st.html(xray.attended_tokens_html(attention, layer, head, from_answer=from_answer))
+    st.html(span_attention.attended_tokens_html(attention, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")
     if st.button(t("xray-open-head-in-attention"), icon=":material/hub:"):
         reading = span_xray.readings[window]

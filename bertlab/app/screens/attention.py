@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, selection, url, view_state
+from bertlab.app import calls, components, display, fields, frame, selection, url_fields, view_state
 from bertlab.app.data import cached_results, html_pages, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import attention as parts
@@ -18,7 +18,7 @@ with st.container(key="attention-top"):
     left, right = st.columns([11, 9], vertical_alignment="bottom")
     with left:
         frame.heading("attention")
-    view = url.choice(
+    view = url_fields.choice(
         right.segmented_control, t("view"), ["heads", "neuron", "rollout", "bertviz"], key="look", required=True,
         format_func=lambda name: t(f"view-{name}"), label_visibility="collapsed",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
     """Draw one of bertviz's views in an iframe if the input is short enough."""
     state = view_state.read()
     view_state.store(state)
-    bertviz_view = url.choice(
+    bertviz_view = url_fields.choice(
         st.segmented_control, t("view-bertviz"), ["head", "model", "neuron"], key="bertviz", required=True,
         format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
     )  # fmt: skip

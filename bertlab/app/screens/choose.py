@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url_fields
 from bertlab.app.i18n import language, t
 from bertlab.tasks.multiple_choice import Choice
 from bertlab.views import choices as choice_figures
@@ -21,7 +21,7 @@ examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
 endings_place = left.container()  # above the number of endings, which must be known first
-count = url.number(
+count = url_fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -24,7 +24,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
     Raises:
         CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
     """
-    checkpoint_name = url.text(
+    checkpoint_name = url_fields.text(
         container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
@@ -74,7 +74,7 @@ def compare_two(comparison_kind: str) -> None:
 
 
 frame.heading("compare")
-comparison_kind = url.choice(
+comparison_kind = url_fields.choice(
     st.segmented_control, t("compare-between"), ["checkpoints", "inputs", "models"], key="between", required=True,
     format_func=lambda kind: t(f"compare-{kind}"), label_visibility="collapsed",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import frame, selection, url
+from bertlab.app import frame, selection, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation, evaluation_results, evaluation_source
@@ -29,7 +29,7 @@ with frame.show_errors():
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         default_rows = DEFAULT_EXAMPLE_ROWS if source.is_example else DEFAULT_ROWS
-        max_rows = url.number(
+        max_rows = url_fields.number(
             st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, default_rows, key="most", step=50,
             help=t("evaluation-max-rows-help"),
         )  # fmt: skip

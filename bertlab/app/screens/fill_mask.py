@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, sentences, url
+from bertlab.app import display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import masked_text
 from bertlab.text.word_spans import MASK
@@ -20,7 +20,7 @@ left.button(
     t("fill-mask-reset"), on_click=masked_input.store, args=(frozenset(),), disabled=not masked_input.masked_indices,
     icon=":material/undo:",
 )  # fmt: skip
-top_k = url.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
+top_k = url_fields.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", masked_input.text, second)

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url_fields
 from bertlab.app.classroom import current, roles
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
@@ -35,7 +35,7 @@ def read_counts() -> dict[str, int] | None:
 
 
 runs = training_runs.find_runs()
-run_name = url.text(
+run_name = url_fields.text(
     st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
@@ -63,7 +63,7 @@ with frame.show_errors():
                 ),
             )  # fmt: skip
             timeline = guess_timeline.result
-            index = url.integer_choice(
+            index = url_fields.integer_choice(
                 st.select_slider, t("guess-step"), range(len(timeline.snapshots)), timeline.closest, key="snapshot",
                 format_func=lambda index: f"{timeline.snapshots[index].step:,}",
             )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import surgery, surgery_tools
@@ -34,7 +34,7 @@ with frame.show_errors():
         )
         surgery.draw_change_buttons(changes, config)
         display.explain("head_effect", "patch_effect")
-    tool = url.choice(
+    tool = url_fields.choice(
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip

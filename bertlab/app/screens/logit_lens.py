@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.data import cached_results
 from bertlab.app.i18n import language, t
 from bertlab.text.tokenizers.encoding import MASK_NAMES
@@ -60,7 +60,7 @@ with frame.show_errors():
         if len(masks) < 2:
             frame.note(t("logit-lens-joint-too-few-masks"))
         else:
-            beams = url.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
+            beams = url_fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
             joint_fill = cached_results.compute(checkpoint, "fill_jointly", text, beams)
             fillings = (*joint_fill.fillings, joint_fill.independent)
             together, independently = t("logit-lens-joint-together"), t("logit-lens-joint-independently")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch, files, pair_laboratory
@@ -39,7 +39,7 @@ def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) ->
 
 
 frame.heading("next-sentence")
-view = url.choice(
+view = url_fields.choice(
     st.segmented_control, t("view"), VIEWS, key=pair_laboratory.VIEW_KEY, required=True,
     format_func=lambda name: t(f"next-sentence-view-{name}"), label_visibility="collapsed",
 )  # fmt: skip

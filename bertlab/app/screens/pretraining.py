@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, selection, url
+from bertlab.app import calls, display, fields, frame, selection, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import pretraining
@@ -12,7 +12,7 @@ from bertlab.explore.pretraining_example import DrawSettings, read_documents
 frame.heading("pretraining")
 session = selection.find_session("fill-mask")
 example_text = read_documents(session.language if session else DEFAULT)[0]
-text = url.text(
+text = url_fields.text(
     st.text_area, t("pretraining-document"), example_text, key="document", height=120,
     help=t("pretraining-document-help"),
 )  # fmt: skip

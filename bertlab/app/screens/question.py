@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import components, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import components, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import files
@@ -35,7 +35,7 @@ with right.container(key="answers"), frame.show_errors():
     passage_expression, xray_expression = call_xray(checkpoint, question, text)
     answers = xray_expression.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
-    allows_no_answer = has_threshold and url.flag(
+    allows_no_answer = has_threshold and url_fields.flag(
         st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")
     )
     threshold = fields.threshold(st, checkpoint) if allows_no_answer else None

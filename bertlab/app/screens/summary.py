@@ -5,7 +5,7 @@ from collections import Counter
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
@@ -51,7 +51,7 @@ def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int
 
 def draw_reference(summary: Summary) -> None:
     """Compare the chosen and the first sentences with a reference summary, if the user enters one."""
-    reference = url.text(
+    reference = url_fields.text(
         st.text_area, t("summary-reference"), "", key="reference", height=80,
         placeholder=t("summary-reference-placeholder"),
     )  # fmt: skip
@@ -120,17 +120,17 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
 
 frame.heading("summary")
 with frame.show_errors():
-    document = url.text(
+    document = url_fields.text(
         st.text_area, t("summary-document"), selection.examples_for("embed").report, key="document", height=200
     )
     fields.note_too_long_for_link(st, document)
     left, right = st.columns(2)
-    count = url.integer_choice(
+    count = url_fields.integer_choice(
         left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
     )
     session = sessions.open_session(selection.select_checkpoint("embed", [document]))
     is_learned = TASK_TYPES["summarisation"].can_predict(session.model)
-    diversity = url.number(
+    diversity = url_fields.number(
         right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
         help=t("summary-diversity-unused" if is_learned else "summary-diversity-help"), disabled=is_learned,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch, files
@@ -31,7 +31,7 @@ with frame.show_errors():
     shown_tagging, heading = tagging, "tag-all-tags"
     if sessions.open_session(checkpoint).tags_tokens:
         left, right = st.columns([3, 2], vertical_alignment="bottom")
-        unit = url.choice(
+        unit = url_fields.choice(
             right.segmented_control, t("tag-unit"), ["word", "token"], key="unit", required=True,
             format_func=lambda name: t(f"tag-unit-{name}"), label_visibility="collapsed",
         )  # fmt: skip

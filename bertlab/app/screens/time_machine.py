@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, result_sentences, selection, url
+from bertlab.app import calls, components, display, fields, frame, result_sentences, selection, url_fields
 from bertlab.app.data import training_runs
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -16,7 +16,7 @@ from bertlab.views import html
 
 frame.heading("time-machine")
 runs = training_runs.find_runs()
-run_name = url.text(
+run_name = url_fields.text(
     st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip

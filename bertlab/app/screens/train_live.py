@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import access, calls, display, frame, plots, url
+from bertlab.app import access, calls, display, frame, plots, url, url_fields
 from bertlab.app.classroom import roles
 from bertlab.app.data import live_run, training_runs
 from bertlab.app.i18n import language, t
@@ -90,7 +90,7 @@ def read_live_log(run) -> calls.Expression:
 
 if can_start:
     names = {"stories": t("train-live-stories"), "text": t("train-live-own-text")}
-    source = url.choice(
+    source = url_fields.choice(
         st.segmented_control,
         t("train-live-source"),
         list(names),

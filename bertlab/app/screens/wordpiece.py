@@ -5,7 +5,7 @@ import os
 import streamlit as st
 
 import bertlab
-from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
@@ -81,7 +81,7 @@ def show_positions(checkpoint: sessions.CheckpointKey) -> None:
 
 frame.heading("wordpiece")
 text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("attend").long_words, key="words")
-view = url.choice(
+view = url_fields.choice(
     st.segmented_control, t("view"), ["search", "merges", "compare", "positions"], key="part", required=True,
     format_func=lambda name: t(f"wordpiece-{name}"), label_visibility="collapsed",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.i18n import t
 from bertlab.app.parts import writing
 
@@ -10,7 +10,7 @@ AIDS = {"surprise": writing.show_surprise, "spelling": writing.show_corrections,
 
 frame.heading("writing")
 names = {aid: t(f"writing-aid-{aid}") for aid in AIDS}
-aid = url.choice(
+aid = url_fields.choice(
     st.segmented_control, t("writing-aid"), list(names), key="aid", format_func=names.get, required=True,
     label_visibility="collapsed",
 )  # fmt: skip
@@ -21,7 +21,7 @@ with frame.show_errors():
             st, t("writing-start"), examples.draft_start, key=writing.START, help=t("writing-start-help")
         )
     else:
-        text = url.text(st.text_area, t("writing-text"), examples.draft, key=writing.DRAFT, height=120)
+        text = url_fields.text(st.text_area, t("writing-text"), examples.draft, key=writing.DRAFT, height=120)
         fields.note_too_long_for_link(st, text)
         text = writing.cut_text(text)
     if not any(map(str.isalnum, text)):

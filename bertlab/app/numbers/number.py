@@ -1,0 +1,17 @@
+"""The record of a number that the app shows."""
+
+from dataclasses import dataclass
+
+ARXIV = "https://arxiv.org/abs/"
+
+
+@dataclass(frozen=True)
+class Number:
+    """The formula and the source of a quantity that the app shows."""
+
+    formula: str
+    """The formula that computes it, in KaTeX."""
+    source: str
+    """The paper and the section that define it, or the web page or code that does."""
+    link: str
+    """The URL of the source."""
