@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from bertlab.bench.app import run_app
+from bertlab.bench.app_process import run_app
 from bertlab.bench.chromium import launch_chromium
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 import tyro
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 
-from bertlab.bench.app import run_app
+from bertlab.bench.app_process import run_app
 from bertlab.bench.chromium import launch_chromium
 
 TIMEOUT = 240_000  # milliseconds; the first page on a busy machine is slow

@@ -1,15 +1,8 @@
 """`bertlab bench app`: measure the response times of the running app in a browser."""
 
 import os
-import socket
 import statistics
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -19,6 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from bertlab.bench.app_pages import LAYOUT_SHIFT_CHANGES, TIMED_CHANGES, TIMEOUT_SECONDS, WORDS, TextChange
+from bertlab.bench.app_process import run_app
 from bertlab.bench.app_scripts import (
     OBSERVE_LAYOUT_SHIFTS,
     RECORD_EVENTS,
@@ -30,7 +24,6 @@ from bertlab.bench.app_visitors import simulate_visitors, time_first_visits
 from bertlab.bench.chromium import launch_chromium
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
-from bertlab.config.errors import BertlabError
 from bertlab.views import payload
 
 PARTS = ("visit", "change", "visitors", "attention", "shift")
@@ -79,36 +72,6 @@ class AppBenchConfig(BenchOptions):
 
     def __post_init__(self):
         object.__setattr__(self, "parts", tuple(FORMER_PARTS.get(part, part) for part in self.parts))
-
-
-@contextmanager
-def run_app() -> Iterator[str]:
-    """Start the app on a free port, yield its address (HOST:PORT), and stop it afterwards.
-
-    Raises:
-        BertlabError: the app does not start.
-    """
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "bertlab", "app", "--port", str(port), "--no-browser"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    # The command may start Streamlit as a child process. In their own process group, both can be stopped at once.
-    process = subprocess.Popen(command, start_new_session=True, **quiet)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise BertlabError("bench-app-did-not-start") from None
-                time.sleep(0.25)
-        yield f"localhost:{port}"
-    finally:
-        os.killpg(process.pid, 15)
-        process.wait(20)
 
 
 def open_page(

@@ -3,16 +3,14 @@
 import asyncio
 import os
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bertlab.bench.app import compute_percentiles
+from bertlab.bench.app_process import AppProcess
 from bertlab.bench.class_browsers import BrowserStudent, open_browser
 from bertlab.bench.class_students import Student
 from bertlab.bench.harness import BenchOptions, report
@@ -50,39 +48,10 @@ class ClassroomBenchConfig(BenchOptions):
     """How many times the class goes through all steps after the warm-up."""
 
 
-class _Server:
-    """A server in classroom mode, with a working directory of its own."""
-
-    def __init__(self, directory: Path):
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            self.port = probe.getsockname()[1]
-        self.directory = directory
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "bertlab", "app", "--class", LESSON, "--port", str(self.port)]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command, cwd=self.directory, start_new_session=True, **quiet)
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                urllib.request.urlopen(f"http://localhost:{self.port}/_stcore/health", timeout=5).close()
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise BertlabError("bench-app-did-not-start") from None
-                time.sleep(0.25)
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(20)
-
-
 async def _run_class(
-    server: _Server, store: ClassStore, config: ClassroomBenchConfig, students: list[Student] | list[BrowserStudent]
+    server: AppProcess, store: ClassStore, config: ClassroomBenchConfig, students: list[Student] | list[BrowserStudent]
 ) -> dict:
     """Lead a class through a lesson, restart the server in the middle, and return the times and the lost guesses."""
-    address = f"localhost:{server.port}"
     step_ms, page_ms, guess_ms, reveal_ms = [], [], [], []
 
     async def show(step: int) -> None:
@@ -99,7 +68,7 @@ async def _run_class(
     async def open_all() -> None:
         """Open the app for one student, who waits until the new server is ready, and then for all others."""
         for group in (students[:1], students[1:]):
-            await asyncio.gather(*(student.open(address) for student in group))
+            await asyncio.gather(*(student.open(server.address) for student in group))
             await asyncio.gather(*(student.wait_for(" of ") for student in group))
             await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
@@ -137,7 +106,7 @@ async def _run_class(
     before = store.count_guesses(QUESTION_STEP)
     for student in students:
         await student.close()
-    server.kill()
+    server.stop(signal.SIGKILL)
     server.start()
     await open_all()
     await asyncio.gather(*(student.wait_for(f"step {QUESTION_STEP + 1} of") for student in students))
@@ -157,7 +126,7 @@ async def _run_class(
     }
 
 
-async def _measure(server: _Server, store: ClassStore, config: ClassroomBenchConfig) -> dict:
+async def _measure(server: AppProcess, store: ClassStore, config: ClassroomBenchConfig) -> dict:
     """Run a class of simulated students or, with --browsers, of real browsers."""
     if not config.browsers:
         return await _run_class(server, store, config, [Student(number) for number in range(config.students)])
@@ -169,7 +138,7 @@ def run(config: ClassroomBenchConfig) -> None:
     """Measure a class, print the measurements, and record the results if `--record` is given."""
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as directory:
-        server = _Server(Path(directory))
+        server = AppProcess("--class", LESSON, directory=Path(directory))
         server.start()
         store = ClassStore(Path(directory, "runs", "classroom"), LESSON)
         try:
@@ -178,7 +147,7 @@ def run(config: ClassroomBenchConfig) -> None:
             raise BertlabError("bench-app-page-failed", page="class", error="timeout") from error
         finally:
             store.close()
-            server.kill()
+            server.stop(signal.SIGKILL)
     count, steps = measurements["students"], measurements["steps"]
     count = f"{count} browsers on the same machine" if config.browsers else count
     results = [

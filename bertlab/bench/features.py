@@ -1,7 +1,6 @@
 """`bertlab bench features`: measure how fast SQuAD rows become features, compared with `datasets.map`."""
 
 import contextlib
-import os
 import time
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,6 +13,7 @@ import tyro
 from bertlab.bench import peer
 from bertlab.bench.harness import BenchOptions, make_ratio_result, measure_alternately, measure_peak_memory_mb, report
 from bertlab.checkpoints import checkpoint, locate
+from bertlab.config.processor import count_cores
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
@@ -79,9 +79,8 @@ def measure(config: FeaturesBenchConfig) -> dict:
         window_counts["peer"] = len(features)
         return time.perf_counter() - start
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     sample = table.select(range(min(len(table), SAMPLE_ROWS)))
-    processes = min((None, cores), key=lambda processes: time_peer(sample, processes))
+    processes = min((None, count_cores()), key=lambda processes: time_peer(sample, processes))
 
     def run_peer() -> float:
         peer_seconds.append(time_peer(table, processes))
@@ -93,7 +92,7 @@ def measure(config: FeaturesBenchConfig) -> dict:
     return {
         "questions": len(rows),
         "windows": f"bertlab {window_counts['bertlab']:,}, transformers {window_counts['peer']:,}",
-        "hardware": f"{describe_hardware(torch.device('cpu'))}, {cores} cores",
+        "hardware": f"{describe_hardware(torch.device('cpu'))}, {count_cores()} cores",
         "peer": f"datasets.map in {processes or 1} process(es)",
         "versions": f"transformers {transformers.__version__}, datasets {datasets.__version__}",
         "bertlab_seconds": round(max(bertlab_seconds), 1),

@@ -7,11 +7,13 @@ cores from the server that it measures.
 
 import asyncio
 import json
+import math
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import httpx2
 
@@ -85,16 +87,18 @@ def run_load(
 
 
 async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
-    result, numbers = LoadResult(), iter(range(len(exchanges) if seconds is None else 10**9))
+    result = LoadResult()
+    numbers = iter(range(len(exchanges)) if seconds is None else count())  # all clients take their requests from it
+    time_limit = math.inf if seconds is None else seconds
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
     start, half_done = time.perf_counter(), asyncio.Event()
 
     async def run_client(client: httpx2.AsyncClient) -> None:
         for number in numbers:
             elapsed = time.perf_counter() - start
-            if elapsed > (seconds or elapsed):
+            if elapsed > time_limit:
                 return
-            if elapsed > (seconds or float("inf")) / 2 or (seconds is None and 2 * number >= len(exchanges)):
+            if elapsed > time_limit / 2 or (seconds is None and 2 * number >= len(exchanges)):
                 half_done.set()
             outcome = await _send(client, exchanges[number % len(exchanges)], result)
             result.outcomes[outcome] += 1

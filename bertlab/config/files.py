@@ -5,6 +5,7 @@ Apart from bertlab, this module uses only the standard library.
 
 import errno
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,10 +34,25 @@ def write_atomically(path: Path, text: str) -> None:
     ...     [(path.name, path.read_text()) for path in Path(directory, "new").iterdir()]
     [('tea.txt', 'green\\n')]
     """
+    fill_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+
+
+def fill_atomically(path: Path, fill: Callable[[Path], object], *, make_directory: bool = True) -> None:
+    """Let a function write a file beside `path`, then rename it to `path`.
+
+    Args:
+        path: the file.
+        fill: writes the file at the path that it is given.
+        make_directory: whether to create the directory of the file if necessary.
+
+    Raises:
+        BertlabError: the file cannot be written; an existing file at this path is unchanged.
+    """
     temporary = path.with_name(f".{path.name}.building")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="")
+        if make_directory:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        fill(temporary)
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):

@@ -5,16 +5,14 @@ The name of a part says which rows it contains. A part is written completely or 
 
 import csv
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bertlab.config.errors import BertlabError
-from bertlab.config.files import describe_system_error
+from bertlab.config.files import fill_atomically
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
 INPUT, OUTPUT = "in:", "out:"  # prefixes of the columns of a part
@@ -108,7 +106,7 @@ def export_results(directory: Path, suffix: str) -> Path:
     """
     path = directory / f"results-{count_results(directory)}{suffix}"
     if not path.exists():
-        _write(path, lambda target: _export(read_results(directory), target, suffix))
+        fill_atomically(path, lambda target: _export(read_results(directory), target, suffix), make_directory=False)
     return path
 
 
@@ -144,7 +142,8 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
         arrow_type = pa.string() if name == "error" or name.startswith(INPUT) else arrow_type
         arrays[name] = pa.array([row.get(name) for row in rows], arrow_type)
     path = directory / f"part-{first:07d}-{first + len(rows):07d}.parquet"
-    _write(path, lambda target: pq.write_table(pa.table(arrays), target))
+    # the directory is not created, because it may have been removed while the rows were computed
+    fill_atomically(path, lambda target: pq.write_table(pa.table(arrays), target), make_directory=False)
 
 
 def _list_parts(directory: Path) -> list[Path]:
@@ -154,15 +153,3 @@ def _list_parts(directory: Path) -> list[Path]:
 def _find_range(part: Path) -> tuple[int, int]:
     first, end = part.stem.split("-")[1:]
     return int(first), int(end)
-
-
-def _write(path: Path, fill: Callable[[Path], None]) -> None:
-    """Let a function write a file beside `path`, then rename it to `path`."""
-    temporary = path.with_name(f".{path.name}.building")
-    try:
-        fill(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise BertlabError("file-not-writable", path=path, reason=describe_system_error(error)) from error

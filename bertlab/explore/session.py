@@ -367,4 +367,4 @@ class Session(Predictor):
         if task_type.probe_reads_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
         encoding = self._encode(text, pair)
-        return task_type.probe(self.model, self.tokenizer, encoding, pair, mask, self.loaded.pair_objective)
+        return task_type.probe(self.loaded, encoding, pair, mask)

@@ -4,13 +4,12 @@ Shape legend: S texts, P dimensions of a vector.
 """
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.files import describe_system_error
+from bertlab.config.files import fill_atomically
 from bertlab.text.readers.text_file import TextFile
 
 VECTOR_SUFFIXES = (".npy", ".parquet")
@@ -35,16 +34,16 @@ def write_vectors(path: Path, file: TextFile, vectors_SP: np.ndarray) -> list[Pa
     if path.suffix not in VECTOR_SUFFIXES:
         raise BertlabError("vectors-suffix-unknown", path=path, suffixes=list(VECTOR_SUFFIXES))
     if path.suffix == ".parquet":
-        return [_write(path, lambda target: _write_parquet(target, file, vectors_SP))]
+        fill_atomically(path, lambda target: _write_parquet(target, file, vectors_SP))
+        return [path]
     ids = path.with_suffix(".ids.jsonl")
     lines = [
         json.dumps({"id": id, "text": text}, ensure_ascii=False) for id, text in zip(file.ids, file.texts, strict=True)
     ]
     content = "".join(line + "\n" for line in lines).encode("utf-8", "replace")
-    return [
-        _write(ids, lambda target: target.write_bytes(content)),
-        _write(path, lambda target: _save(target, vectors_SP)),
-    ]
+    fill_atomically(ids, lambda target: target.write_bytes(content))
+    fill_atomically(path, lambda target: _save(target, vectors_SP))
+    return [ids, path]
 
 
 def _save(target: Path, vectors_SP: np.ndarray) -> None:
@@ -59,17 +58,3 @@ def _write_parquet(target: Path, file: TextFile, vectors_SP: np.ndarray) -> None
     vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors_SP.ravel()), vectors_SP.shape[1])
     columns = {"id": pyarrow.array(file.ids), "text": pyarrow.array(file.texts), "vector": vectors}
     pyarrow.parquet.write_table(pyarrow.table(columns), target)
-
-
-def _write(path: Path, fill) -> Path:
-    """Let a function write a file beside `path`, then rename it to `path`."""
-    temporary = path.with_name(f".{path.name}.building")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fill(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise BertlabError("file-not-writable", path=path, reason=describe_system_error(error)) from error
-    return path

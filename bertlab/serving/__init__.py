@@ -1,9 +1,14 @@
 """The HTTP server of `bertlab serve`: predictions as JSON.
 
 options      the settings
+server       binds the address, and runs the application until a signal arrives
+application  the FastAPI application: requests in, replies out
 fields       the routes and the fields of their requests
-application  the FastAPI application: requests in, replies out, errors as JSON
-dispatcher   the queue, the batches and the worker processes
+body_limit   the maximum size of a request
+errors       errors as JSON, in the language of the client
+dispatcher   distributes requests over the worker processes
+queue        the requests that wait, and which of them are computed as one batch
 workers      a worker process as its parent sees it
 worker       what runs in a worker process: the checkpoint and its predictions
+metrics      what is counted, for Prometheus
 """

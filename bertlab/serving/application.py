@@ -59,7 +59,7 @@ def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) ->
     async def predict(fields) -> Response:
         return Response(await dispatcher.answer(route.command, fields.model_dump()), media_type=JSON)
 
-    predict.__annotations__["fields"] = route.fields
+    predict.__annotations__["fields"] = route.fields  # FastAPI reads the fields of a request from the annotation
     app.post(path, name=path.removeprefix("/"))(predict)
 
 
@@ -152,7 +152,8 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
             return _reply(request, BertlabError("serve-route-unknown", path=path, routes=[*served, *INFO_ROUTES]), 404)
         if error.status_code == 405:
             return _reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
-        return _reply(request, BertlabError("serve-json-invalid"), error.status_code)  # such as bytes that are no text
+        # for example, the body is not UTF-8
+        return _reply(request, BertlabError("serve-json-invalid"), error.status_code)
 
     @app.exception_handler(Exception)
     async def handle_bug(request: Request, error: Exception) -> Response:

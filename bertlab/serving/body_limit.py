@@ -42,8 +42,8 @@ class BodyLimit:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         size, is_complete = 0, False
-        stated = Headers(scope=scope).get("content-length", "")
-        is_too_large = stated.isdecimal() and int(stated) > self.max_bytes
+        announced = Headers(scope=scope).get("content-length", "")
+        is_too_large = announced.isdecimal() and int(announced) > self.max_bytes
 
         async def read() -> Message:
             nonlocal size, is_complete

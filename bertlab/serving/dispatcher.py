@@ -1,10 +1,10 @@
 """Distribute requests over worker processes: batches, retries after a worker died, time limits."""
 
 import asyncio
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.processor import count_cores
 from bertlab.serving.metrics import ServerMetrics
 from bertlab.serving.options import ServeOptions
 from bertlab.serving.queue import MAX_ATTEMPTS, Request, RequestQueue, count_characters
@@ -89,9 +89,10 @@ class Dispatcher:
 
         Raises:
             BertlabError: the error of the command, or one of the following.
-            QueueFull: as many requests wait already as may wait.
+            QueueFull: the queue is full.
             TimeLimit: there is no result within the time limit.
             NoWorker: no worker can be started.
+            RequestKillsWorkers: several workers died while they computed the request.
         """
         if not self.workers and self._start_error:
             raise NoWorker("serve-no-worker", reason=self._start_error)
@@ -136,6 +137,7 @@ class Dispatcher:
                 await self._compute(number, worker, batch)
 
     async def _compute(self, number: int, worker: Worker, batch: list[Request]) -> None:
+        """Let a worker compute a batch, and set the replies; if it dies, put the requests back into the queue."""
         self.metrics.batch_size.observe(len(batch))
         contents = [request.content for request in batch]
         self._busy.add(number)
@@ -185,8 +187,3 @@ class Dispatcher:
 
     async def _run_in_thread(self, function, *arguments):
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
-
-
-def count_cores() -> int:
-    """Return the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -51,7 +51,7 @@ def describe_invalid_fields(path: str, errors: Sequence[dict]) -> tuple[int, Ber
         errors: from `RequestValidationError.errors()`.
     """
     error = errors[0]
-    kind, context = error["type"], error.get("ctx", {})
+    kind = error["type"]
     if kind == "json_invalid":
         return 400, BertlabError("serve-json-invalid")
     if error["loc"] == ("body",):
@@ -61,16 +61,14 @@ def describe_invalid_fields(path: str, errors: Sequence[dict]) -> tuple[int, Ber
     if id := TYPE_ERRORS.get(kind):
         return 422, BertlabError(id, field=field, fields=names)
     if kind in ("greater_than_equal", "less_than_equal"):
-        low, high = _find_range(path, field)
+        low, high = _find_limit(path, field, "ge"), _find_limit(path, field, "le")
         return 422, BertlabError("serve-field-out-of-range", field=field, low=low, high=high)
     if kind in ("too_short", "too_long"):
-        limit = context.get("max_length") or ROUTES[path].fields.model_fields[field].metadata[-1].max_length
-        return 422, BertlabError("serve-list-length", field=field, limit=limit)
+        return 422, BertlabError("serve-list-length", field=field, limit=_find_limit(path, field, "max_length"))
     return 422, BertlabError("serve-field-invalid", field=field, reason=error["msg"])
 
 
-def _find_range(path: str, field: str) -> tuple[int, int]:
-    metadata = ROUTES[path].fields.model_fields[field].metadata
-    return next(each.ge for each in metadata if hasattr(each, "ge")), next(
-        each.le for each in metadata if hasattr(each, "le")
-    )
+def _find_limit(path: str, field: str, name: str) -> int:
+    """Find a limit of a field by its name in pydantic: "ge" (minimum), "le" (maximum) or "max_length"."""
+    limits = ROUTES[path].fields.model_fields[field].metadata
+    return next(getattr(each, name) for each in limits if hasattr(each, name))

@@ -1,4 +1,7 @@
-"""The routes, and the fields of their requests."""
+"""The routes, and the fields of their requests.
+
+The page /docs describes the route /NAME with the message `serve-route-NAME`, and a field with `serve-field-NAME`.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -22,9 +22,8 @@ from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
-from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.rows import Rows
-from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+from bertlab.text.tokenizers.wordpiece import Encoding
 
 MAX_LABELS = 1000
 
@@ -120,16 +119,8 @@ class ClassificationTask(LabelledTaskType):
             raise ValueError(cell)
         return examples.labels.index((examples.spec.labels or examples.labels)[number])
 
-    def probe(
-        self,
-        model: Bert,
-        tokenizer: Tokenizer,
-        encoding: Encoding,
-        pair: str | None,
-        mask: int,
-        pair_objective: PairObjectiveName = "next",
-    ) -> Probe:
-        return make_pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
+    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        return make_pooled_probe(loaded.model, self.name, encoding, loaded.model.classify, loaded.model.config.labels)
 
     def read_logits(self, labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
         """Turn the logits of one text into the probability of every label."""

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import TextError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
@@ -237,20 +238,12 @@ class MaskedLMTask(TaskType):
         # a model with causal attention cannot use the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
-    def probe(
-        self,
-        model: Bert,
-        tokenizer: Tokenizer,
-        encoding: Encoding,
-        pair: str | None,
-        mask: int,
-        pair_objective: PairObjectiveName = "next",
-    ) -> Probe:
-        positions = find_mask_positions(tokenizer, encoding)
+    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        positions = find_mask_positions(loaded.tokenizer, encoding)
         if not 0 <= mask < len(positions):
             raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 
         def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
-            return model.mlm(hidden_B1H[:, 0])[:, : tokenizer.vocab_size]
+            return loaded.model.mlm(hidden_B1H[:, 0])[:, : loaded.tokenizer.vocab_size]
 
-        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: tokenizer.tokens([id])[0])
+        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: loaded.tokenizer.tokens([id])[0])

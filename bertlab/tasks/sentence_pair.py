@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import torch
 
-from bertlab.nn.bert import Bert
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
-from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,10 @@ class SentencePairTask(TaskType):
     can_probe = True
     probe_reads_pair = True
 
-    def probe(
-        self,
-        model: Bert,
-        tokenizer: Tokenizer,
-        encoding: Encoding,
-        pair: str | None,
-        mask: int,
-        pair_objective: PairObjectiveName = "next",
-    ) -> Probe:
-        return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES[pair_objective].labels)
+    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        return make_pooled_probe(
+            loaded.model, self.name, encoding, loaded.model.nsp, PAIR_OBJECTIVES[loaded.pair_objective].labels
+        )
 
     def table_row(self, prediction: NextSentence) -> dict[str, str | float]:
         """Convert one prediction to a row of a table of predictions: column -> cell."""

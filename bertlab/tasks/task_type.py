@@ -22,10 +22,9 @@ from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
-from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
-from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 class TaskType(ABC):
@@ -62,24 +61,14 @@ class TaskType(ABC):
         """Whether a model can make predictions of this type."""
         return self.head in model.head_names if self.head else model.gives_hidden_states
 
-    def probe(
-        self,
-        model: Bert,
-        tokenizer: Tokenizer,
-        encoding: Encoding,
-        pair: str | None,
-        mask: int,
-        pair_objective: PairObjectiveName = "next",
-    ) -> Probe:
+    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
         """Make a probe: one prediction that can be recomputed under interventions; see `probe.Probe`.
 
         Args:
-            model: the model that predicts.
-            tokenizer: its tokenizer.
+            loaded: the checkpoint that predicts.
             encoding: the input.
             pair: the second text, for types that read pairs; otherwise None.
             mask: for masked language modelling, which [MASK] of the text to predict, counted from 0.
-            pair_objective: for sentence pairs, the objective of the checkpoint, which names the labels.
 
         Raises:
             BertlabError: the type has no probe (`can_probe`).

@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.processor import count_cores
 
 # While the main process evaluates and saves, the others wait for it; on a slow disk this takes minutes.
 TIMEOUT = timedelta(minutes=30)
@@ -64,8 +65,7 @@ def world_size() -> int:
 
 def cores_per_process() -> int:
     """Return how many CPU cores of this machine each process of the run can use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    return max(1, count_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def is_main_process() -> bool:

@@ -40,7 +40,6 @@ from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType, Progres
 from bertlab.tasks.training_data import TrainingData, TrainingOptions, checksum
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
-from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import choose_evenly
@@ -337,15 +336,7 @@ class SpanTask(FinetuneTaskType):
 
     # -- probe -------------------------------------------------------------------------------------------------
 
-    def probe(
-        self,
-        model: Bert,
-        tokenizer: Tokenizer,
-        encoding: Encoding,
-        pair: str | None,
-        mask: int,
-        pair_objective: PairObjectiveName = "next",
-    ) -> Probe:
+    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
         """Make a probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
         passage = [
             position
@@ -358,7 +349,7 @@ class SpanTask(FinetuneTaskType):
         start_S, end_S = torch.tensor([(index_of[first], index_of[last]) for first, last in [*spans, (0, 0)]]).T
 
         def compute_logits(hidden_BPH: torch.Tensor) -> torch.Tensor:
-            logits_BP2 = model.span(hidden_BPH)
+            logits_BP2 = loaded.model.span(hidden_BPH)
             return logits_BP2[:, start_S, 0] + logits_BP2[:, end_S, 1]
 
         def text_of(candidate: int) -> str:

@@ -5,7 +5,7 @@ serve-address-unusable = { $host }:{ $port } 주소를 쓸 수 없어요({ $reas
 serve-precision-of-onnx = { $name } 체크포인트는 가중치 형식이 정해진 ONNX 파일이에요. --precision { $precision } 옵션을 빼 주세요.
 serve-worker-died = 작업 프로세스가 체크포인트를 여는 도중에 예기치 않게 종료됐어요. 메모리가 부족하면 --workers로 프로세스 수를 줄여 주세요.
 serve-started = { $address }에서 { $checkpoint } 체크포인트로 응답해요. 경로 목록은 { $address }/docs에 있어요. Ctrl-C를 누르면 서버가 멈춰요.
-serve-stopped = 서버를 멈춰요. 받은 요청 { $taken }개 중 { $answered }개에 응답했어요
+serve-stopped = 서버를 멈춰요. 받은 요청 { $taken }개 중 { $answered }개에 응답했어요.
 
 # 오류 응답
 serve-json-invalid = 본문이 올바른 JSON이 아니에요. {"{"}"text": "..."{"}"} 같은 객체를 보내 주세요.

@@ -1,0 +1,77 @@
+"""Run the app as a process, for benchmarks and screenshots."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bertlab.config.errors import BertlabError
+
+START_SECONDS = 60
+
+
+class AppProcess:
+    """The app as a process on a free port. It can be started again after it was stopped.
+
+    Args:
+        words: the arguments of `bertlab app`, without --port.
+        directory: the working directory. Default: that of this process.
+    """
+
+    def __init__(self, *words: str, directory: Path | None = None):
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            self.port = probe.getsockname()[1]
+        self._words, self._directory = words, directory
+        self._process: subprocess.Popen
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT."""
+        return f"localhost:{self.port}"
+
+    def start(self) -> None:
+        """Start the process, and wait until it answers.
+
+        Raises:
+            BertlabError: it does not answer within `START_SECONDS`.
+        """
+        command = [sys.executable, "-m", "bertlab", "app", *self._words, "--port", str(self.port)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        # The command may start Streamlit as a child process. In their own process group, both can be stopped at once.
+        self._process = subprocess.Popen(command, cwd=self._directory, start_new_session=True, **quiet)
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                urllib.request.urlopen(f"http://{self.address}/_stcore/health", timeout=5).close()
+                return
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise BertlabError("bench-app-did-not-start") from None
+                time.sleep(0.25)
+
+    def stop(self, signum: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal that ends the process, and wait for its end."""
+        os.killpg(self._process.pid, signum)
+        self._process.wait(20)
+
+
+@contextmanager
+def run_app() -> Iterator[str]:
+    """Start the app, yield its address (HOST:PORT), and stop it afterwards.
+
+    Raises:
+        BertlabError: the app does not start.
+    """
+    app = AppProcess("--no-browser")
+    try:
+        app.start()
+        yield app.address
+    finally:
+        app.stop()
