@@ -164,6 +164,34 @@ def test_files_of_version_six_are_read(tmp_path):
     assert read_sentence_settings(tmp_path) == SentenceSettings(("cls",), 128, "query: ", is_recorded=True)
 
 
+@pytest.mark.parametrize("modes", ["mean", "cls", "max", ["cls", "max"]])
+def test_a_checkpoint_of_sentence_transformers_gives_the_same_vectors(tmp_path, tiny_checkpoint, modes):
+    """The files are those of version 6; the expected vectors are pooled from the hidden states of `transformers`."""
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    encoder = BertModel(BertConfig(vocab_size=len(tokenizer), max_position_embeddings=32, **sizes)).eval()
+    encoder.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    names = ["base.modules.transformer.Transformer", "sentence_transformer.modules.pooling.Pooling"]
+    names.append("sentence_transformer.modules.normalize.Normalize")
+    rows = modules(*(f"sentence_transformers.{name}" for name in names))
+    rows[1]["path"] = "1_Pooling"
+    write(tmp_path, {
+        "modules.json": rows, "sentence_bert_config.json": {"transformer_task": "feature-extraction"},
+        "1_Pooling/config.json": {"embedding_dimension": 16, "pooling_mode": modes, "include_prompt": True},
+    })  # fmt: skip
+    with torch.inference_mode():
+        hidden = [encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in TEXTS]
+    pooled = {"mean": lambda h: h.mean(0), "cls": lambda h: h[0], "max": lambda h: h.amax(0)}
+    keys = [modes] if isinstance(modes, str) else modes
+    expected = F.normalize(torch.stack([torch.cat([pooled[key](h) for key in keys]) for h in hidden]), dim=-1)
+    opened = bertlab.load(tmp_path)
+    assert opened.loaded.sentence_settings.is_recorded
+    np.testing.assert_allclose(opened.embed(TEXTS), expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("files", "error"),
     [

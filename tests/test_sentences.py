@@ -93,6 +93,15 @@ def test_long_texts_are_truncated_and_texts_without_tokens_are_refused(tiny_chec
     assert session.sentence_vectors([]).vectors_SP.shape == (0, session.config.hidden_size)
 
 
+def test_texts_that_the_checkpoint_cannot_read_are_found(cache):
+    english, korean = "Rain fell on the roof.", "비가 지붕에 내렸다."
+    unknown = ["강에 새 다리가 열린다", "米價 上昇", "🙂🙂", "각"]
+    assert bertlab.load("sentences").sentence_vectors([english, *unknown, english]).unreadable == (1, 2, 3, 4)
+    readable = [korean, "새 BERT 모델", "米價 上昇", "각", "ㄱㄴㄷ", "2026"]
+    texts = [*readable, english, "🙂🙂", "\u1100\u119e\u11b7"]  # the last one is old Hangul
+    assert bertlab.load("sentences_ko").sentence_vectors(texts).unreadable == (6, 7, 8)
+
+
 # -- neighbours and duplicates -------------------------------------------------------------------------------------
 
 
@@ -270,6 +279,22 @@ def test_the_commands_accept_unusual_lines(strings, tmp_path, tiny_checkpoint, c
     run("cluster", lines, tmp_path, tiny_checkpoint, "--out", str(tmp_path / "c.csv"))
     with (tmp_path / "c.csv").open(newline="", encoding="utf-8") as file:
         assert [row["text"] for row in csv.DictReader(file)] == lines
+
+
+def test_a_third_of_the_lines_decides_the_language(tmp_path, cache, capsys):
+    lines = [
+        "The price of rice rises",
+        "A new bridge opens",
+        "Rain fell on the roof",
+        "강에 새 다리가 열린다",
+        "봄에 비가 온다",
+    ]
+    for count, checkpoint, unreadable in ((4, "sentences", 1), (5, "sentences_ko", 3)):
+        (tmp_path / "lines.txt").write_text("\n".join(lines[:count]), encoding="utf-8")
+        assert main(["similar", str(tmp_path / "lines.txt"), "--json"]) == 0
+        captured = capsys.readouterr()
+        assert json.loads(captured.out)["checkpoint"] == checkpoint
+        assert str(Message("sentences-unreadable", count=unreadable, checkpoint=checkpoint)) in captured.err
 
 
 def test_one_line_and_equal_lines_give_a_clear_line(tmp_path, tiny_checkpoint, cache, capsys):

@@ -1,7 +1,6 @@
 """Select the checkpoint of a page, and read examples in the language of that checkpoint."""
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -16,14 +15,19 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import DEFAULT, detect_language, find_example_task, languages, list_message_ids
+from bertlab.config.languages import (
+    DEFAULT,
+    detect_language,
+    find_example_task,
+    has_latin_letters,
+    languages,
+    list_message_ids,
+)
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import MASK
 from bertlab.views.passage import escape_html
-
-LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 
 
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
@@ -154,7 +158,9 @@ def _detect_language(texts: Sequence[str]) -> str | None:
     """Detect the language of texts by their script; None if no word has letters of a known script, as in 漢字."""
     script_tests = [each.uses_script for each in languages().values()]
     words = [word for text in texts for word in text.replace(MASK, " ").split()]
-    words = [word for word in words if LATIN.search(word) or any(uses_script(word) for uses_script in script_tests)]
+    words = [
+        word for word in words if has_latin_letters(word) or any(uses_script(word) for uses_script in script_tests)
+    ]
     return detect_language(words) if words else None
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import tyro
 
-from bertlab.cli.query import CheckpointOptions, QueryOptions, open_session, print_result
-from bertlab.config.languages import Message
+from bertlab.cli.query import CheckpointOptions, QueryOptions, print_result
+from bertlab.config.languages import Message, detect_language
 
 if TYPE_CHECKING:
     from bertlab.explore.sentence_vectors import SentenceVectors
@@ -152,15 +152,21 @@ def cluster(config: Cluster) -> None:
 
 def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
     """Read the texts, open the checkpoint and compute the vectors, with a progress bar on standard error."""
+    from bertlab.explore.session import default_checkpoint, load
     from bertlab.text.readers.text_file import read_texts
 
     file = read_texts(config.file, config.column, config.id_column)
-    session = open_session(config, "embed", *file.texts[:LANGUAGE_SAMPLE_SIZE])
+    # a third of the texts decides the language, not a single Korean word in an English file
+    language = detect_language(file.texts[:LANGUAGE_SAMPLE_SIZE])
+    session = load(default_checkpoint("embed", language) if config.checkpoint is None else config.checkpoint)
     vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
-    notes = {"sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated)}
+    notes = {
+        "sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated),
+        "sentences-unreadable": len(vectors.unreadable),
+    }  # fmt: skip
     for id, count in notes.items():
         if count:
-            print(Message(id, count=count), file=sys.stderr)
+            print(Message(id, count=count, checkpoint=session.name), file=sys.stderr)
     if not vectors.is_trained:
         print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
     return file, session, vectors

@@ -33,6 +33,7 @@ from functools import cache
 from pathlib import Path
 
 DEFAULT = "en"
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 MAX_PARAMETER_LENGTH = 1000  # in characters; Fluent replaces a text of more than 2,500 characters by "{???}"
 MAX_NUMBER = 10**18  # larger integers are passed to Fluent as text
 LOCALES = Path(__file__).parent.parent / "locales"
@@ -119,6 +120,15 @@ def languages() -> Mapping[str, Language]:
             fields.get("surprise_threshold", Language.surprise_threshold), checkpoints, fields.get("example_tasks", {}),
         )  # fmt: skip
     return by_code
+
+
+def has_latin_letters(text: str) -> bool:
+    """Whether a text contains a Latin letter, with or without an accent.
+
+    >>> has_latin_letters("BERT는"), has_latin_letters("漢字 3")
+    (True, False)
+    """
+    return _LATIN.search(text) is not None
 
 
 def detect_language(texts: Iterable[str]) -> str:

@@ -10,8 +10,11 @@ import numpy as np
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import TextError
+from bertlab.config.languages import has_latin_letters, languages
 from bertlab.explore.embed import embed_texts, encode_sentences
 from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
+from bertlab.tasks.features import Input
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 TEXTS_AT_ONCE = 128  # number of texts whose vectors are computed and then stored; an interrupted run keeps those stored
 CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
@@ -27,6 +30,10 @@ class SentenceVectors:
     """Their vectors of length 1, float32 [S, P]; the product of two of them is their cosine."""
     truncated: tuple[int, ...]
     """The indices of the texts whose end was cut off, because they have more tokens than the checkpoint reads."""
+    unreadable: tuple[int, ...]
+    """The indices of the texts whose vectors mean little: at least half of their tokens are unknown to the checkpoint,
+    or they are in Latin letters and the checkpoint was trained on a language with its own script. Such texts can have
+    nearly the same vector without any similarity."""
     num_cached: int
     """How many distinct texts had a vector in the cache."""
     is_trained: bool
@@ -115,14 +122,29 @@ def compute_sentence_vectors(
         vectors_UP[rows] = embed_texts(loaded.model, part, loaded.tokenizer.pad_id, batch_size, settings.pooling)
         if cache:
             cache.write([distinct[row] for row in rows], vectors_UP[rows])
-    truncated_texts = {distinct[row] for row in truncated}
+    row_S = [row_of_text[text] for text in texts]
+    is_truncated_U, is_unreadable_U = np.zeros((2, len(distinct)), bool)
+    is_truncated_U[truncated] = True
+    is_unreadable_U[_find_unreadable(loaded.tokenizer, distinct, inputs)] = True
     return SentenceVectors(
         texts,
-        vectors_UP[[row_of_text[text] for text in texts]],
-        tuple(index for index, text in enumerate(texts) if text in truncated_texts),
+        vectors_UP[row_S],
+        tuple(np.flatnonzero(is_truncated_U[row_S]).tolist()),
+        tuple(np.flatnonzero(is_unreadable_U[row_S]).tolist()),
         len(stored_vectors),
         settings.is_recorded,
     )
+
+
+def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequence[Input]) -> list[int]:
+    """Find the texts whose vectors mean little; see `SentenceVectors.unreadable`."""
+    language = languages()[tokenizer.language]
+    rows = []
+    for row, (text, each) in enumerate(zip(texts, inputs, strict=True)):
+        is_foreign = bool(language.script) and has_latin_letters(text) and not language.uses_script(text)
+        if is_foreign or 2 * np.count_nonzero(each.ids == tokenizer.unk_id) >= len(each) - 2:  # without [CLS] and [SEP]
+            rows.append(row)
+    return rows
 
 
 def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10, skip: int = -1) -> list[Neighbour]:
@@ -168,8 +190,11 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
         # the groups are merged at once, since billions of pairs would not fit into memory
-        links = coo_array((np.ones(len(first), bool), (group_U[first], group_U[second])), shape=(len(group_U),) * 2)
-        group_U = connected_components(links, directed=False)[1][group_U]
+        one, other = group_U[first], group_U[second]
+        is_link = one != other
+        if is_link.any():
+            links = coo_array((is_link[is_link], (one[is_link], other[is_link])), shape=(len(group_U),) * 2)
+            group_U = connected_components(links, directed=False)[1][group_U]
         if len(values) > limit:
             chosen = np.argpartition(-values, limit)[:limit]
             first, second, values = first[chosen], second[chosen], values[chosen]

@@ -22,7 +22,7 @@ def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str
 
 def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
     """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
-    lines = [f"{similar.total:,} pairs in {len(similar.groups):,} groups"]
+    lines = [f"{_count(similar.total, 'pair')} in {_count(len(similar.groups), 'group')}"]
     for pair in similar.pairs:
         members = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
         rows = [(cosine, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, cosine in members]
@@ -33,7 +33,8 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
 def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
     """The size and the words of each cluster, and some of its texts, the most central one first."""
     num_outside = result.labels.count(NO_CLUSTER)
-    lines = [f"{len(result.clusters):,} clusters; {num_outside:,} of {len(file.texts):,} texts in no cluster"]
+    num_clusters, num_texts = _count(len(result.clusters), "cluster"), _count(len(file.texts), "text")
+    lines = [f"{num_clusters}; {num_outside:,} of {num_texts} in no cluster"]
     for cluster in result.clusters:
         lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
         others = [index for index in cluster.members if index != cluster.centre]
@@ -50,6 +51,10 @@ def cluster_csv(file: TextFile, result: Clusters) -> str:
         words = "" if label == NO_CLUSTER else " ".join(result.clusters[label].words)
         writer.writerow([id, text, "" if label == NO_CLUSTER else label + 1, words])
     return stream.getvalue()
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _shorten(text: str) -> str:

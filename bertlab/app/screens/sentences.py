@@ -35,8 +35,10 @@ def show_vectors(lines: sentences_input.Lines) -> None:
         frame.note(t("sentences-all-equal", count=len(lines.texts)))
     texts, progress = make_lines_expression(lines), frame.progress_bar(st.empty(), "sentences-progress")
     vectors = calls.call_session(checkpoint, "sentence_vectors", texts, progress=progress)
+    name = os.path.basename(sessions.open_session(checkpoint).name)
+    if vectors.result.unreadable:
+        frame.note(t("sentences-unreadable-page", count=len(vectors.result.unreadable), checkpoint=name))
     if not vectors.result.is_trained:
-        name = os.path.basename(sessions.open_session(checkpoint).name)
         frame.note(t("sentences-untrained-page", checkpoint=name))
     if vectors.result.truncated:
         frame.note(t("sentences-cut", count=len(vectors.result.truncated)))

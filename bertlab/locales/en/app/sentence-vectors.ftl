@@ -21,6 +21,10 @@ sentences-cut = { $count ->
         [one] 1 line is longer than the checkpoint can read, so the end of the line has no effect.
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
+sentences-unreadable-page = { $count ->
+        [one] 1 line is in another language or script than { $checkpoint } can read, so its vector means little.
+       *[other] { FORMAT($count, spec: ",") } lines are in another language or script than { $checkpoint } can read, so their vectors mean little. Such lines may look like duplicates by accident.
+    }
 sentences-map-method = Map method
 sentences-map-tsne = t-SNE
 sentences-map-pca = PCA

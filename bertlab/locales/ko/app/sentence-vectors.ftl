@@ -18,6 +18,7 @@ sentences-all-equal = { FORMAT($count, spec: ",") }줄이 모두 같아서 벡�
 sentences-progress = 벡터 계산 중: { $done }/{ $of }
 sentences-untrained-page = { $checkpoint } 체크포인트는 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 다른 코사인과 비교해서만 보고, ‘최소 코사인’을 높게 잡으세요.
 sentences-cut = { FORMAT($count, spec: ",") }줄은 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
+sentences-unreadable-page = { FORMAT($count, spec: ",") }줄은 { $checkpoint } 체크포인트가 읽지 못하는 언어나 문자로 되어 있어서 벡터를 믿기 어려워요. 내용이 달라도 중복으로 보일 수 있어요.
 sentences-map-method = 지도 그리는 방법
 sentences-map-tsne = t-SNE
 sentences-map-pca = PCA
