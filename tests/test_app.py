@@ -301,7 +301,7 @@ def test_missing_checkpoints_are_reported(monkeypatch, tmp_path):
         assert not app.exception
         # these pages need no checkpoint
         reports = errors(app) or [body for body in bodies(app) if any(line in body for line in missing)]
-        needs_none = ("cost", "guess", "lessons", "paper", "train_live", "training", "time_machine")
+        needs_none = ("cost", "guess", "lessons", "paper", "serving", "train_live", "training", "time_machine")
         assert reports or screen in needs_none
 
 

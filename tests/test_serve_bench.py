@@ -4,12 +4,13 @@ import json
 
 import pytest
 from support.errors import command_error, raises_error
+from support.serving_runs import make_run
 from support.tiny_model import TEXTS
 
 from bertlab.bench import serve, serve_rows
 from bertlab.bench.results import read_results
 from bertlab.bench.serve_classifiers import Classifier, make_batch
-from bertlab.bench.serve_rows import PEERS, STEPS, ServingRun, append_run, read_runs
+from bertlab.bench.serve_rows import PEERS, STEPS, append_run, read_runs
 from bertlab.bench.serve_steps import make_step_result, measure_speed, repeat_texts
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
@@ -35,25 +36,6 @@ def rows(tmp_path_factory):
     lines = [json.dumps({"sentence": text, "label": number % 2}) for number, text in enumerate(texts)]
     path.write_text("\n".join(lines))
     return path
-
-
-def make_run(**changes) -> ServingRun:
-    speed = {"base": 10.0, "student": 60.0, "workers": 700.0}
-    steps = []
-    for name in (*STEPS, *PEERS):
-        accuracy = {"base": None, "peer-base": None, "workers": 87.0}.get(name, 88.0)
-        steps.append(
-            serve_rows.StepResult(
-                name, speed.get(name, 100.0), 1.0, 900.0, 2.0, 3.0, accuracy, None if accuracy is None else 1
-            )
-        )
-    values = {
-        "task": "sst2", "student": "sst2", "student_size": (6, 384), "base": None, "rows": 872, "texts": 256,
-        "mean_tokens": 25.0, "max_tokens": 128, "batch_size": 8, "repeated": 0.3, "repeated_rows": 0.0, "cores": 2,
-        "rounds": 5, "hardware": "two cores", "command": "bertlab bench serve sst2", "commit": "abc",
-        "date": "2026-11-27", "steps": tuple(steps),
-    }  # fmt: skip
-    return ServingRun(**values | changes)
 
 
 def test_texts_of_similar_length_share_a_batch_and_keep_their_labels():

@@ -114,6 +114,17 @@ class ServingRun:
         return self.find("student").accuracy - self.find(LAST_STEP).accuracy
 
 
+def list_values(run: ServingRun, quantity: str) -> dict[str, float]:
+    """List one quantity of every step and peer -> {name: value}.
+
+    Args:
+        run: the run.
+        quantity: "throughput" (texts per second) or "latency" (the median time of one text in milliseconds).
+    """
+    field = {"throughput": "texts_per_second", "latency": "p50_ms"}[quantity]
+    return {step.name: getattr(step, field) for step in run.steps}
+
+
 def append_run(run: ServingRun, path: Path | None = None) -> None:
     """Append a run to a file, by default `ROWS_PATH`."""
     path = path or ROWS_PATH

@@ -1,0 +1,42 @@
+"""How much faster a CPU serves a classifier, step by step, as `bertlab bench serve` measured it."""
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, url
+from bertlab.app.i18n import language, t
+from bertlab.app.parts import serving as parts
+from bertlab.bench.serve_rows import LAST_STEP, STEPS, list_values, read_runs
+from bertlab.views import serving as serving_views
+from bertlab.views.numbers import signed
+
+COMMAND = "bertlab bench serve sst2 --record"
+UNITS = {"throughput": "texts/s", "latency": "ms"}
+
+frame.heading("serving")
+with frame.show_errors():
+    runs = calls.call_function(read_runs)
+    if not runs.result:
+        frame.note_with_command(t("serving-no-runs"), COMMAND)
+    else:
+        names = {task: t(f"serving-task-{task}") for task in sorted(runs.result, reverse=True)}
+        run = runs[fields.choice(st.segmented_control, t("serving-task"), names, "serving-task", required=True)]
+        first, last = run.result.find(STEPS[0]), run.result.find(LAST_STEP)
+        with st.container(horizontal=True):
+            times = serving_views.format_times(run.result.times_faster(LAST_STEP))
+            st.metric(t("serving-throughput"), times, help=t("serving-throughput-help"))
+            st.metric(
+                t("serving-latency"), f"{first.p50_ms:.0f} → {last.p50_ms:.1f} ms", help=t("serving-latency-help")
+            )
+            st.metric(t("serving-change"), t("serving-points", points=signed(-run.result.points_lost, 2)),
+                      help=t("serving-change-help"))  # fmt: skip
+        display.explain("accuracy")
+        shown = fields.choice(
+            st.segmented_control, t("serving-shown"), {name: t(f"serving-{name}") for name in UNITS}, "serving-shown",
+            required=True,
+        )  # fmt: skip
+        values = calls.call_function(list_values, run, shown)
+        plots.draw("steps", serving_views.step_bars, values, UNITS[shown], lang=language())
+        parts.explain_steps(run.result)
+        st.subheader(t("serving-numbers"), anchor=False)
+        parts.show_numbers(run.result)
+url.write_address()

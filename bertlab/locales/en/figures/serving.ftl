@@ -1,0 +1,11 @@
+figure-serving-base = 1 BERT base, padded
+figure-serving-student = 2 small model
+figure-serving-dynamic = 3 less padding
+figure-serving-onnx = 4 ONNX Runtime
+figure-serving-int8 = 5 int8 weights
+figure-serving-workers = 6 worker processes
+figure-serving-cache = 7 cache
+figure-serving-peer-base = peer: BERT base
+figure-serving-peer-student = peer: small model
+figure-serving-peers = Peer
+figure-serving-speed = { $number }/s

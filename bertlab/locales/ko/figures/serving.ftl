@@ -1,0 +1,11 @@
+figure-serving-base = 1 BERT base, 패딩
+figure-serving-student = 2 작은 모델
+figure-serving-dynamic = 3 패딩 줄이기
+figure-serving-onnx = 4 ONNX Runtime
+figure-serving-int8 = 5 8비트 가중치
+figure-serving-workers = 6 작업 프로세스
+figure-serving-cache = 7 캐시
+figure-serving-peer-base = 비교: BERT base
+figure-serving-peer-student = 비교: 작은 모델
+figure-serving-peers = 비교 대상
+figure-serving-speed = 초당 { $number }
