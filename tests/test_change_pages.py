@@ -1,6 +1,7 @@
 """Pages that intervene in a model: effects, undo, links, and error messages."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from support.texts import text
 import bertlab
 from bertlab.app.data import cached_results, sessions, stepwise_results
 from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.vocabulary import extend_vocabulary
 from bertlab.cli import main
 from bertlab.explore.results import Outcome, PredictionChange
+from bertlab.text.tokenizers.extension import extend_tokenizer
 from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."
@@ -267,6 +270,17 @@ def test_click_on_a_head_difference_opens_that_head(shipped):
     app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})
     assert not app.exception
     assert [field.value for field in app.number_input] == [1, 1]
+
+
+def test_words_that_two_vocabularies_split_differently_are_listed(shipped, tmp_path):
+    old = checkpoint.load("scratch")
+    extended = extend_tokenizer(old.tokenizer, ["kiln"])
+    path = checkpoint.save(tmp_path / "potter", extend_vocabulary(old, extended), extended, {}, dtype=torch.float32)
+    link = {"before": "scratch", "after": str(path), "b": ""}
+    (table,) = (body for body in bodies(open_page("compare", **link, a="She carried the kiln.")) if "<table" in body)
+    assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', table) == ["kiln"]
+    assert "k ##i ##l ##n" in table
+    assert not any("<table" in body for body in bodies(open_page("compare", **link, a="She carried the bowl.")))
 
 
 def make_change(*labels: str) -> PredictionChange:

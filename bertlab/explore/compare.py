@@ -25,6 +25,7 @@ from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
 from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
+from bertlab.text.tokenizers.search import CONTINUATION
 from bertlab.text.word_spans import find_words
 
 
@@ -40,6 +41,15 @@ class Unit:
     """The positions of its tokens on the first side."""
     second_positions: tuple[int, ...]
     """The positions of its tokens on the second side."""
+    first_tokens: tuple[str, ...]
+    """Its tokens on the first side."""
+    second_tokens: tuple[str, ...]
+    """Its tokens on the second side."""
+
+    @property
+    def is_split_differently(self) -> bool:
+        """Whether the two sides split the unit at different places, or only one of them knows it."""
+        return _remove_marks(self.first_tokens) != _remove_marks(self.second_tokens)
 
     @property
     def label(self) -> str:
@@ -124,7 +134,7 @@ def compare(
         [(row.token, (row.position,)) for row in rows] if has_same_vocabulary else _group_into_words(rows, *texts)
         for (rows, _, _), texts in zip(sides, inputs, strict=True)
     ]
-    units = _align_units(*units_of_sides)
+    units = _align_units(*units_of_sides, *([row.token for row in rows] for rows, _, _ in sides))
     if all(unit.first in _SPECIAL_TOKENS for unit in units):
         raise TextError("compare-nothing-shared")
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
@@ -248,11 +258,29 @@ def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> 
     return [(word, tuple(positions)) for word, positions in positions_by_word.values()]
 
 
-def _align_units(first: _Units, second: _Units) -> list[Unit]:
+def _remove_marks(tokens: Sequence[str]) -> list[str]:
+    """Remove "##", "Ġ" and "▁", which say only where words begin, and capitals.
+
+    >>> _remove_marks(["Ġtea", "pot"]) == _remove_marks(["Tea", "##pot"])
+    True
+    """
+    return [token.removeprefix(CONTINUATION).lstrip("Ġ▁").lower() for token in tokens]
+
+
+def _align_units(
+    first: _Units, second: _Units, first_tokens: Sequence[str], second_tokens: Sequence[str]
+) -> list[Unit]:
     """Match the units of both sides: one to one if both have the same number of units, otherwise by their text.
 
+    Args:
+        first: the units of the first side.
+        second: the units of the second side.
+        first_tokens: all tokens of the first side, by position.
+        second_tokens: all tokens of the second side, by position.
+
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
-    >>> [(unit.label, unit.second_positions) for unit in _align_units(*sides)]
+    >>> units = _align_units(*sides, ["tea", "is", "hot"], ["tea", "hot"])
+    >>> [(unit.label, unit.second_positions) for unit in units]
     [('tea', (0,)), ('hot', (1,))]
     """
     if len(first) == len(second):
@@ -262,6 +290,13 @@ def _align_units(first: _Units, second: _Units) -> list[Unit]:
         blocks = SequenceMatcher(None, *names, autojunk=False).get_matching_blocks()
         pairs = [(first[a + step], second[b + step]) for a, b, size in blocks for step in range(size)]
     return [
-        Unit(first_text, second_text, first_positions, second_positions)
+        Unit(
+            first_text,
+            second_text,
+            first_positions,
+            second_positions,
+            tuple(first_tokens[position] for position in first_positions),
+            tuple(second_tokens[position] for position in second_positions),
+        )
         for (first_text, first_positions), (second_text, second_positions) in pairs
     ]

@@ -16,6 +16,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
 
+MAX_LISTED_WORDS = 12  # of those that two vocabularies split differently
 MAX_SAVED_TOKENS = 100  # for longer texts, the CSV files contain only the values drawn, not all token pairs
 
 
@@ -53,12 +54,31 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
     """
     if comparison.unit_kind == "words":
         frame.note(t("compare-by-word"))
+        _list_words_split_differently(comparison)
     first, second = comparison.num_left_out
     if first or second:
         frame.note(t("compare-tokens-left-out", first=first, second=second))
     elif two_texts:
         # one of the two notes is always there, so that the figures do not move while the user types
         frame.note(t("compare-same-length"))
+
+
+def _list_words_split_differently(comparison: Comparison) -> None:
+    """List the words that the two vocabularies split differently, with their tokens in each."""
+    units = {unit.label: unit for unit in comparison.units if unit.is_split_differently}
+    if not units:
+        frame.note(t("compare-words-split-alike"))
+        return
+    listed = list(units.values())[:MAX_LISTED_WORDS]
+    display.table(
+        {
+            t("compare-split-word"): [unit.label for unit in listed],
+            t("compare-checkpoint-before"): [" ".join(unit.first_tokens) for unit in listed],
+            t("compare-checkpoint-after"): [" ".join(unit.second_tokens) for unit in listed],
+        }
+    )
+    if len(units) > len(listed):
+        frame.note(t("compare-more-words-split", count=len(units) - len(listed)))
 
 
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
@@ -108,7 +128,7 @@ def draw_layers(comparison: calls.Expression) -> None:
         _draw("drift", differences.layer_differences, comparison, lang=language())
         display.sentence(sentences.compared_layers(result))
     with right:
-        st.subheader(t("compare-changed-tokens"), anchor=False)
+        st.subheader(t(f"compare-changed-{result.unit_kind}"), anchor=False)
         last = len(result.cosine_distance_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
         _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())

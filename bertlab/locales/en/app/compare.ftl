@@ -12,6 +12,12 @@ compare-checkpoint-after = Second checkpoint
 compare-first-text = First text
 compare-second-text = Second text
 compare-by-word = The two checkpoints have different vocabularies, so words are compared instead of tokens.
+compare-split-word = Split differently
+compare-words-split-alike = Both split all words of this text in the same way.
+compare-more-words-split = { $count ->
+        [one] 1 more word is split differently.
+       *[other] { $count } more words are split differently.
+    }
 compare-same-length = Both texts have the same number of tokens, so tokens at the same position are compared.
 compare-tokens-left-out = The texts have different lengths, so only their common tokens are compared. Left out: { $first } of the first text, { $second } of the second.
 compare-heads = Which heads differ
@@ -20,6 +26,7 @@ compare-head = One head: second minus first
 compare-different-head-counts = The two models have different numbers of layers or heads, so single heads cannot be compared. Layers can be compared.
 compare-layers = How much each layer differs
 compare-changed-tokens = Tokens that changed most
+compare-changed-words = Words that changed most
 compare-at-layer = Hidden states of
 compare-progress = Comparing …
 compare-models = several models
