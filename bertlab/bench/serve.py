@@ -25,7 +25,7 @@ from bertlab.bench.serve_steps import StepSettings, make_step_result, measure_sp
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.tasks import task as find_task
+from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.nn.onnx_model import OnnxBert
 from bertlab.serving.dispatcher import count_cores
@@ -139,7 +139,7 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
     Raises:
         BertlabError: the rows cannot be read, or have no labels.
     """
-    spec = find_task(config.task)
+    spec = get_task(config.task)
     task_type = finetune_type(spec.kind)
     options = EvaluationOptions(
         source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,

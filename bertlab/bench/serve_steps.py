@@ -24,7 +24,7 @@ from bertlab.bench.serve_classifiers import (
 from bertlab.bench.serve_rows import StepResult
 from bertlab.checkpoints import onnx_files
 from bertlab.checkpoints.checkpoint import Checkpoint
-from bertlab.config.presets import preset
+from bertlab.config.presets import get_preset
 
 NUM_SINGLE_TEXTS = 32  # texts that a round classifies one at a time, for the latency
 
@@ -93,7 +93,7 @@ def _open_base(student: Checkpoint, base: Checkpoint | None):
     """Open the model of the first step and its tokenizer."""
     if base is not None:
         return _open_with_transformers(base)
-    sizes = preset("base").replace(vocab_size=student.config.vocab_size, labels=student.config.labels)
+    sizes = get_preset("base").replace(vocab_size=student.config.vocab_size, labels=student.config.labels)
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=sizes.vocab_size, hidden_size=sizes.hidden_size, num_hidden_layers=sizes.num_layers,
