@@ -11,10 +11,11 @@ from bertlab.bench import serve, serve_rows
 from bertlab.bench.results import read_results
 from bertlab.bench.serve_classifiers import Classifier, make_batch
 from bertlab.bench.serve_rows import PEERS, STEPS, append_run, read_runs
-from bertlab.bench.serve_steps import make_step_result, measure_speed, repeat_texts
+from bertlab.bench.serve_steps import make_step_result, measure_speed, open_base, repeat_texts
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, DataError
+from bertlab.config.presets import PRESETS
 
 
 class Recorder:
@@ -161,3 +162,15 @@ def test_a_checkpoint_of_another_kind_is_refused(shipped, rows):
     assert command_error(*common, "--student", "strongest").id == "checkpoint-lacks-labels"
     assert command_error(*common, "--base", "wikiann_en").id == "head-missing"
     assert isinstance(command_error(*common, "--student", "none-such"), CheckpointError)
+
+
+def test_without_a_base_checkpoint_the_weights_are_random_and_the_size_is_that_of_the_preset(shipped, monkeypatch):
+    asked = []
+    monkeypatch.setattr("bertlab.bench.serve_steps.get_preset", lambda name: asked.append(name) or PRESETS["mini"])
+    student = checkpoint.load("sst2")
+    model, tokenizer = open_base(student, None)
+    assert asked == ["base"]
+    assert (model.config.num_hidden_layers, model.config.hidden_size, model.config.intermediate_size) == (4, 256, 1024)
+    assert (model.config.vocab_size, model.config.num_labels) == (student.config.vocab_size, 2)
+    assert tokenizer("tea")["input_ids"] == list(student.tokenizer.encode("tea").ids)
+    assert not model.training

@@ -55,7 +55,7 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
     """
     torch.set_num_threads(settings.cores)
     size, max_tokens = settings.batch_size, settings.max_tokens
-    models = {"base": _open_base(student, base), "student": _open_with_transformers(student)}
+    models = {"base": open_base(student, base), "student": _open_with_transformers(student)}
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory()))
         files = {
@@ -89,7 +89,7 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
         }
 
 
-def _open_base(student: Checkpoint, base: Checkpoint | None):
+def open_base(student: Checkpoint, base: Checkpoint | None):
     """Open the model of the first step and its tokenizer."""
     if base is not None:
         return _open_with_transformers(base)
