@@ -1,8 +1,8 @@
 """The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions that return dataclasses.
 
 Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
-`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are
-`BertlabError`s, whose message is one line.
+`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. An error is a
+`BertlabError`, whose message is one line.
 """
 
 import dataclasses
@@ -63,7 +63,7 @@ class EvaluationResult:
 
 
 def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
-    """Tokenise text for `pretrain`, and learn a vocabulary first if `tokenizer` is not given.
+    """Tokenise text for `pretrain`; if no `tokenizer` is given, train a vocabulary first.
 
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
@@ -84,8 +84,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     """Pre-train a BERT on a prepared corpus, or continue the run in `out`.
 
     Args:
-        corpus: the directory that `prepare` wrote; None trains on generated stories, prepared in runs/story-world, with
-            the recipe "stories" if `settings` names none.
+        corpus: the directory that `prepare` wrote. None for generated stories, which are prepared in runs/story-world;
+            if `settings` names no recipe, the recipe is then "stories".
         out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
             may be a dictionary of the settings to change.
@@ -102,7 +102,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
     if corpus is None and settings.get("from_") is None:
         settings.setdefault("recipe", "stories")
-    # an unknown recipe or family stays in the settings, whose check rejects it
+    # An unknown recipe or family stays in the settings and is rejected when they are checked.
     if str(settings.get("recipe")) in RECIPES or str(settings.get("family")) in list_pretrainable_families():
         make_config = make_recipe_settings
     config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
@@ -131,7 +131,7 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
 
 
 def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: object) -> EvaluationResult:
-    """Measure a checkpoint, or a file of predictions, on a task or on a prepared corpus.
+    """Evaluate a checkpoint, or a file of predictions, on a task or on a prepared corpus.
 
     Args:
         task: the name of a task, "custom", or "pretraining".
@@ -157,7 +157,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
     """Make a configuration from keyword arguments.
 
-    A string becomes a path if the field is a path, a list becomes a tuple, and a dictionary changes fields of a nested
+    A string is converted to a path if the field is a path, a list to a tuple. A dictionary changes fields of a nested
     configuration.
 
     Args:
@@ -184,7 +184,7 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
 
 
 def _takes_path(hint: object) -> bool:
-    """Whether a string for a field with this type hint is converted to a path."""
+    """Whether a field with this type hint is a path, so that a string is converted."""
     return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 

@@ -1,6 +1,6 @@
-"""Functions that the lessons in `notebooks` share: their language, tables, figures with alt text, checks of exercises.
+"""Functions for the teaching notebooks in `notebooks`: their language, tables, figures with alt text, exercises.
 
-The code of a lesson is the same in every language. `pick` chooses a text by the directory of the notebook.
+The code of a lesson is the same in every language. `pick` chooses between texts by the directory of the notebook.
 """
 
 import html
@@ -27,12 +27,13 @@ PAGE_LESSONS = {
 """Page of the app -> the number of the lesson that computes by hand what the page shows."""
 Value = TypeVar("Value")
 Condition = tuple[Callable[[Any], Any], str]
+"""A condition that the answer to an exercise must meet, and the advice to print if it does not."""
 
 
 def language() -> str:
-    """Return the language of the notebook: the name of a directory above it, such as `notebooks/ko`.
+    """Return the code of the notebook's language: the name of its directory or of the one above, as in `notebooks/ko`.
 
-    The environment variable `BERTLAB_LESSON_LANGUAGE` overrides it. English if neither names a language.
+    The environment variable `BERTLAB_LESSON_LANGUAGE` has precedence. If neither names a language, it is English.
     """
     here = Path.cwd()
     candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), here.name, here.parent.name)
@@ -41,7 +42,7 @@ def language() -> str:
 
 @cache
 def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
-    """List the lessons in a language as (title, path in the repository).
+    """List the lessons in a language: the title and the path in the repository of each.
 
     The list is empty if bertlab was installed without the repository, or if the language has no lessons.
     """
@@ -55,7 +56,7 @@ def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
 
 
 def find_lesson(page: str, language: str) -> str | None:
-    """Find the title of the lesson that explains a page of the app; None if there is none in this language.
+    """Find the title of the lesson for a page of the app (see `PAGE_LESSONS`); None if there is none in this language.
 
     >>> find_lesson("lessons", "en")
     """
@@ -68,7 +69,7 @@ def pick(**values: Value) -> Value:
     """Return the value for the language of the notebook.
 
     Args:
-        values: {language code: value}. The English value is used if there is none for the language.
+        values: language code -> value. A language without a value gets the English one.
 
     >>> pick(en="tea", ko="차")
     'tea'
@@ -77,7 +78,7 @@ def pick(**values: Value) -> Value:
 
 
 def is_fast() -> bool:
-    """Whether slow cells should be short, because the environment variable `FAST` is 1."""
+    """Whether slow cells should compute less: the environment variable `FAST` is 1."""
     return os.environ.get(FAST_VARIABLE) == "1"
 
 
@@ -100,7 +101,7 @@ def show(drawing: Any, alt: str) -> None:
 
 
 def _compress(figure: Any) -> Any:
-    """Store numbers of a Plotly figure as 32-bit floats, since a notebook gives each number of a list its own line."""
+    """Convert long lists of numbers in a figure to 32-bit arrays; a notebook stores a list with one line per number."""
     for trace in figure.data:
         for name in ("x", "y", "z", "customdata"):
             values = getattr(trace, name, None)
@@ -120,20 +121,20 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     from IPython.display import display
 
     texts = [[str(cell) for cell in row] for row in rows]
-    sides = ["<" if any(row[n] and not _is_number(row[n]) for row in texts) else ">" for n in range(len(columns))]
+    alignments = ["<" if any(row[n] and not _is_number(row[n]) for row in texts) else ">" for n in range(len(columns))]
     display(
         {
-            "text/html": _make_html_table(columns, texts, sides),
-            "text/plain": "\n".join(format_table([list(columns), *texts], "".join(sides))),
+            "text/html": _make_html_table(columns, texts, alignments),
+            "text/plain": "\n".join(format_table([list(columns), *texts], "".join(alignments))),
         },
         raw=True,
     )
 
 
 def run_check(lesson: str, number: int) -> None:
-    """Check the answer to an exercise with the conditions in the source of the lesson.
+    """Check the answer to an exercise with the conditions in the source file of the lesson.
 
-    A notebook does not contain the conditions, because many of them compute the answer.
+    The notebook does not contain the conditions, because many of them compute the answer.
 
     Args:
         lesson: the name of the lesson, which is the name of its source file in `notebooks/src` without `.py`.
@@ -156,8 +157,8 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     Args:
         number: the number of the exercise.
         answer: the answer; `...` if the exercise was not attempted.
-        conditions: pairs of a function that takes the answer, and the advice to print if the function returns false or
-            raises an error.
+        conditions: pairs of a function and an advice. The function takes the answer; if it returns false or raises an
+            error, the advice is printed.
     """
     if answer is ...:
         print(render("lesson-not-answered", language(), number=number))
@@ -174,7 +175,7 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a cell is a number, perhaps with a unit or a sign.
+    """Whether a cell is a number, possibly with a sign or a percent sign.
 
     >>> [_is_number(text) for text in ("12", "−0.5", "99.1 %", "tea")]
     [True, True, True, False]
@@ -182,8 +183,8 @@ def _is_number(text: str) -> bool:
     return text.replace("−", "-").rstrip(" %").lstrip("+-").replace(".", "", 1).replace(",", "").isdigit()
 
 
-def _make_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]) -> str:
-    styles = ['style="text-align: left"' if side == "<" else 'style="text-align: right"' for side in sides]
+def _make_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str]) -> str:
+    styles = [f'style="text-align: {"left" if alignment == "<" else "right"}"' for alignment in alignments]
     head = "".join(f"<th {style}>{html.escape(cell)}</th>" for cell, style in zip(columns, styles, strict=True))
     body = "".join(
         "<tr>" + "".join(f"<td {s}>{html.escape(cell)}</td>" for cell, s in zip(row, styles, strict=True)) + "</tr>\n"

@@ -178,7 +178,7 @@ def test_a_folder_adds_a_language(tmp_path, monkeypatch):
     (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
     (folder / "all.ftl").write_text("text-too-long = ŧoo long: { $tokens } > { $limit }\n", encoding="utf-8")
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))
-    for cached in (languages.languages, languages._bundle):
+    for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
     try:
         assert languages.languages()["xx"].name == "Pseudo"
@@ -190,5 +190,5 @@ def test_a_folder_adds_a_language(tmp_path, monkeypatch):
         assert languages.find_example_task("span", "xx") == languages.find_example_task("span")
     finally:
         monkeypatch.undo()
-        for cached in (languages.languages, languages._bundle):
+        for cached in (languages.languages, languages._load_bundle):
             cached.cache_clear()

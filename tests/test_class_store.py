@@ -30,7 +30,7 @@ def open_question(store, step=0):
 
 
 def test_only_an_open_question_of_the_current_step_takes_guesses(store):
-    assert (store.current().step, store.current().phase) == (0, "closed")
+    assert (store.get_state().step, store.get_state().phase) == (0, "closed")
     assert not store.guess("a", 0, "1")
     open_question(store, 2)
     assert store.guess("a", 2, "1")
@@ -42,9 +42,9 @@ def test_only_an_open_question_of_the_current_step_takes_guesses(store):
     assert not store.guess("a", 2, "1")
     assert (store.find_guess("a", 2), store.find_guess("c", 2)) == ("3", None)
     store.go_to(3)
-    assert store.current().phase == "closed"
+    assert store.get_state().phase == "closed"
     store.go_to(2)
-    assert store.current().phase == "revealed", "going back does not hide the answer again"
+    assert store.get_state().phase == "revealed", "going back does not hide the answer again"
 
 
 def test_the_file_holds_no_token_and_only_the_owner_can_read_it(store, tmp_path):
@@ -71,7 +71,7 @@ def test_delete_removes_the_guesses_from_the_file(store, tmp_path):
     open_question(store, 4)
     store.guess("a", 4, "a-rare-guess")
     store.delete_all()
-    assert store.current().step == 0
+    assert store.get_state().step == 0
     assert store.export_csv().count("\n") == 1
     content = b"".join(path.read_bytes() for path in (tmp_path / "classroom").iterdir())
     assert b"a-rare-guess" not in content
@@ -90,11 +90,11 @@ def test_presence_ends_after_a_while(store, monkeypatch):
 
 def test_a_class_of_yesterday_does_not_go_on(store, monkeypatch):
     store.go_to(3)
-    before = store.current().id
+    before = store.get_state().id
     now = time.time() + module.RESUME_SECONDS + 1
     monkeypatch.setattr(module.time, "time", lambda: now)
-    assert store.current().step == 0
-    assert store.current().id != before
+    assert store.get_state().step == 0
+    assert store.get_state().id != before
 
 
 def test_guesses_and_step_survive_a_kill(tmp_path):
@@ -109,7 +109,7 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
     os.kill(server.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     server.wait()
     store = ClassStore(tmp_path, "tea")
-    assert (store.current().step, store.current().phase) == (2, "open")
+    assert (store.get_state().step, store.get_state().phase) == (2, "open")
     assert store.count_guesses(2) == {"0": 10, "1": 10, "2": 10}
     assert store.find_guess("token-4", 2) == "1"
     assert store.guess("token-4", 2, "2")

@@ -18,7 +18,7 @@ from support.texts import text
 from bertlab.app import access, class_server, plots, url
 from bertlab.app.classroom import compute, current, distribution, panel, roles, teacher
 from bertlab.app.pages import PAGES
-from bertlab.classroom.computed import NAMES
+from bertlab.classroom.computed_values import VALUE_NAMES
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question, find_lessons, read_lesson
 from bertlab.classroom.step_text import make_preview
@@ -118,9 +118,9 @@ def test_the_key_opens_the_teacher_s_controls_and_leaves_the_address(store):
     assert "SECRET-REVEAL" not in everything(app), "the teacher's screen may be on a projector"
     assert KEY not in everything(app)
     app.button(key="class-phase").click().run()
-    assert store.current().phase == "open"
+    assert store.get_state().phase == "open"
     app.button(key="class-next").click().run()
-    assert store.current().step == 1
+    assert store.get_state().step == 1
     assert app.session_state["url.page"] == "cost", "the teacher's page follows too"
 
 
@@ -145,7 +145,7 @@ def test_a_view_for_the_projector_shows_no_notes(store):
 def test_each_action_of_the_teacher_checks_the_key(store, action):
     with raises_error(BertlabError, "class-needs-key"):
         action()
-    assert (store.current().step, store.current().phase) == (0, "closed")
+    assert (store.get_state().step, store.get_state().phase) == (0, "closed")
 
 
 def test_a_student_guesses_and_sees_the_class_only_after_the_reveal(store):
@@ -376,7 +376,7 @@ def test_undo_within_a_step_stays_in_the_step(monkeypatch):
 def test_the_tour_ends_with_pages_to_see_next_and_is_no_button_in_a_class(store):
     app = open_page("lessons", lesson="tour.5")
     assert not {"lesson-next", "start-tour"} & (buttons(app) | buttons(open_page("start")))
-    assert compute.COMPUTED.keys() == NAMES.keys()
+    assert compute.COMPUTED.keys() == VALUE_NAMES.keys()
 
 
 def test_the_last_step_leads_on(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from support.errors import raises_error
 
 from bertlab.app.pages import PAGES
-from bertlab.classroom.computed import find_names
+from bertlab.classroom.computed_values import find_names
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message, languages

@@ -1,1 +1,1 @@
-"""Classroom mode without the app: lesson files, and the state and guesses of a class. It uses no Streamlit or model."""
+"""Classroom mode without the app: lesson files, and the state and guesses of a class; without Streamlit and models."""

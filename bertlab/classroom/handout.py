@@ -22,9 +22,9 @@ ul.choices { list-style: none; padding: 0; } ul.choices p { display: inline; }
 
 
 def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
-    """Write the handout of a lesson as one HTML page that needs no network.
+    """Make the handout of a lesson: one HTML page that needs no network.
 
-    The handout does not contain the teacher's notes. The text of the lesson is rendered as Markdown without HTML.
+    The handout does not contain the teacher's notes. HTML in the text of the lesson is shown as text.
 
     Args:
         lesson: the lesson.
@@ -61,10 +61,10 @@ def _make_step(lesson: Lesson, index: int, language: str, address: str) -> str:
 def _make_question(question: Question) -> str:
     if question.kind == "choices":
         choices = "".join(f"<li>☐ {render_markdown(choice)}</li>" for choice in question.choices)
-        blank = f'<ul class="choices">{choices}</ul>'
+        answer_space = f'<ul class="choices">{choices}</ul>'
     else:
-        blank = '<div class="line"></div>'
-    return f'<div class="question">{render_markdown(question.ask)}{blank}</div>'
+        answer_space = '<div class="line"></div>'
+    return f'<div class="question">{render_markdown(question.ask)}{answer_space}</div>'
 
 
 def _make_answer(question: Question, language: str) -> str:

@@ -1,4 +1,4 @@
-"""Lesson files: a lesson is one TOML file whose steps each show a page of the app, and may ask a question.
+"""Files of class lessons: a lesson is one TOML file whose steps each show a page of the app, and may ask a question.
 
     title = "Where attention goes"
     minutes = 45
@@ -20,8 +20,8 @@
     reveal = "Text to show after the guesses, in Markdown."
 
 The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. All languages of a lesson have the same steps and
-the same kinds of questions, so one class can read it in several languages. `computed.NAMES` lists the values that can
-be computed for each page.
+the same kinds of questions, so one class can read it in several languages. `computed_values.VALUE_NAMES` lists the
+values that can be computed for each page.
 """
 
 import math
@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from bertlab.classroom.computed import NAMES, find_names
+from bertlab.classroom.computed_values import VALUE_NAMES, find_names
 from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
@@ -41,7 +41,7 @@ from bertlab.config.languages import DEFAULT, Message, languages
 from bertlab.config.renamed_keys import PAGE_NAMES
 
 KINDS = ("choices", "number", "word")
-MAX_WORD_LENGTH = 40  # characters of a guessed word
+MAX_WORD_LENGTH = 40  # the characters of a guessed word that are stored
 
 _LESSON_FIELDS = ("title", "minutes", "lead", "next", "steps")
 _STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "hide_page", "question")
@@ -55,11 +55,11 @@ class Question:
     ask: str
     """The question, in Markdown."""
     kind: str
-    """One of `KINDS`: how it is answered."""
+    """How it is answered, one of `KINDS`: with one of several choices, a number or a word."""
     choices: tuple[str, ...] = ()
     """The choices, in Markdown; () for a number or a word."""
     answer: int | float | str | None = None
-    """The index of the correct choice, counted from 0, or the correct number or word; None if there is none."""
+    """The correct answer: the index of a choice, counted from 0, a number or a word; None if there is none."""
     unit: str = ""
     """The unit of a number, such as "%"."""
     low: float | None = None
@@ -70,7 +70,7 @@ class Question:
     """What is shown after the guesses, in Markdown."""
 
     def parse_guess(self, value: object) -> str | None:
-        """Check a guess and convert it to the text that is stored; None if it does not answer the question.
+        """Convert a guess to the text that is stored; None if it is not a valid answer to the question.
 
         >>> question = Question("How many?", "number", high=100)
         >>> question.parse_guess(12.0), question.parse_guess(101), question.parse_guess("many")
@@ -95,13 +95,13 @@ class Step:
     title: str
     """Its heading."""
     minutes: int
-    """How long it takes; 0 if the file does not say."""
+    """How long it takes, in minutes; 0 if the file does not say."""
     page: str
     """The name of the page, "start" for the start page."""
     values: Mapping[str, str]
-    """The values in the address of the page."""
+    """Parameter in the address of the page -> value."""
     say: str
-    """What to say, in Markdown; students read it. It may contain names of computed values, as `{ $share }`."""
+    """The text that the students read, in Markdown. It may contain names of computed values, such as `{ $share }`."""
     notes: str
     """Notes for the teacher, in Markdown; students never receive them."""
     question: Question | None = None
@@ -118,14 +118,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson."""
+    """A class lesson."""
 
     name: str
     """The name of its file without the suffix."""
     title: str
     """Its title."""
     minutes: int
-    """How long it takes."""
+    """How long it takes, in minutes."""
     lead: str
     """One sentence for the list of lessons."""
     steps: tuple[Step, ...] = field(repr=False)
@@ -135,7 +135,7 @@ class Lesson:
 
     @property
     def is_computed(self) -> bool:
-        """Whether its text contains computed values, so that it needs the app and a model."""
+        """Whether its text contains computed values, for which the app needs a model."""
         return any(find_names(step.say) for step in self.steps)
 
 
@@ -149,21 +149,21 @@ def find_lessons() -> dict[str, dict[str, Path]]:
     >>> "attention" in find_lessons()
     True
     """
-    found: dict[str, dict[str, Path]] = {}
+    files_by_lesson: dict[str, dict[str, Path]] = {}
     for code, language in languages().items():
         for path in sorted((language.directory / "classroom").glob("*.toml")):
-            found.setdefault(_strip_number(path.stem), {})[code] = path
-    return found
+            files_by_lesson.setdefault(_strip_number(path.stem), {})[code] = path
+    return files_by_lesson
 
 
 def locate_lesson(name: str) -> dict[str, Path]:
-    """Find the files of a shipped lesson, or of a teacher's own.
+    """Find the files of a shipped lesson, or the file of a lesson that a teacher wrote.
 
     Args:
         name: the name of a shipped lesson, or the path of a file.
 
     Returns:
-        {language code: the file}. A teacher's own file has the key "en", which stands for every language.
+        {language code: the file}. The file of a teacher has the key "en", and is used for every language.
 
     Raises:
         DataError: there is no such lesson and no such file.
@@ -182,7 +182,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
 
     Args:
         path: the file.
-        pages: the names of the app's pages; None to leave the pages unchecked, where the app is not available.
+        pages: the names of the app's pages; None if they are not known, so that the pages of steps are not checked.
 
     Raises:
         DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
@@ -203,14 +203,14 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
     except OSError as error:
         raise DataError("file-not-readable", path=path, reason=describe_system_error(error)) from None
     lesson = Table(path, Message("lesson-place-top"), content, _LESSON_FIELDS)
-    steps = lesson.tables("steps")
+    steps = lesson.read_tables("steps")
     return Lesson(
         name=_strip_number(path.stem),
-        title=lesson.text("title"),
-        minutes=lesson.minutes(required=True),
-        lead=lesson.text("lead", required=False),
+        title=lesson.read_text("title"),
+        minutes=lesson.read_minutes(required=True),
+        lead=lesson.read_text("lead", required=False),
         steps=tuple(_read_step(path, number, step, pages) for number, step in enumerate(steps, 1)),
-        next_pages=lesson.pages("next", pages),
+        next_pages=lesson.read_pages("next", pages),
     )
 
 
@@ -227,34 +227,36 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str] 
     if "question" in step.content:
         place = Message("lesson-place-question", number=number)
         question = _read_question(Table(path, place, step.content["question"], _QUESTION_FIELDS))
-    say, names = step.text("say"), NAMES.get(page, ())
+    say, names = step.read_text("say"), VALUE_NAMES.get(page, ())
     if not set(find_names(say)) <= set(names):
         known_names = [f"{{ ${name} }}" for name in names] or "none"
-        raise step.error("say", Message("lesson-expected-names", page=page, names=known_names))
-    notes = step.text("notes", required=False)
-    return Step(step.text("title"), step.minutes(), page, values, say, notes, question, step.flag("hide_page"))
+        raise step.make_error("say", Message("lesson-expected-names", page=page, names=known_names))
+    notes = step.read_text("notes", required=False)
+    return Step(
+        step.read_text("title"), step.read_minutes(), page, values, say, notes, question, step.read_flag("hide_page")
+    )
 
 
 def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dict[str, str]]:
-    """Split the address of a step into the name of the page and its values. It may be copied from a browser."""
-    parts = urlsplit(step.text("page"))
+    """Split the address of a step, which may be copied from a browser, into the name of the page and its parameters."""
+    parts = urlsplit(step.read_text("page"))
     page = parts.path.strip("/") or "start"
     page = PAGE_NAMES.get(page, page)
     if pages is not None and page not in pages:
-        raise step.error("page", Message("lesson-expected-page", pages=sorted(pages)))
+        raise step.make_error("page", Message("lesson-expected-page", pages=sorted(pages)))
     values = dict(parse_qsl(parts.query, keep_blank_values=True))
     return page, {name: value for name, value in values.items() if name not in ("lang", "key", "lesson", "present")}
 
 
 def _read_question(table: Table) -> Question:
-    kind = table.text("kind", required=False) or ("choices" if "choices" in table.content else "")
+    kind = table.read_text("kind", required=False) or ("choices" if "choices" in table.content else "")
     if kind not in KINDS:
-        raise table.error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))
-    choices = table.choices() if kind == "choices" else ()
+        raise table.make_error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))
+    choices = table.read_choices() if kind == "choices" else ()
     return Question(
-        ask=table.text("ask"), kind=kind, choices=choices, answer=_read_answer(table, kind, choices),
-        unit=table.text("unit", required=False), low=table.number("low"), high=table.number("high"),
-        reveal=table.text("reveal", required=False),
+        ask=table.read_text("ask"), kind=kind, choices=choices, answer=_read_answer(table, kind, choices),
+        unit=table.read_text("unit", required=False), low=table.read_number("low"), high=table.read_number("high"),
+        reveal=table.read_text("reveal", required=False),
     )  # fmt: skip
 
 
@@ -264,6 +266,6 @@ def _read_answer(table: Table, kind: str, choices: tuple[str, ...]) -> int | flo
     answer = table.content["answer"]
     if kind == "choices":
         if type(answer) is not int or not 1 <= answer <= len(choices):
-            raise table.error("answer", Message("lesson-expected-choice", count=len(choices)))
+            raise table.make_error("answer", Message("lesson-expected-choice", count=len(choices)))
         return answer - 1
-    return table.number("answer") if kind == "number" else table.text("answer")
+    return table.read_number("answer") if kind == "number" else table.read_text("answer")

@@ -1,10 +1,10 @@
-"""The text of a step as HTML, made without a session of the app."""
+"""Make the HTML of a step's text, for which no session of the app is needed."""
 
 import html
 
 from markdown_it import MarkdownIt
 
-from bertlab.classroom.computed import find_names
+from bertlab.classroom.computed_values import find_names
 from bertlab.classroom.lesson import Lesson
 from bertlab.config.languages import render
 
@@ -15,7 +15,7 @@ def render_markdown(text: str) -> str:
 
 
 def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
-    """Write the first lines of the panel: the lesson, the number of the step, and its title.
+    """Make the first lines of the panel as HTML: the lesson, the number of the step, and its title.
 
     Args:
         lesson: the lesson.
@@ -32,7 +32,7 @@ def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
 
 
 def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> str:
-    """Write the preview of a new step, which students read before the app has drawn the panel and the page.
+    """Make the preview of a new step as HTML, which students read until the app has drawn the panel and the page.
 
     It contains neither the answer nor the notes. A text with computed values is left out, since they need a model.
 

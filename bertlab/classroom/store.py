@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,11 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import describe_system_error
 
 FILE = "class.sqlite"
-RESUME_SECONDS = 12 * 3600  # a class that was changed less than this long ago continues after a restart
+RESUME_SECONDS = 12 * 3600  # if a class last changed longer ago, a new one is started
 PRESENT_SECONDS = 30  # a participant counts as present for this long after the last call of `record_presence`
-PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written at most once in this time
+PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written to the file at most once in this time
 PHASES = ("closed", "open", "revealed")
+"""The phases of a question: nobody can answer yet, everyone can answer, the answer is shown."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS classes (
@@ -51,11 +52,11 @@ class ClassState:
     step: int
     """The current step, counted from 0."""
     phase: str
-    """The phase of its question, one of `PHASES`: nobody can answer yet, everyone can, or the answer is shown."""
+    """The phase of its question, one of `PHASES`."""
 
 
 class ClassStore:
-    """The SQLite file of a lesson's classes. All threads of a server can use one object.
+    """The classes of a lesson, in an SQLite file. All threads of a server can use one object.
 
     Args:
         directory: the directory of the file; it is created if necessary.
@@ -67,7 +68,7 @@ class ClassStore:
 
     def __init__(self, directory: Path, lesson: str):
         self.lesson, self._lock = lesson, threading.Lock()
-        self._presence_times: dict[str, float] = {}  # participant -> when the presence was last written
+        self._presence_times: dict[str, float] = {}  # participant -> time at which the presence was last written
         path = directory / FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -87,25 +88,25 @@ class ClassStore:
 
     # -- the class ---------------------------------------------------------------------------------------------------
 
-    def current(self) -> ClassState:
-        """Return the state of the current class. If it was changed long ago, a new class is started."""
-        with self._transaction() as run:
-            row = run(
+    def get_state(self) -> ClassState:
+        """Return the state of the current class; if it last changed over `RESUME_SECONDS` ago, start a new class."""
+        with self._transaction() as execute:
+            row = execute(
                 "SELECT id, step, changed FROM classes WHERE lesson = ? ORDER BY id DESC LIMIT 1", self.lesson
             ).fetchone()
             now = time.time()
             if row is None or now - row[2] > RESUME_SECONDS:
-                number = run(
+                number = execute(
                     "INSERT INTO classes (lesson, started, changed, step) VALUES (?, ?, ?, 0)", self.lesson, now, now
                 ).lastrowid
                 return ClassState(number, 0, "closed")
-            return ClassState(row[0], row[1], _phase(run, row[0], row[1]))
+            return ClassState(row[0], row[1], _read_phase(execute, row[0], row[1]))
 
     def go_to(self, step: int) -> None:
-        """Go to a step, counted from 0. Its question still has the phase that it had when the class left the step."""
-        state = self.current()
-        with self._transaction() as run:
-            run("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
+        """Go to a step, counted from 0. Its question has the phase that it had when the class was last at this step."""
+        state = self.get_state()
+        with self._transaction() as execute:
+            execute("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
 
     def set_phase(self, phase: str) -> None:
         """Set the phase of the current step's question.
@@ -115,32 +116,32 @@ class ClassStore:
         """
         if phase not in PHASES:
             raise ValueError(f"{phase!r} is not one of {PHASES}")
-        state = self.current()
-        with self._transaction() as run:
-            run("INSERT OR REPLACE INTO phases VALUES (?, ?, ?)", state.id, state.step, phase)
-            run("UPDATE classes SET changed = ? WHERE id = ?", time.time(), state.id)
+        state = self.get_state()
+        with self._transaction() as execute:
+            execute("INSERT OR REPLACE INTO phases VALUES (?, ?, ?)", state.id, state.step, phase)
+            execute("UPDATE classes SET changed = ? WHERE id = ?", time.time(), state.id)
 
     def delete_all(self) -> None:
         """Delete all classes in the file, with their guesses. The next class begins at the first step."""
-        with self._transaction() as run:
+        with self._transaction() as execute:
             for table in ("classes", "phases", "guesses", "presence"):
-                run(f"DELETE FROM {table}")
+                execute(f"DELETE FROM {table}")
         self._presence_times.clear()
         with self._lock:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self) -> str:
-        """Describe the class as a short text that changes whenever a screen has something new to show.
+        """Describe the class in a short text, so that screens redraw when the text changes.
 
         Returns:
-            Two words with a space between them: the class, the step and the phase; and the number of participants who
-            are present, the number of guesses and the time of the latest guess.
+            Two words, separated by a space. The first one consists of the class, the step and the phase, the second one
+            of the number of participants who are present, the number of guesses and the time of the latest guess.
         """
-        state, present = self.current(), self.count_present()
-        with self._transaction() as run:
+        state, present = self.get_state(), self.count_present()
+        with self._transaction() as execute:
             query = "SELECT COUNT(*), MAX(time) FROM guesses WHERE class = ? AND step = ?"
-            guesses = ".".join(map(str, run(query, state.id, state.step).fetchone()))
+            guesses = ".".join(map(str, execute(query, state.id, state.step).fetchone()))
         return f"{state.id}.{state.step}.{state.phase} {present}.{guesses}"
 
     # -- participants ------------------------------------------------------------------------------------------------
@@ -155,16 +156,16 @@ class ClassStore:
         if now - self._presence_times.get(participant, 0) < PRESENCE_INTERVAL_SECONDS:
             return
         self._presence_times[participant] = now
-        state = self.current()
-        with self._transaction() as run:
-            run("INSERT OR REPLACE INTO presence VALUES (?, ?, ?)", state.id, participant, now)
+        state = self.get_state()
+        with self._transaction() as execute:
+            execute("INSERT OR REPLACE INTO presence VALUES (?, ?, ?)", state.id, participant, now)
 
     def count_present(self) -> int:
         """Count the participants who were present in the last `PRESENT_SECONDS`."""
-        state = self.current()
-        with self._transaction() as run:
+        state = self.get_state()
+        with self._transaction() as execute:
             since = time.time() - PRESENT_SECONDS
-            return run("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
+            return execute("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
 
     def guess(self, token: str, step: int, value: str) -> bool:
         """Record the guess of a participant. It replaces an earlier guess for the same step.
@@ -177,21 +178,21 @@ class ClassStore:
         Returns:
             Whether the guess counts: the class is at this step, and its question is open.
         """
-        state = self.current()
-        with self._transaction() as run:
-            # read again inside the transaction, so that no guess is accepted after the reveal
-            row = run("SELECT step FROM classes WHERE id = ?", state.id).fetchone()
-            if row is None or row[0] != step or _phase(run, state.id, step) != "open":
+        state = self.get_state()
+        with self._transaction() as execute:
+            # Read again inside the transaction, so that no guess is accepted after the answer was shown.
+            row = execute("SELECT step FROM classes WHERE id = ?", state.id).fetchone()
+            if row is None or row[0] != step or _read_phase(execute, state.id, step) != "open":
                 return False
-            run("INSERT OR REPLACE INTO guesses VALUES (?, ?, ?, ?, ?)", state.id, step, _digest(token), value,
+            execute("INSERT OR REPLACE INTO guesses VALUES (?, ?, ?, ?, ?)", state.id, step, _digest(token), value,
                 time.time())  # fmt: skip
             return True
 
     def find_guess(self, token: str, step: int) -> str | None:
         """Return the guess of a participant for a step of the current class; None if there is none."""
-        state = self.current()
-        with self._transaction() as run:
-            row = run(
+        state = self.get_state()
+        with self._transaction() as execute:
+            row = execute(
                 "SELECT value FROM guesses WHERE class = ? AND step = ? AND participant = ?",
                 state.id, step, _digest(token),
             ).fetchone()  # fmt: skip
@@ -199,41 +200,41 @@ class ClassStore:
 
     def count_guesses(self, step: int) -> Counter[str]:
         """Count the guesses for a step of the current class by their value."""
-        state = self.current()
-        with self._transaction() as run:
-            rows = run(
+        state = self.get_state()
+        with self._transaction() as execute:
+            rows = execute(
                 "SELECT value, COUNT(*) FROM guesses WHERE class = ? AND step = ? GROUP BY value", state.id, step
             ).fetchall()
             return Counter(dict(rows))
 
-    def phase_of(self, step: int) -> str:
+    def find_phase(self, step: int) -> str:
         """Return the phase of a step's question in the current class."""
-        state = self.current()
-        with self._transaction() as run:
-            return _phase(run, state.id, step)
+        state = self.get_state()
+        with self._transaction() as execute:
+            return _read_phase(execute, state.id, step)
 
     def export_csv(self) -> str:
         """Return all guesses as CSV: class, lesson, step (from 1), participant (from 1 in each class), guess, time."""
-        with self._transaction() as run:
-            rows = run(
+        with self._transaction() as execute:
+            rows = execute(
                 "SELECT class, lesson, guesses.step, participant, value, time FROM guesses"
                 " JOIN classes ON classes.id = guesses.class ORDER BY class, guesses.step, time"
             ).fetchall()
-        # numbered in each class by digest, so that the numbers do not reveal in which order participants came
-        by_class: dict[int, list[str]] = {}
+        # Numbers are given in the order of the digests, so that they do not reveal the order in which people joined.
+        participants_of_class: dict[int, list[str]] = {}
         for class_number, participant in sorted({(row[0], row[3]) for row in rows}):
-            by_class.setdefault(class_number, []).append(participant)
+            participants_of_class.setdefault(class_number, []).append(participant)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("class", "lesson", "step", "participant", "guess", "time"))
         for class_number, lesson, step, participant, value, moment in rows:
             stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-            participant_number = by_class[class_number].index(participant) + 1
+            participant_number = participants_of_class[class_number].index(participant) + 1
             writer.writerow((class_number, lesson, step + 1, participant_number, _escape_formula(value), stamp))
         return text.getvalue()
 
     @contextmanager
-    def _transaction(self) -> Iterator:
+    def _transaction(self) -> Iterator[Callable]:
         """Yield a function that runs one SQL statement with its parameters, inside a transaction."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -245,8 +246,8 @@ class ClassStore:
             self._connection.execute("COMMIT")
 
 
-def _phase(run, number: int, step: int) -> str:
-    row = run("SELECT phase FROM phases WHERE class = ? AND step = ?", number, step).fetchone()
+def _read_phase(execute: Callable, class_number: int, step: int) -> str:
+    row = execute("SELECT phase FROM phases WHERE class = ? AND step = ?", class_number, step).fetchone()
     return row[0] if row else "closed"
 
 

@@ -1,4 +1,4 @@
-"""Reading a TOML table of a lesson file: its fields, and errors for missing, unknown and invalid ones."""
+"""Read the fields of a TOML table in a lesson file; missing, unknown and invalid fields are errors."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -19,75 +19,75 @@ class Table:
         path: the file.
         place: the location of the table in the file, such as "step 3".
         content: the table.
-        known: the names of its fields.
+        fields: the names of the fields that it may have.
 
     Raises:
         DataError: `content` is not a table, or has an unknown field.
     """
 
-    def __init__(self, path: Path, place: Message, content: object, known: tuple[str, ...]):
+    def __init__(self, path: Path, place: Message, content: object, fields: tuple[str, ...]):
         self.path, self.place = path, place
         if not isinstance(content, Mapping):
             raise DataError("lesson-not-a-table", path=path, place=place)
         self.content = content
         for name in content:
-            if name not in known:
-                raise DataError("lesson-field-unknown", path=path, place=place, field=name, known=list(known))
+            if name not in fields:
+                raise DataError("lesson-field-unknown", path=path, place=place, field=name, known=list(fields))
 
-    def error(self, name: str, expected: Message) -> DataError:
-        """Return the error for a field that is missing or invalid."""
+    def make_error(self, name: str, expected: Message) -> DataError:
+        """Make the error for a field that is missing or invalid."""
         id = "lesson-field-invalid" if name in self.content else "lesson-field-missing"
         return DataError(id, path=self.path, place=self.place, field=name, expected=expected)
 
-    def text(self, name: str, *, required: bool = True) -> str:
+    def read_text(self, name: str, *, required: bool = True) -> str:
         """Read a text without surrounding white space; "" if the field is missing and not `required`."""
         value = self.content.get(name, "")
         if not isinstance(value, str) or (required and not value.strip()):
-            raise self.error(name, Message("lesson-expected-text"))
+            raise self.make_error(name, Message("lesson-expected-text"))
         return value.strip()
 
-    def flag(self, name: str) -> bool:
+    def read_flag(self, name: str) -> bool:
         """Read true or false; false if the field is missing."""
         value = self.content.get(name, False)
         if not isinstance(value, bool):
-            raise self.error(name, Message("lesson-expected-flag"))
+            raise self.make_error(name, Message("lesson-expected-flag"))
         return value
 
-    def number(self, name: str) -> float | None:
+    def read_number(self, name: str) -> float | None:
         """Read a finite number; None if the field is missing."""
         value = self.content.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if value is not None and not is_number:
-            raise self.error(name, Message("lesson-expected-number"))
+            raise self.make_error(name, Message("lesson-expected-number"))
         return value
 
-    def minutes(self, *, required: bool = False) -> int:
+    def read_minutes(self, *, required: bool = False) -> int:
         """Read a number of minutes; 0 if the field is missing and not `required`."""
         value = self.content.get("minutes", None if required else 0)
         if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
-            raise self.error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
+            raise self.make_error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
         return value
 
-    def choices(self) -> tuple[str, ...]:
+    def read_choices(self) -> tuple[str, ...]:
         """Read the choices of a question."""
         values = self.content.get("choices")
         is_list = isinstance(values, list) and 2 <= len(values) <= MAX_CHOICES
         if not is_list or not all(isinstance(value, str) and value.strip() for value in values):
-            raise self.error("choices", Message("lesson-expected-choices", limit=MAX_CHOICES))
+            raise self.make_error("choices", Message("lesson-expected-choices", limit=MAX_CHOICES))
         return tuple(value.strip() for value in values)
 
-    def pages(self, name: str, pages: Collection[str] | None) -> tuple[str, ...]:
+    def read_pages(self, name: str, pages: Collection[str] | None) -> tuple[str, ...]:
         """Read a list of page names; () if the field is missing. If `pages` is None, the names are not checked."""
         values = self.content.get(name, [])
         is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
         names = tuple(PAGE_NAMES.get(value, value) for value in values) if is_list else ()
         if not is_list or (pages is not None and not set(names) <= set(pages)):
-            raise self.error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
+            raise self.make_error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
         return names
 
-    def tables(self, name: str) -> list:
-        """Read a list of tables that is not empty. Its elements are not checked; make a `Table` of each to do so."""
+    def read_tables(self, name: str) -> list:
+        """Read a list that is not empty. Its elements are not checked; `Table` does this for each of them."""
         values = self.content.get(name)
         if not isinstance(values, list) or not values:
-            raise self.error(name, Message("lesson-expected-steps"))
+            raise self.make_error(name, Message("lesson-expected-steps"))
         return values

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from bertlab.config import family_rows  # noqa: F401  (it registers the families)
 from bertlab.config.errors import CheckpointError
 from bertlab.config.families import BERT, FAMILIES, OTHER_FAMILIES, Family
-from bertlab.config.rotary import RotaryAttention, read_rotary, write_rotary
+from bertlab.config.rotary import RotaryAttention, make_rotary_fields, read_rotary
 from bertlab.config.sparse import SparseAttention, read_sparse
 
 # Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has those of other families.
@@ -143,11 +143,12 @@ class ModelConfig:
     def is_like_bert(self) -> bool:
         """Whether embeddings, layers and output layers are those of BERT, except for the number of token types."""
         names = ("embeddings", "layers", "pooler_activation")
-        same = all(getattr(self.family, name) == getattr(BERT, name) for name in names)
-        return same and self.type_vocab_size > 0 and self.embedding_size is None and self.num_layer_groups is None
+        has_same_parts = all(getattr(self.family, name) == getattr(BERT, name) for name in names)
+        has_own_weights = self.embedding_size is None and self.num_layer_groups is None
+        return has_same_parts and has_own_weights and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the number under which a checkpoint stores a layer's weights: its group, if layers share weights.
+        """Return the number of the layer whose weights a layer has in a checkpoint: its group, if layers share weights.
 
         Source: `AlbertTransformer` in `transformers`.
 
@@ -166,7 +167,7 @@ class ModelConfig:
         return replace(self, **changes)
 
     def to_hf(self) -> dict:
-        """Return the fields under the names of `transformers.BertConfig`, or of the family's class.
+        """Return the fields of `config.json`, under the names of `transformers.BertConfig` or of the family's class.
 
         `pruned_heads` is included only if heads are pruned, in the format that `transformers` reads before version 5.
 
@@ -175,7 +176,7 @@ class ModelConfig:
         """
         fields = {hf: getattr(self, name) for name, hf in self.hf_fields.items()} | dict(self.family.fixed_fields)
         if self.rotary:
-            fields |= write_rotary(self.rotary, self.num_layers)
+            fields |= make_rotary_fields(self.rotary, self.num_layers)
         if self.sparse:
             fields |= self.sparse.to_hf()
         if self.labels:

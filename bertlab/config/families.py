@@ -50,7 +50,7 @@ class Family:
     model_type: str
     """The name of the family in the `config.json` of its checkpoints."""
     source: str = ""
-    """The link of the paper that introduced the family."""
+    """The address of the paper that introduced the family."""
 
     # -- the names of its tensors and settings -----------------------------------------------------------------------
 
@@ -97,9 +97,9 @@ class Family:
     num_feed_forwards: int = 1
     """Default number of feed-forward networks in a layer."""
     has_pooler_layer: bool = True
-    """Default of whether the pooler has a linear layer and an activation."""
+    """Whether the pooler has a linear layer and an activation, unless config.json says otherwise."""
     pooling: str = "cls"
-    """Default of what the pooler reads: "cls", the first token, or "mean", the mean of all tokens."""
+    """What the pooler reads by default: "cls", the first token, or "mean", the mean of all tokens."""
 
     # -- architecture ------------------------------------------------------------------------------------------------
 
@@ -112,13 +112,13 @@ class Family:
     first_position: int = 0
     """The row of the position embeddings that the first token uses."""
     positions_after_padding: bool = False
-    """Whether the first token uses row `pad_token_id` + 1 instead of `first_position`, as in fairseq."""
+    """Whether the first token uses row `pad_token_id` + 1 instead of `first_position`, as in RoBERTa."""
     pairs_need_token_types: bool = True
     """Whether a pair of texts can only be read with two token types."""
     always_projects: bool = False
     """Whether embeddings are projected to the hidden size even if their width equals it."""
     has_biases: bool = True
-    """Whether linear layers and LayerNorms have biases (the classifiers always have)."""
+    """Whether linear layers and LayerNorms have biases. The linear layer of a `nn.heads.Classifier` always has one."""
     pooler_activation: str = "tanh"
     """The activation of the pooler: tanh, relu or gelu."""
     pooler_has_norm: bool = False
@@ -145,7 +145,7 @@ class Family:
 
 
 def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -> dict[str, tuple[str, ...]]:
-    """Return tensor names with another prefix.
+    """Return a table of tensor names in which the prefix `old` is replaced by `new`.
 
     >>> rename_tensors({"pooler.dense": ("bert.pooler.dense",)}, "bert", "roberta")
     {'pooler.dense': ('roberta.pooler.dense',)}
@@ -156,7 +156,7 @@ def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -
 
 
 FAMILIES: dict[str, Family] = {}
-"""`model_type` -> family."""
+"""`model_type` in config.json -> family."""
 
 
 def register_family(family: Family) -> Family:
@@ -168,7 +168,7 @@ def register_family(family: Family) -> Family:
 # BERT uses the defaults of `Family`, which are those of `transformers.BertConfig` and google-research/bert.
 BERT = register_family(Family("bert", "https://arxiv.org/abs/1810.04805", pretraining={}))
 
-# model_type of a model that is not an encoder like BERT -> id of the error that says what it is.
+# model_type of a model that is not an encoder like BERT -> id of the error message about it.
 OTHER_FAMILIES = {
     model_type: id
     for id, model_types in {

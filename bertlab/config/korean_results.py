@@ -10,7 +10,7 @@ from bertlab.config.paper import Measure
 
 KPFBERT = "https://github.com/KPFBERT/kpfbert"
 KLUE = "https://github.com/KLUE-benchmark/KLUE"
-BASE = (12, 768)
+BASE_SIZE = (12, 768)  # the layers and the hidden size of BERT-base
 
 KOREAN_MEASURES = (
     Measure("nsmc", "accuracy", "NSMC"),
@@ -35,19 +35,19 @@ class KoreanResults:
     """The results in percent, by `Measure.name`."""
 
 
-def _row(title: str, source: str, **values: float) -> KoreanResults:
-    """Make the row of a model of base size from the results on its tasks."""
+def _make_row(title: str, source: str, **values: float) -> KoreanResults:
+    """Make the row of a model of the size of BERT-base. The keyword arguments are its results, by task."""
     names = {measure.task: measure.name for measure in KOREAN_MEASURES}
-    return KoreanResults(title, BASE, source, {names[task]: value for task, value in values.items()})
+    return KoreanResults(title, BASE_SIZE, source, {names[task]: value for task, value in values.items()})
 
 
 # The README of kpfBERT, measured in October 2021: NSMC on the 50,000 rows of its test set, the others on development
 # sets. The README of KLUE does not name the split; its entity F1 is the mean over the entity types.
 PUBLISHED_KOREAN = (
-    _row("kpfBERT", KPFBERT, nsmc=91.29, klue_sts=92.95, klue_nli=87.67, korquad=94.95),
-    _row("KLUE-BERT", KPFBERT, nsmc=90.62, klue_sts=91.14, klue_nli=81.33, korquad=93.23),
-    _row("KLUE-BERT", KLUE, klue_ner=84.77, klue_sts=90.85, klue_nli=81.63),
-    _row("KoBERT", KPFBERT, nsmc=89.92, klue_sts=86.17, klue_nli=79.53, korquad=71.36),
-    _row("multilingual BERT", KPFBERT, nsmc=87.33, klue_sts=85.66, klue_nli=73.30, korquad=90.02),
-    _row("multilingual BERT", KLUE, klue_ner=75.14, klue_sts=84.66, klue_nli=73.20),
+    _make_row("kpfBERT", KPFBERT, nsmc=91.29, klue_sts=92.95, klue_nli=87.67, korquad=94.95),
+    _make_row("KLUE-BERT", KPFBERT, nsmc=90.62, klue_sts=91.14, klue_nli=81.33, korquad=93.23),
+    _make_row("KLUE-BERT", KLUE, klue_ner=84.77, klue_sts=90.85, klue_nli=81.63),
+    _make_row("KoBERT", KPFBERT, nsmc=89.92, klue_sts=86.17, klue_nli=79.53, korquad=71.36),
+    _make_row("multilingual BERT", KPFBERT, nsmc=87.33, klue_sts=85.66, klue_nli=73.30, korquad=90.02),
+    _make_row("multilingual BERT", KLUE, klue_ner=75.14, klue_sts=84.66, klue_nli=73.20),
 )

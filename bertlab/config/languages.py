@@ -16,6 +16,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `clozes.toml`: sentences with a [MASK], and the words that fit
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
 - `question_words.toml`: question words, by which the error analysis groups questions
+- `word_endings.toml`: function words and endings that the names of clusters omit (see `explore.word_endings`)
 
 To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
 that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
@@ -52,14 +53,14 @@ class Language:
     directory: Path
     """The directory of its files."""
     answer_normaliser: str = ""
-    """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`;
-    "" if no published evaluation program covers the language. Answers are then not scored."""
+    """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`.
+    "" if no published evaluation program covers the language; answers are then not scored."""
     surprise_threshold: float = 10.0
-    """The surprise in nats above which a word is said not to fit, unless the user chooses another one; larger for
-    languages whose words have more tokens."""
+    """The surprise in nats above which a word is marked as one that does not fit, unless the user chooses another
+    threshold; it is larger for languages whose words have more tokens."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
-    types."""
+    """Task type -> names of the shipped checkpoints for it, best first; the key "pretrained" is for all types that are
+    not keys."""
     example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
@@ -73,7 +74,7 @@ class Language:
 
 
 class Message:
-    """A message that is stored as id and parameters, and rendered when the language of the reader is known.
+    """A message that is stored as an id with parameters, and rendered when the language of the reader is known.
 
     Args:
         id: the id of a message in the catalogues.
@@ -146,10 +147,11 @@ def detect_language(texts: Iterable[str]) -> str:
 
 
 def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
-    """Return the names of the shipped checkpoints for a task type, best first: those of a language, then English ones.
+    """Return the names of the shipped checkpoints for a task type: those of a language, then English ones, best first.
 
     Args:
-        task_type: a name of `tasks.registry.TASK_TYPES`; if it has no checkpoints, the pre-trained ones are returned.
+        task_type: a name of `tasks.registry.TASK_TYPES`. For a type without checkpoints of its own, the pre-trained
+            ones are returned.
         language: the language of the texts; for an unknown code only the English checkpoints are returned.
 
     >>> rank_shipped_checkpoints("span", "ko"), rank_shipped_checkpoints("masked_lm")
@@ -163,7 +165,7 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
 
 
 def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
-    """Return a task of a type for fine-tuning, in a language or otherwise in English; None if there is no such task.
+    """Find a task to fine-tune on, of a type and in a language or otherwise in English; None if there is none.
 
     >>> find_example_task("tagging", "ko"), find_example_task("multiple_choice", "ko"), find_example_task("masked_lm")
     ('klue_ner', 'swag', None)
@@ -188,7 +190,8 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     >>> render("text-too-long", "en", tokens=70, limit=64)
     'the text has 70 tokens, but the model reads at most 64: shorten the text'
     """
-    bundle = next((b for code in (language, DEFAULT) if (b := _bundle(code)) and b.has_message(id)), None)
+    bundles = [_load_bundle(code) for code in (language, DEFAULT)]
+    bundle = next((bundle for bundle in bundles if bundle and bundle.has_message(id)), None)
     if bundle is None:
         raise LookupError(f"no catalogue has a message {id!r}")
     arguments = {name: _convert_parameter(value, language) for name, value in params.items()}
@@ -224,29 +227,30 @@ def read_data(name: str, language: str) -> dict:
 
 def list_message_ids(language: str = DEFAULT) -> frozenset[str]:
     """Return the ids of all messages of a language."""
-    return frozenset(_bundle(language)._messages)
+    return frozenset(_load_bundle(language)._messages)
 
 
 def find_message_files(language: str) -> list[Path]:
-    """Return the Fluent files of a language: those of its directory, then those that other directories add to it."""
+    """Return the Fluent files of a language: those of its directory, then those in other directories with its code."""
     own = languages()[language].directory
     directories = [own, *(root / language for root in _locale_roots() if root / language != own)]
     return [path for directory in directories for path in sorted(directory.rglob("*.ftl"))]
 
 
 def _locale_roots() -> list[Path]:
-    """Return the directories that contain the directories of languages."""
+    """Return the directories in which each subdirectory is a language: `LOCALES` and those of `BERTLAB_LOCALES`."""
     extra_roots = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
     return [LOCALES, *(path for path in extra_roots if path.is_dir())]
 
 
 @cache
-def _bundle(code: str):
-    from fluent.runtime import FluentBundle, FluentResource  # importing it takes 0.05 s, which `import bertlab` saves
+def _load_bundle(code: str):
+    """Load the messages of a language as a `FluentBundle`; None if there is no such language."""
+    from fluent.runtime import FluentBundle, FluentResource  # here, so that `import bertlab` takes 0.05 s less
 
     if code not in languages():
         return None
-    # With isolating, Fluent puts invisible marks around parameters, and a user who copies a path copies them too.
+    # With `use_isolating`, Fluent puts invisible marks around parameters; a user who copies a path would copy them too.
     bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)
     for path in find_message_files(code):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))

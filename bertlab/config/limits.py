@@ -24,14 +24,14 @@ class Limit:
     maximum: float | None = None
     """The largest valid value; None if there is no such limit."""
     below: float | None = None
-    """A limit that every valid value is less than; None if there is no such limit."""
+    """The number that every valid value is less than; None if there is no such limit."""
     excludes_minimum: bool = False
     """Whether `minimum` itself is invalid, so that valid values are greater."""
     field: str = ""
     """The path of the setting in the configuration, if it differs from the name of the flag."""
 
     def contains(self, value: float) -> bool:
-        """Return whether a number is in the range.
+        """Whether a number is in the range.
 
         >>> Limit(0, below=1).contains(0.5), Limit(0).contains(float("nan"))
         (True, False)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+# The sources of published results: the BERT paper, and the README with the results of the small models.
 PAPER = "arXiv 1810.04805"
 SMALL_MODELS = "github.com/google-research/bert"
 
@@ -47,7 +48,7 @@ class PaperTask:
     metrics: tuple[str, ...]
     """The metrics that the paper or GLUE reports; the first is the paper's."""
     text_example: tuple[str, ...]
-    """The texts of an example of our own: the parts of the input in the order of the task's columns."""
+    """The texts of an example that we wrote, in the order of the task's columns."""
     answer: str
     """The correct answer of the example."""
 
@@ -93,7 +94,7 @@ TITLES = {
     "table3": "SQuAD v2.0",
     "table4": "SWAG",
 }
-STAND_INS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
+REPLACEMENT_TASKS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
 
 # The metrics of each task; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.
 GLUE_METRICS = {
@@ -142,32 +143,58 @@ TASKS = (
 )  # fmt: skip
 
 
-def _glue_row(title: str, split: str, source: str, average: float, **values: float | tuple[float, ...]) -> PublishedRow:
-    """Make a row of GLUE from one value or pair of values for each task, in the order of `GLUE_METRICS`."""
-    results = {}
-    for task, given in values.items():
-        numbers = given if isinstance(given, tuple) else (given,)
-        results |= {f"{task}.{metric}": value for metric, value in zip(GLUE_METRICS[task], numbers, strict=False)}
-    return PublishedRow(title, split, source, results, average)
+def _make_glue_row(
+    title: str, split: str, source: str, average: float, **results: float | tuple[float, ...]
+) -> PublishedRow:
+    """Make a row of GLUE.
+
+    Args:
+        title: the system.
+        split: "test" or "dev".
+        source: the publication.
+        average: the published average.
+        results: task -> the value of its first metric, or its values in the order of `GLUE_METRICS`.
+    """
+    values = {}
+    for task, result in results.items():
+        task_values = result if isinstance(result, tuple) else (result,)
+        values |= {f"{task}.{metric}": value for metric, value in zip(GLUE_METRICS[task], task_values, strict=False)}
+    return PublishedRow(title, split, source, values, average)
 
 
 PUBLISHED = {
     # In the paper, the average is the mean of the nine columns.
     "table1": (
-        _glue_row("BERT large", "test", PAPER, 82.1, mnli=(86.7, 85.9), qqp=72.1, qnli=92.7, sst2=94.9, cola=60.5,
-                  stsb=86.5, mrpc=89.3, rte=70.1),
-        _glue_row("BERT base", "test", PAPER, 79.6, mnli=(84.6, 83.4), qqp=71.2, qnli=90.5, sst2=93.5, cola=52.1,
-                  stsb=85.8, mrpc=88.9, rte=66.4),
+        _make_glue_row(
+            "BERT large", "test", PAPER, 82.1,
+            mnli=(86.7, 85.9), qqp=72.1, qnli=92.7, sst2=94.9, cola=60.5, stsb=86.5, mrpc=89.3, rte=70.1,
+        ),
+        _make_glue_row(
+            "BERT base", "test", PAPER, 79.6,
+            mnli=(84.6, 83.4), qqp=71.2, qnli=90.5, sst2=93.5, cola=52.1, stsb=85.8, mrpc=88.9, rte=66.4,
+        ),
         # The README gives Pearson before Spearman for STS-B; here Spearman comes first, as in `GLUE_METRICS`. The
         # average given for each of these four models is its GLUE score, which includes WNLI (62.3 for each model).
-        _glue_row("BERT medium (8/512)", "test", SMALL_MODELS, 73.5, mnli=(80.0, 79.1), qqp=(69.6, 87.9), qnli=87.7,
-                  sst2=89.6, cola=38.0, stsb=(78.4, 80.4), mrpc=(86.6, 81.6), rte=62.2),
-        _glue_row("BERT small (4/512)", "test", SMALL_MODELS, 71.2, mnli=(77.6, 77.0), qqp=(68.1, 87.0), qnli=86.4,
-                  sst2=89.7, cola=27.8, stsb=(77.0, 78.8), mrpc=(83.4, 76.2), rte=61.8),
-        _glue_row("BERT mini (4/256)", "test", SMALL_MODELS, 65.8, mnli=(74.8, 74.3), qqp=(66.4, 86.2), qnli=84.1,
-                  sst2=85.9, cola=0.0, stsb=(73.3, 75.4), mrpc=(81.1, 71.8), rte=57.9),
-        _glue_row("BERT tiny (2/128)", "test", SMALL_MODELS, 64.2, mnli=(70.2, 70.3), qqp=(62.2, 83.4), qnli=81.5,
-                  sst2=83.2, cola=0.0, stsb=(73.6, 74.3), mrpc=(81.1, 71.1), rte=57.2),
+        _make_glue_row(
+            "BERT medium (8/512)", "test", SMALL_MODELS, 73.5,
+            mnli=(80.0, 79.1), qqp=(69.6, 87.9), qnli=87.7, sst2=89.6, cola=38.0, stsb=(78.4, 80.4),
+            mrpc=(86.6, 81.6), rte=62.2,
+        ),
+        _make_glue_row(
+            "BERT small (4/512)", "test", SMALL_MODELS, 71.2,
+            mnli=(77.6, 77.0), qqp=(68.1, 87.0), qnli=86.4, sst2=89.7, cola=27.8, stsb=(77.0, 78.8),
+            mrpc=(83.4, 76.2), rte=61.8,
+        ),
+        _make_glue_row(
+            "BERT mini (4/256)", "test", SMALL_MODELS, 65.8,
+            mnli=(74.8, 74.3), qqp=(66.4, 86.2), qnli=84.1, sst2=85.9, cola=0.0, stsb=(73.3, 75.4),
+            mrpc=(81.1, 71.8), rte=57.9,
+        ),
+        _make_glue_row(
+            "BERT tiny (2/128)", "test", SMALL_MODELS, 64.2,
+            mnli=(70.2, 70.3), qqp=(62.2, 83.4), qnli=81.5, sst2=83.2, cola=0.0, stsb=(73.6, 74.3),
+            mrpc=(81.1, 71.1), rte=57.2,
+        ),
     ),
     "table2": (
         PublishedRow("Human", "test", PAPER, {"squad.exact_match": 82.3, "squad.f1": 91.2}),
@@ -196,7 +223,7 @@ PUBLISHED = {
 
 
 def compute_paper_average(values: Mapping[str, float]) -> float | None:
-    """Return the average of table 1: the mean of its nine columns; None if one is missing.
+    """Compute the average of table 1: the mean of its nine columns; None if one is missing.
 
     Source: Devlin et al. 2019, table 1, whose averages 79.6 and 82.1 are these means.
 
@@ -208,7 +235,7 @@ def compute_paper_average(values: Mapping[str, float]) -> float | None:
 
 
 def compute_glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
-    """Return GLUE's score of each task: the mean of its metrics. A task without a value for every metric is left out.
+    """Compute GLUE's score of each task: the mean of its metrics. A task that lacks a metric is left out.
 
     >>> compute_glue_task_scores({"mrpc.f1": 80.0, "mrpc.accuracy": 70.0, "qqp.f1": 60.0})
     {'mrpc': 75.0}
@@ -222,7 +249,7 @@ def compute_glue_task_scores(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def compute_glue_average(values: Mapping[str, float]) -> float | None:
-    """Return GLUE's average over the tasks, without WNLI; None if a metric is missing.
+    """Compute GLUE's average over the tasks, without WNLI; None if a metric is missing.
 
     The score of a task is the mean of its metrics; the two test sets of MNLI count as two metrics of one task.
 

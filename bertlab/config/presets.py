@@ -51,7 +51,7 @@ def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
 
     Args:
         config: the configuration of the discriminator.
-        size: the widths of the generator, relative to those of the discriminator.
+        size: the hidden size, number of heads and feed-forward width of the generator, relative to the discriminator's.
 
     Source: Clark et al. 2020, arXiv 2003.10555, section 3.2.
 
@@ -70,11 +70,11 @@ def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
 
 
 def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
-    """Return a configuration of BERT with the architecture of another family, for pre-training.
+    """Convert a configuration of BERT to the architecture of another family, for pre-training.
 
     Layers, heads, hidden size, vocabulary and dropout stay the same. The width of the feed-forward layers follows from
-    the hidden size (`Family.feed_forward_ratio`). Token embeddings of a family that factorises them have at most half
-    the hidden size. The maximum number of tokens in an input does not decrease.
+    the hidden size (`Family.feed_forward_ratio`). In families with factorised token embeddings, their width is at most
+    half the hidden size. The maximum number of tokens in an input does not decrease.
 
     >>> config = change_family(get_preset("mini"), "albert")
     >>> config.hidden_size, config.embedding_size, config.num_layer_groups
@@ -88,9 +88,9 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     unchanged_fields = (*REQUIRED_FIELDS, "initializer_range", "hidden_dropout", "attention_dropout", "pad_token_id")
     fields = {hf: getattr(config, name) for name, hf in select_hf_fields(family).items() if name in unchanged_fields}
     changed = ModelConfig.from_hf({"model_type": model_type} | fields)
-    width = min(family.embedding_size, config.hidden_size // 2) if family.embedding_size else None
+    embedding_size = min(family.embedding_size, config.hidden_size // 2) if family.embedding_size else None
     return changed.replace(
         intermediate_size=round(family.feed_forward_ratio * config.hidden_size),
-        embedding_size=width,
+        embedding_size=embedding_size,
         max_positions=max(changed.max_positions, config.max_positions + changed.first_position),
     )

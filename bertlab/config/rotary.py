@@ -20,7 +20,7 @@ class RotaryAttention:
     global_theta: float = 160_000.0
     """Base of the wavelengths in layers that attend to all tokens (Su et al. 2021, arXiv 2104.09864, section 3.2.2)."""
     local_theta: float = 10_000.0
-    """The same base in local layers."""
+    """Base of the wavelengths in local layers."""
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer attends to nearby tokens only.
@@ -63,8 +63,8 @@ def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
     return {"rotary": RotaryAttention(window, every, *map(float, thetas))}
 
 
-def write_rotary(rotary: RotaryAttention, num_layers: int) -> dict:
-    """Return the fields of a `config.json`, for versions 4 and 5 of `transformers`."""
+def make_rotary_fields(rotary: RotaryAttention, num_layers: int) -> dict:
+    """Make the fields of a `config.json`, under their names in versions 4 and 5 of `transformers`."""
     return {
         "local_attention": rotary.window,
         "global_attn_every_n_layers": rotary.global_every,

@@ -14,7 +14,9 @@ MAX_WINDOW = 10**6
 
 @dataclass(frozen=True)
 class WindowAttention:
-    """Each token attends to nearby tokens, and a few global tokens to all (Beltagy et al. 2020, arXiv 2004.05150).
+    """Each token attends to nearby tokens and to a few global tokens, which attend to all tokens (Longformer).
+
+    Source: Beltagy et al. 2020 (arXiv 2004.05150), section 3.1.
 
     >>> WindowAttention((4,)).count_pairs(8), WindowAttention((4,)).count_pairs(16)
     (34, 74)
@@ -39,11 +41,13 @@ class WindowAttention:
 
 @dataclass(frozen=True)
 class BlockAttention:
-    """Blocks of tokens attend to nearby blocks and to the first and the last one.
+    """Each block of tokens attends to itself, to its neighbours, and to the first and the last block (BigBird).
 
-    Source: Zaheer et al. 2020 (arXiv 2007.14062), section 2. The first and the last block attend to all tokens. The
-    paper adds random blocks. `transformers` draws them in training only; in predictions each of them is the first
-    block, whose keys then count several times in the softmax.
+    The first and the last block attend to all tokens. In the paper, each block also attends to random blocks.
+    `transformers` draws them in training only; in predictions, the first block takes the place of each of them, so its
+    keys count several times in the softmax.
+
+    Source: Zaheer et al. 2020 (arXiv 2007.14062), section 2.
 
     >>> BlockAttention(block_size=2, num_random_blocks=1).count_pairs(14)  # short texts have full attention
     196
@@ -56,17 +60,17 @@ class BlockAttention:
     num_random_blocks: int = 3
     """Number of random blocks for each block."""
     is_sparse: bool = True
-    """Whether attention is sparse at all; False for checkpoints with the `attention_type` "original_full"."""
+    """Whether long texts have sparse attention; False for checkpoints with the `attention_type` "original_full"."""
     has_global_weights: ClassVar[bool] = False
     """Whether global tokens have queries, keys and values of their own."""
 
     @property
     def full_length(self) -> int:
-        """The number of tokens up to which attention is full, since the pattern is hardly smaller."""
+        """The number of tokens up to which all tokens attend to all, since sparse attention would hardly save time."""
         return (5 + 2 * self.num_random_blocks) * self.block_size
 
     def is_full(self, tokens: int) -> bool:
-        """Whether texts of this length have full attention."""
+        """Whether all tokens of a text with this number of tokens attend to all tokens."""
         return not self.is_sparse or tokens <= self.full_length
 
     def count_pairs(self, tokens: int, layer: int = 0) -> int:

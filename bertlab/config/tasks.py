@@ -29,8 +29,9 @@ class TaskSpec:
     unanswerable: bool = False
     """Whether some questions have no answer."""
     text: tuple[str, ...] = ()
-    """The columns of the input. Most types: the first and the second text. Multiple choice: the context, then one
-    column with a list of choices or one column for each. Tagging: the tokens. Spans: the passage and the question."""
+    """The columns of the input, in an order that depends on the task type. Most types: the text or the two texts.
+    Multiple choice: the context, then one column with a list of choices or one column for each choice. Tagging: the
+    words or characters. Spans: the passage and the question."""
     start: str = ""
     """For multiple choice: the column of a text with which every choice begins."""
     label: tuple[str, ...] = ("label",)
@@ -43,7 +44,7 @@ class TaskSpec:
     validation: tuple[str, ...] = ("validation",)
     """The splits to evaluate on."""
     test: tuple[str, ...] = ("test",)
-    """The test splits; in GLUE and SQuAD-like benchmarks they have no labels."""
+    """The test splits, which often have no labels, for example in GLUE."""
     submission: tuple[str, ...] = ()
     """The name of the submission file that the benchmark expects for each test split."""
     submits_label_names: bool = False
@@ -56,7 +57,7 @@ class TaskSpec:
         return replace(self, **changes)
 
 
-def _glue(
+def _make_glue_task(
     name: str,
     text: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -79,7 +80,7 @@ def make_span_task(hub_id: str, source: str, language: str = "en", **fields) -> 
     return row.replace(text=("context", "question"), **fields)
 
 
-def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **fields) -> TaskSpec:
+def _make_entity_task(hub_id: str, types: str, source: str, language: str = "en", **fields) -> TaskSpec:
     """Make a named-entity task with IOB2 tags.
 
     Args:
@@ -90,91 +91,124 @@ def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **f
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **fields)
 
 
-def _vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
+def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
     """Make a sentence-vector task on pairs with a similarity or, if `labels` are given, with an inference label."""
     metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
     row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
     return row.replace(labels=labels, **fields)
 
 
-_ENTAILED, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
-_NLI = ("entailment", "neutral", "contradiction")
+_ENTAILMENT_LABELS, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
+_NLI_LABELS = ("entailment", "neutral", "contradiction")
 
 TASKS = {
     # -- GLUE, in the order of the paper's table 1 --
-    "mnli": _glue("mnli", ("premise", "hypothesis"), ("accuracy",), _NLI, "MNLI-m", "arXiv 1704.05426",
-                  submits_label_names=True,
-                  validation=("validation_matched", "validation_mismatched"),
-                  test=("test_matched", "test_mismatched")).replace(submission=("MNLI-m.tsv", "MNLI-mm.tsv")),
-    "qqp": _glue("qqp", ("question1", "question2"), ("f1", "accuracy"), ("not_duplicate", "duplicate"), "QQP",
-                 "https://quoradata.quora.com/First-Quora-Dataset-Release-Question-Pairs"),
-    "qnli": _glue("qnli", ("question", "sentence"), ("accuracy",), _ENTAILED, "QNLI", "arXiv 1804.07461",
-                  submits_label_names=True),
-    "sst2": _glue("sst2", ("sentence",), ("accuracy",), ("negative", "positive"), "SST-2",
-                  "https://aclanthology.org/D13-1170"),
-    "cola": _glue("cola", ("sentence",), ("matthews", "accuracy"), ("unacceptable", "acceptable"), "CoLA",
-                  "arXiv 1805.12471"),
-    "stsb": _glue("stsb", ("sentence1", "sentence2"), ("spearman", "pearson"), (), "STS-B",
-                  "https://aclanthology.org/S17-2001", kind="regression"),
-    "mrpc": _glue("mrpc", ("sentence1", "sentence2"), ("f1", "accuracy"), ("not_equivalent", "equivalent"), "MRPC",
-                  "https://aclanthology.org/I05-5002"),
-    "rte": _glue("rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILED, "RTE", "arXiv 1804.07461",
-                 submits_label_names=True),
+    "mnli": _make_glue_task(
+        "mnli", ("premise", "hypothesis"), ("accuracy",), _NLI_LABELS, "MNLI-m", "arXiv 1704.05426",
+        submits_label_names=True, validation=("validation_matched", "validation_mismatched"),
+        test=("test_matched", "test_mismatched"),
+    ).replace(submission=("MNLI-m.tsv", "MNLI-mm.tsv")),
+    "qqp": _make_glue_task(
+        "qqp", ("question1", "question2"), ("f1", "accuracy"), ("not_duplicate", "duplicate"), "QQP",
+        "https://quoradata.quora.com/First-Quora-Dataset-Release-Question-Pairs",
+    ),
+    "qnli": _make_glue_task(
+        "qnli", ("question", "sentence"), ("accuracy",), _ENTAILMENT_LABELS, "QNLI", "arXiv 1804.07461",
+        submits_label_names=True,
+    ),
+    "sst2": _make_glue_task(
+        "sst2", ("sentence",), ("accuracy",), ("negative", "positive"), "SST-2", "https://aclanthology.org/D13-1170",
+    ),
+    "cola": _make_glue_task(
+        "cola", ("sentence",), ("matthews", "accuracy"), ("unacceptable", "acceptable"), "CoLA", "arXiv 1805.12471",
+    ),
+    "stsb": _make_glue_task(
+        "stsb", ("sentence1", "sentence2"), ("spearman", "pearson"), (), "STS-B", "https://aclanthology.org/S17-2001",
+        kind="regression",
+    ),
+    "mrpc": _make_glue_task(
+        "mrpc", ("sentence1", "sentence2"), ("f1", "accuracy"), ("not_equivalent", "equivalent"), "MRPC",
+        "https://aclanthology.org/I05-5002",
+    ),
+    "rte": _make_glue_task(
+        "rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILMENT_LABELS, "RTE", "arXiv 1804.07461",
+        submits_label_names=True,
+    ),
     # -- the other tasks of the paper --
     # Rajpurkar et al. 2016; Devlin et al. 2019, section 4.2
     "squad": make_span_task("rajpurkar/squad", "arXiv 1606.05250"),
     # Rajpurkar et al. 2018; Devlin et al. 2019, section 4.3
     "squad_v2": make_span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
     # Devlin et al. 2019, section 4.4; every choice completes the second sentence, whose beginning is given.
-    "swag": TaskSpec("multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
-                     text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
+    "swag": TaskSpec(
+        "multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
+        text=("sent1", "ending0", "ending1", "ending2", "ending3"), id="",
+    ),
     # Devlin et al. 2019, section 5.3
-    "conll2003": _entity_task(f"eriktks/conll2003{_PARQUET}", "O PER ORG LOC MISC", "https://aclanthology.org/W03-0419"),
+    "conll2003": _make_entity_task(
+        f"eriktks/conll2003{_PARQUET}", "O PER ORG LOC MISC", "https://aclanthology.org/W03-0419",
+    ),
     # -- more English --
-    "wnut17": _entity_task(f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
-                    "https://aclanthology.org/W17-4418"),
-    "wikiann_en": _entity_task("unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
+    "wnut17": _make_entity_task(
+        f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
+        "https://aclanthology.org/W17-4418",
+    ),
+    "wikiann_en": _make_entity_task(
+        "unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id="",
+    ),
     # Subtask B: which sentence explains why the statement makes no sense?
     "comve": TaskSpec("multiple_choice", "", "en", ("accuracy",), "arXiv 2007.00236", text=("context", "choices")),
     # -- Korean --
-    "nsmc": TaskSpec("classification", f"e9t/nsmc{_PARQUET}", "ko", ("accuracy",), "https://github.com/e9t/nsmc",
-                     text=("document",), labels=("negative", "positive"), validation=("test",), test=()),
+    "nsmc": TaskSpec(
+        "classification", f"e9t/nsmc{_PARQUET}", "ko", ("accuracy",), "https://github.com/e9t/nsmc",
+        text=("document",), labels=("negative", "positive"), validation=("test",), test=(),
+    ),
     # KLUE: Park et al. 2021
-    "klue_nli": TaskSpec("classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid",
-                         labels=_NLI,
-                         text=("premise", "hypothesis"), test=()),
+    "klue_nli": TaskSpec(
+        "classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid", labels=_NLI_LABELS,
+        text=("premise", "hypothesis"), test=(),
+    ),
     # f1_from_3: F1 of the class "value of at least 3", the sentence pairs that count as paraphrases
-    "klue_sts": TaskSpec("regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
-                         text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
-    "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
-                      test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
-    "klue_mrc": make_span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
-                          metrics=("rouge_w", "exact_match")),
+    "klue_sts": TaskSpec(
+        "regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
+        text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=(),
+    ),
+    "klue_ner": _make_entity_task(
+        "klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="", test=(),
+    ).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
+    "klue_mrc": make_span_task(
+        "klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
+        metrics=("rouge_w", "exact_match"),
+    ),
     "korquad": make_span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
     # -- the story world: `bertlab story-world questions` writes the rows; the metrics are those of squad_v2, korquad --
     "story_qa": make_span_task("", "arXiv 1806.03822", unanswerable=True, test=()),
     "story_qa_ko": make_span_task("", "arXiv 1909.07005", "ko", unanswerable=True, test=()),
-    # -- sentence vectors: pairs with a similarity are fitted by their cosine, pairs of inference are ranked --
+    # -- sentence vectors: the cosine is fitted to the similarity of pairs, or entailed texts are ranked above others --
     # Reimers and Gurevych 2019, sections 4.1 and 6
-    "stsb_vectors": _vector_task("nyu-mll/glue:stsb", "en", "https://aclanthology.org/S17-2001", id="idx"),
-    "klue_sts_vectors": _vector_task("klue/klue:sts", "ko", "arXiv 2105.09680", label=("label", "labels.label"),
-                                     id="guid", test=()),
-    "all_nli_vectors": _vector_task("sentence-transformers/all-nli:triplet", "en", "arXiv 1908.10084", (_ENTAILED[0],),
-                                    text=("anchor", "positive", "negative"), validation=("dev",), id=""),
-    "klue_nli_vectors": _vector_task("klue/klue:nli", "ko", "arXiv 2105.09680", _NLI, id="guid",
-                                     text=("premise", "hypothesis"), test=()),
+    "stsb_vectors": _make_vector_task("nyu-mll/glue:stsb", "en", "https://aclanthology.org/S17-2001", id="idx"),
+    "klue_sts_vectors": _make_vector_task(
+        "klue/klue:sts", "ko", "arXiv 2105.09680", label=("label", "labels.label"), id="guid", test=(),
+    ),
+    "all_nli_vectors": _make_vector_task(
+        "sentence-transformers/all-nli:triplet", "en", "arXiv 1908.10084", (_ENTAILMENT_LABELS[0],),
+        text=("anchor", "positive", "negative"), validation=("dev",), id="",
+    ),
+    "klue_nli_vectors": _make_vector_task(
+        "klue/klue:nli", "ko", "arXiv 2105.09680", _NLI_LABELS, id="guid", text=("premise", "hypothesis"), test=(),
+    ),
 }  # fmt: skip
 
 EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}
 
 
 def register_task(name: str, spec: TaskSpec) -> None:
-    """Add a task to the catalogue; for code outside the package."""
+    """Add a task to the catalogue, for example one that is defined outside this package."""
     TASKS[name] = spec
 
 
 def get_task(name: str) -> TaskSpec:
-    """Return the task with a name.
+    """Return a task of the catalogue by its name.
 
     Raises:
         BertlabError: there is no such task, or it is excluded.

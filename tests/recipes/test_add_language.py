@@ -18,11 +18,11 @@ def pseudo(tmp_path, monkeypatch):
     (folder / "pages.ftl").write_text("input-title = Ŧokens\n", encoding="utf-8")
     (folder / "errors" / "text.ftl").write_text("text-empty = ŧexŧ is empŧy\n", encoding="utf-8")
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))
-    for cached in (languages.languages, languages._bundle):
+    for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
     yield
     monkeypatch.undo()
-    for cached in (languages.languages, languages._bundle):
+    for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
 
 

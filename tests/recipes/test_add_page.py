@@ -37,13 +37,13 @@ def longest_token(tmp_path, monkeypatch):
     shutil.copytree(languages.LOCALES / "en", tmp_path / "locales" / "en")
     (tmp_path / "locales" / "en" / "app" / "longest-token.ftl").write_text(TEXTS)
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path / "locales"))
-    for cached in (languages.languages, languages._bundle):
+    for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
     pages.register("longest-token", ":material/straighten:", "inspect", script)
     yield
     del pages.PAGES["longest-token"]
     monkeypatch.undo()
-    for cached in (languages.languages, languages._bundle):
+    for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
 
 

@@ -1,4 +1,4 @@
-"""Compute the values that appear in the text of a lesson's step (see `bertlab.classroom.computed`).
+"""Compute the values that appear in the text of a lesson's step (see `bertlab.classroom.computed_values`).
 
 The input is the text in the address of the step; the checkpoint is the one that the step's page uses.
 """
@@ -11,7 +11,7 @@ import streamlit as st
 
 from bertlab.app import selection, url
 from bertlab.app.data import cached_results, sessions
-from bertlab.classroom.computed import fill_in, find_names
+from bertlab.classroom.computed_values import fill_in, find_names
 from bertlab.classroom.lesson import Lesson, Step
 from bertlab.config.errors import BertlabError
 from bertlab.explore.attention_summary import summarise_attention
@@ -110,7 +110,7 @@ def _read(values: Values, name: str, default: int | None = None):
     return url.parse_value(values.get(name, ""), default)
 
 
-# page -> (the command whose checkpoint the page uses, the function that computes the values for `computed.NAMES`)
+# page -> (the command whose checkpoint the page uses, the function that computes the page's `VALUE_NAMES`)
 COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Values], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),

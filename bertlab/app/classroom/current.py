@@ -52,7 +52,7 @@ def find_place() -> Place | None:
         BertlabError: the lesson file or the file of the class cannot be read.
     """
     if name := os.environ.get(CLASSROOM_LESSON):
-        lesson, state = read(name), open_store().current()
+        lesson, state = read(name), open_store().get_state()
         return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
     name, _, number = url.recall("lesson").partition(".")
     if name not in find_lessons():

@@ -15,8 +15,8 @@ from bertlab.config.korean_results import KLUE, KOREAN_MEASURES, KPFBERT, PUBLIS
 from bertlab.config.paper import (
     COLUMNS,
     PUBLISHED,
+    REPLACEMENT_TASKS,
     SMALL_MODELS,
-    STAND_INS,
     TASKS,
     Measure,
     PaperTask,
@@ -27,7 +27,7 @@ from bertlab.views.benchmarks import MISSING, TaskResult
 from bertlab.views.passage import escape_html
 
 # task -> the task whose checkpoints also answer its example
-ANSWERED_BY = {"squad": "squad_v2"} | STAND_INS
+ANSWERED_BY = {"squad": "squad_v2"} | REPLACEMENT_TASKS
 TABLE_COMMAND = "bertlab reproduce table1 --data tasks --from strongest --quick --out runs/table1"
 SOURCES = {
     "Devlin et al. 2019": "https://arxiv.org/abs/1810.04805",

@@ -1,7 +1,8 @@
 """Sparse attention for long texts: Longformer's windows with global tokens, and BigBird's blocks.
 
-Attention is computed for all pairs of tokens and masked, so that attention maps show the pattern as it is. The results
-are those of the sparse computation, but time and memory grow with the square of the length.
+Scores are computed for all pairs of tokens, and those outside the sparse pattern are masked, so that attention maps
+have their usual shape. The results are those of a sparse computation, but time and memory grow with the square of the
+length.
 
 Sources: Beltagy et al. 2020 (arXiv 2004.05150), Zaheer et al. 2020 (arXiv 2007.14062); `LongformerSelfAttention` and
 `BigBirdBlockSparseAttention` in `transformers`.
@@ -25,15 +26,20 @@ from bertlab.nn.trace import NO_TRACE, Trace
 
 @dataclass(frozen=True)
 class GlobalMask:
-    """What the layers of a `WindowEncoder` receive as their mask."""
+    """The mask of the layers of a `WindowEncoder`: an additive mask, and the tokens with global attention."""
 
     padding: torch.Tensor | None
-    """The result of `bert.make_additive_mask`."""
+    """An additive mask: the result of `bert.make_additive_mask`, to which `add_window` adds the window of a layer."""
     is_global_BT: torch.Tensor
     """Whether a token attends to all tokens and all tokens attend to it."""
 
     def add_window(self, window: int, hidden_BTH: torch.Tensor) -> "GlobalMask":
-        """Return a mask of all pairs, [B, 1, T, T], that also excludes pairs of distant tokens."""
+        """Return a copy whose additive mask, [B, 1, T, T], also masks tokens outside the window of a query.
+
+        Args:
+            window: the width of the window in tokens.
+            hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
+        """
         position_T = torch.arange(hidden_BTH.shape[1], device=hidden_BTH.device)
         is_near_TT = (position_T[:, None] - position_T).abs() <= window // 2
         is_seen_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
@@ -42,10 +48,10 @@ class GlobalMask:
 
 
 def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
-    """Find the tokens that attend to all tokens, as the classes of `transformers` do -> bool [B, T].
+    """Find the tokens with global attention, as the classes of `transformers` do -> bool [B, T].
 
-    For classification it is the first token, for question answering the question, for multiple choice the choice; for
-    other output layers there is none.
+    With an output layer for classification or regression, it is the first token; with one for question answering, the
+    tokens of the question; with one for multiple choice, those of the choice. With other output layers, there is none.
 
     >>> find_global_tokens(torch.tensor([[0, 7, 2, 2, 8, 2]]), 2, ["span"]).tolist()
     [[True, True, False, False, False, False]]
@@ -110,10 +116,16 @@ class WindowLayer(EncoderLayer):
 
 
 class SparseEncoder(Encoder):
-    """A stack of layers whose masks `mask_layer` makes."""
+    """A stack of layers that may have different masks, which `mask_layer` makes."""
 
     def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask):
-        """Return the mask of a layer, made from the mask that the model makes for all layers."""
+        """Make the mask of a layer.
+
+        Args:
+            layer: the number of the layer, counted from 0.
+            hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
+            mask: the mask that `Bert.make_mask` makes for all layers.
+        """
         raise NotImplementedError
 
     def forward(
@@ -176,9 +188,10 @@ class BlockEncoder(SparseEncoder):
 
 
 def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.Tensor:
-    """Make the mask to add to scores, [1, 1, T, T].
+    """Make the additive mask of BigBird's attention, [1, 1, T, T].
 
-    The keys of the first block that count r + 1 times in the softmax have ln(r + 1); see `BlockAttention`.
+    For queries outside the first and the last block, the keys of the first block count r + 1 times in the softmax,
+    where r is the number of random blocks; see `BlockAttention`. Their entry in the mask is therefore ln(r + 1).
 
     >>> mask_11TT = make_block_mask(torch.zeros(1, 6, 4), BlockAttention(1, 0))
     >>> (mask_11TT[0, 0] == 0).int().tolist()[1:4]

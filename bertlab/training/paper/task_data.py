@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.paper import STAND_INS
+from bertlab.config.paper import REPLACEMENT_TASKS
 from bertlab.config.tasks import get_task
 from bertlab.text.readers.splits import find_split
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
@@ -13,14 +13,15 @@ from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
     """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
 
-    A stand-in for another task (see `STAND_INS`) is listed only if the data set of the other task is not available.
+    A task that replaces another one (see `REPLACEMENT_TASKS`) is listed only if the data set of the other task is not
+    available.
     """
     names = []
     for name in ALL_TABLES[config.table].columns:
         with suppress(BertlabError):
             if find_task_directory(config.data, name) or get_task(name).hub_id:
                 names.append(name)
-    unneeded = {stand_in for name, stand_in in STAND_INS.items() if name in names}
+    unneeded = {replacement for name, replacement in REPLACEMENT_TASKS.items() if name in names}
     return tuple(name for name in names if name not in unneeded)
 
 

@@ -1,14 +1,14 @@
-"""Numbers and words in the text of a lesson that the app computes when it shows the step.
+"""Values in the text of a lesson that the app computes when it shows a step.
 
-`{ $share }` in the text of a step stands for a computed value; the message files write parameters in the same way. So
-the text stays true if the shipped checkpoint changes, or if the reader chooses another checkpoint.
+In the text of a step, `{ $share }` stands for a computed value; the notation is that of parameters in message files.
+Since the value is computed, the text stays true if the shipped checkpoint changes or the reader chooses another one.
 """
 
 import re
 from collections.abc import Mapping
 
-# page -> the names of the values that `bertlab.app.classroom.compute` can compute for it
-NAMES = {
+# Page -> the names of the values that `bertlab.app.classroom.compute` can compute for this page.
+VALUE_NAMES = {
     "input": ("tokens", "word", "pieces"),
     "attention": ("layer", "head", "query", "key", "share"),
     "logit-lens": ("early", "early_rank", "layer", "last", "word", "share"),
@@ -17,7 +17,7 @@ NAMES = {
 UNKNOWN = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint
 
 _PLACEHOLDER = re.compile(r"\{ ?\$([\w-]+) ?\}")
-_MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # the characters that may be Markdown
 
 
 def find_names(text: str) -> list[str]:
@@ -30,9 +30,9 @@ def find_names(text: str) -> list[str]:
 
 
 def fill_in(text: str, values: Mapping[str, object]) -> str:
-    r"""Replace the names in a text with computed values. The values are escaped, because the text is Markdown.
+    r"""Replace the placeholders in a text with computed values, whose Markdown characters are escaped.
 
     >>> fill_in("It is { $word } with { $share }.", {"word": "##s"})
     'It is \\#\\#s with –.'
     """
-    return _PLACEHOLDER.sub(lambda match: _MARKUP.sub(r"\\\1", str(values.get(match[1], UNKNOWN))), text)
+    return _PLACEHOLDER.sub(lambda match: _PUNCTUATION.sub(r"\\\1", str(values.get(match[1], UNKNOWN))), text)
