@@ -2,6 +2,7 @@
 
 A new token is a run of tokens that the old vocabulary makes of a word, joined: "##"-tokens included, and often the
 whole word. The search for the longest match prefers it to these tokens, so it shortens every text in which they occur.
+Words with characters that the old vocabulary lacks stay [UNK].
 """
 
 import heapq
@@ -15,8 +16,8 @@ import tokenizers
 from bertlab.text.tokenizers.search import CONTINUATION, search_word
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MIN_FREQUENCY = 2  # how often a new token must occur in the text, as in the training of a vocabulary
-PASSAGE_TOKENS = 2048  # a word counts once in this many tokens of a document, or the names of one novel would win
+MIN_FREQUENCY = 2  # in how many passages a new token must occur
+PASSAGE_TOKENS = 2048  # a word counts once per passage, because the names of one novel would win otherwise
 MAX_WORDS = 200_000  # of the words that are split, only the most frequent ones are examined, which bounds the memory
 BATCH_TEXTS = 64  # the number of texts that are tokenised at once
 
@@ -32,7 +33,8 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
         count: the maximum number of new tokens.
 
     Returns:
-        The new tokens, those that save most first; fewer than `count` if no other token occurs twice.
+        The new tokens, those that save most first; fewer than `count` if no other one occurs in two
+        passages.
     """
     return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
 

@@ -223,7 +223,10 @@ def _choose_vocabulary(
         print(f"choosing {config.extend_vocabulary:,} tokens for the vocabulary of {config.tokenizer}")
         sample = _sample_text(shards, config.column, config.sample)
         tokens = learn_new_tokens(tokenizer, sample, config.extend_vocabulary)
-        print(f"{len(tokens):,} new tokens, such as {', '.join(tokens[:8])}" if tokens else "no word occurs twice")
+        examples = (
+            f"such as {', '.join(tokens[:8])}" if tokens else "because no word that is split occurs in two passages"
+        )
+        print(f"{len(tokens):,} new tokens, {examples}")
         return extend_tokenizer(tokenizer, tokens)
 
     settings = {"extends": tokenizer.digest, "new_tokens": config.extend_vocabulary, "sample": config.sample}
