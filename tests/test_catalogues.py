@@ -153,7 +153,7 @@ def test_a_language_names_known_task_types_tasks_and_scripts(code):
 
     language = languages.languages()[code]
     assert language.answer_normaliser in NORMALISERS
-    assert language.checkpoints.keys() <= {"pretrained", *TASK_TYPES}
+    assert language.checkpoints.keys() <= {"pretrained", "comparison", *TASK_TYPES}
     for task_type, task in language.example_tasks.items():
         assert TASKS[task].kind == task_type
 

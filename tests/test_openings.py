@@ -7,6 +7,7 @@ from support.texts import text
 
 import bertlab
 from bertlab.app.examples import read_examples
+from bertlab.config.languages import render
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
@@ -125,3 +126,25 @@ def test_the_example_review_is_positive(name, language):
     best = bertlab.load(name).classify(read_examples(language).review).best
     assert best.label == "positive"
     assert best.probability > 0.8
+
+
+def test_the_comparisons_open_on_checkpoints_of_the_language():
+    for language, before, after, models in (
+        ("en", "strongest", "squad", ["strongest", "scratch"]),
+        ("ko", "korean_morphemes", "korquad", ["korean", "korean_morphemes"]),
+    ):
+        page = open_example_page("compare", lang=language)
+        assert not page.exception
+        assert {before, after} <= {box.value for box in page.selectbox}
+        assert read_examples(language).pair[0] in [field.value for field in page.text_input]
+        page = open_example_page("compare", lang=language, between="models")
+        assert not page.exception
+        assert models in [box.value for box in page.multiselect]
+
+
+def test_a_page_without_a_checkpoint_of_the_language_says_so():
+    note = render("checkpoint-none-in-language", "ko", language=text("language-name-ko", "ko"))
+    for page, is_expected in (("choose", True), ("classify", False)):
+        app = open_example_page(page, lang="ko")
+        assert not app.exception
+        assert any(note in body for body in bodies(app)) == is_expected

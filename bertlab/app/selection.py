@@ -22,6 +22,7 @@ from bertlab.config.languages import (
     has_latin_letters,
     languages,
     list_message_ids,
+    rank_shipped_checkpoints,
 )
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
@@ -33,8 +34,9 @@ from bertlab.views.passage import escape_html
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     """Open the checkpoint of this page, and show its name and size in the sidebar.
 
-    The page shows a note in two cases: if the checkpoint chosen in the sidebar does not support the command, so that
-    another one replaces it, and if the texts are in a different language from the one the checkpoint was trained on.
+    The page shows a note in three cases: if the checkpoint chosen in the sidebar does not support the command, so that
+    another one replaces it; if the texts are in a different language from the one the checkpoint was trained on; and if
+    the page has only a checkpoint of another language than that of the interface.
 
     Args:
         command: the command whose prediction the page shows, such as "fill-mask", as in `bertlab.default_checkpoint`.
@@ -53,7 +55,21 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
     note_other_language(checkpoint, command, texts)
+    is_of_other_language = chosen == sessions.AUTO and _detect_language(texts) == session.language != language()
+    if is_of_other_language and not _is_language_shipped(command, language()):
+        frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
+
+
+def list_shipped(task_type: str) -> list[str]:
+    """List the shipped checkpoints for a task type, best first: those for the language of the interface come first.
+
+    Args:
+        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison" for a checkpoint before
+            and after fine-tuning.
+    """
+    shipped = bertlab.find_shipped_checkpoints()
+    return [name for name in rank_shipped_checkpoints(task_type, language()) if name in shipped]
 
 
 def find_session(command: str) -> Session | None:

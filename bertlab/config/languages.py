@@ -59,8 +59,8 @@ class Language:
     """The surprise in nats above which a word is marked as one that does not fit, unless the user chooses another
     threshold; it is larger for languages whose words have more tokens."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """Task type -> names of the shipped checkpoints for it, best first; the key "pretrained" is for all types that are
-    not keys."""
+    """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
+    types, and "comparison" names a checkpoint before and after fine-tuning."""
     example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
@@ -150,7 +150,7 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
     """Return the names of the shipped checkpoints for a task type: those of a language, then English ones, best first.
 
     Args:
-        task_type: a name of `tasks.registry.TASK_TYPES`. For a type without checkpoints of its own, the pre-trained
+        task_type: a name of `tasks.registry.TASK_TYPES`, or "comparison"; if it has no checkpoints, the pre-trained
             ones are returned.
         language: the language of the texts; for an unknown code only the English checkpoints are returned.
 

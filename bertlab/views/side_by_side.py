@@ -31,7 +31,7 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
     columns = min(COLUMNS, len(views))
     rows = -(-len(views) // columns)
     titles = [
-        f"{escape_markup(view.name)} · {render('figure-layer-number', lang, layer=view.layer_at(depth))}"
+        f"{escape_markup(view.name)}<br>{render('figure-layer-number', lang, layer=view.layer_at(depth))}"
         for view in views
     ]
     figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.1, vertical_spacing=0.2 / rows)
@@ -48,8 +48,9 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
         labels = {"tickvals": list(range(len(tokens)))[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
         figure.update_xaxes(tickangle=-60, **labels, **place)
         figure.update_yaxes(autorange="reversed", **labels, **place)
+    figure.update_annotations(font_size=13)  # the titles, which stand side by side on a phone
     figure.update_layout(
-        template=TEMPLATE, height=130 + ROW_HEIGHT * rows, margin={"t": 50},
+        template=TEMPLATE, height=144 + ROW_HEIGHT * rows, margin={"t": 64},
         coloraxis={
             "colorscale": PALETTE["sequential"], "cmin": 0, "cmax": 1,
             "colorbar": {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS],

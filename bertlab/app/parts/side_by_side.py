@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import calls, display, frame, plots, url, url_fields
+from bertlab.app import calls, display, frame, plots, selection, url, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
@@ -13,7 +13,6 @@ from bertlab.views import side_by_side
 from bertlab.views.numbers import percent
 
 MIN_MODELS, MAX_MODELS = 2, 6
-DEFAULTS = ("strongest", "scratch")
 CANDIDATES = 3  # for each mask
 MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the values drawn
 
@@ -53,7 +52,7 @@ def choose_models() -> list[str]:
     stored = url.parse_value(url.recall("models"), [])
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
     options = list(dict.fromkeys([*shipped, *(name for name in chosen if isinstance(name, str))]))
-    default = [name for name in DEFAULTS if name in shipped] or shipped[:MIN_MODELS]
+    default = (selection.list_shipped("masked_lm") or shipped)[:MIN_MODELS]
     return url_fields.multiple_choice(
         st.multiselect, t("compare-models-chosen"), options, default, key="models", accept_new_options=True,
         max_selections=MAX_MODELS, help=t("checkpoint-help"), placeholder=t("compare-models-placeholder"),

@@ -9,8 +9,6 @@ from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import compare, side_by_side
 
-DEFAULTS = ("strongest", "squad")  # the same model before and after fine-tuning
-
 
 def choose_checkpoint(container, label: str, key: str, default: str) -> sessions.CheckpointKey:
     """Let the user choose a checkpoint to compare.
@@ -45,8 +43,7 @@ def compare_two(comparison_kind: str) -> None:
     second_texts = None
     if comparison_kind == "checkpoints":
         left, right = st.columns(2)
-        shipped = bertlab.find_shipped_checkpoints()
-        before, after = (name if name in shipped else sessions.AUTO for name in DEFAULTS)
+        before, after = [*selection.list_shipped("comparison")[:2], sessions.AUTO, sessions.AUTO][:2]
         first = choose_checkpoint(left, t("compare-checkpoint-before"), "before", before)
         second = choose_checkpoint(right, t("compare-checkpoint-after"), "after", after)
         examples = read_examples(sessions.open_session(first).language)
