@@ -55,11 +55,12 @@ class ServeBenchConfig(BenchOptions):
     The first step is a BERT of base size (12 layers, hidden size 768) in PyTorch, which pads every text to the same
     length and uses all cores. Each further step adds one change: a small checkpoint, padding only to the longest text
     of a batch of similar lengths, ONNX Runtime, int8 weights, a worker process with one thread for each core, and a
-    cache of repeated texts. The peer is what the documentation of transformers advises for ONNX Runtime.
+    cache of repeated texts. The peer uses transformers and ONNX Runtime as the documentation of transformers
+    recommends.
 
     The texts are the validation rows of the task. Throughput is measured while all texts wait, latency for one text at
-    a time; both contain the tokenisation. Base size has random weights, which need the same time as trained ones;
-    --base names a checkpoint that was fine-tuned on the task, whose accuracy is then measured too.
+    a time; both include the tokenisation. The model of base size has random weights, which need the same time as
+    trained ones. With --base, a fine-tuned checkpoint takes its place, and its accuracy is measured too.
 
     Needs: pip install "bertlab[onnx]" transformers
 
@@ -91,7 +92,7 @@ class ServeBenchConfig(BenchOptions):
     rounds: int = 5
     """Number of rounds; each step runs once in every round."""
     seconds: float = 2.0
-    """In every round, a step repeats the texts until so many seconds have passed."""
+    """Minimum number of seconds for which a step classifies the texts repeatedly, in every round."""
 
 
 def measure(config: ServeBenchConfig) -> ServingRun:

@@ -35,9 +35,9 @@ attention-pattern-window = Layer { $layer } has local attention: a token attends
 attention-pattern-window-global = Layer { $layer } has local attention: a token attends to the { $side ->
     [one] token
    *[other] { FORMAT($side, spec: ",") } tokens
-} on each side of it and to the global tokens, which attend to all tokens: the first token for classification, the question for answers, none for [MASK]. All other weights are 0.
-attention-pattern-block = Blocks of { $size ->
+} on each side of it and to the global tokens, which attend to all tokens. The global tokens are the first token in classification and the question in question answering; for [MASK] there are none. All other weights are 0.
+attention-pattern-block = A block of { $size ->
     [one] one token
    *[other] { $size } tokens
-} attend to the blocks beside them, the first and the last one; these two attend to all tokens. All other weights are 0.
+} attends to the two neighbouring blocks, the first block and the last block. The first and the last block attend to all tokens. All other weights are 0.
 attention-pattern-block-full = This text has at most { FORMAT($limit, spec: ",") } tokens, so every token attends to all. With longer texts, attention is sparse.

@@ -13,7 +13,7 @@ compare-first-text = First text
 compare-second-text = Second text
 compare-by-word = The two checkpoints have different vocabularies, so words are compared instead of tokens.
 compare-split-word = Split differently
-compare-words-split-alike = Both split all words of this text in the same way.
+compare-words-split-alike = Both checkpoints split all words of this text in the same way.
 compare-more-words-split = { $count ->
         [one] 1 more word is split differently.
        *[other] { $count } more words are split differently.

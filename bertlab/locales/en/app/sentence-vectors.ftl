@@ -22,8 +22,8 @@ sentences-cut = { $count ->
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
 sentences-unreadable-page = { $count ->
-        [one] 1 line is in another language or script than { $checkpoint } can read, so its vector means little.
-       *[other] { FORMAT($count, spec: ",") } lines are in another language or script than { $checkpoint } can read, so their vectors mean little. Such lines may look like duplicates by accident.
+        [one] 1 line is in another language or script than { $checkpoint } can read, so its vector is unreliable.
+       *[other] { FORMAT($count, spec: ",") } lines are in another language or script than { $checkpoint } can read, so their vectors are unreliable. Such lines may look like duplicates by accident.
     }
 sentences-map-method = Map method
 sentences-map-tsne = t-SNE

@@ -36,8 +36,8 @@ sentences-truncated = { $count ->
        *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint can read, so the ends of these texts have no effect
     }
 sentences-unreadable = { $count ->
-        [one] 1 text is in another language or script than { $checkpoint } can read, so its vector means little
-       *[other] { FORMAT($count, spec: ",") } texts are in another language or script than { $checkpoint } can read, so their vectors mean little and may be equal by accident
+        [one] 1 text is in another language or script than { $checkpoint } can read, so its vector is unreliable
+       *[other] { FORMAT($count, spec: ",") } texts are in another language or script than { $checkpoint } can read, so their vectors are unreliable and may be equal by accident
     }
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`
 summary-truncated = { $count ->
