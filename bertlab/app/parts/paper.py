@@ -210,7 +210,7 @@ def _describe_sizes(results: Iterable[OwnResult | None]) -> str:
 
 
 def _describe_size(layers: int, hidden: int) -> str:
-    return f"{layers} × {hidden}"
+    return f"{layers}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}{hidden}"
 
 
 def _show_sources(sources: Mapping[str, str]) -> None:
