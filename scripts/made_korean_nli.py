@@ -21,29 +21,34 @@ import pyarrow.parquet
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from scripts.korean_clauses import (
+    FINAL_B,
     FINAL_N,
     FINAL_SS,
+    NUM_FINALS,
     Phrase,
     Verb,
     add_particle,
-    parse_sentence,
-    parse_verb,
+    read_clauses,
     replace_final,
-    split_clauses,
     split_final,
+    split_vowel,
 )
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
 ROWS = {"wikipedia": 24_000, "sts": 8_000, "nsmc": 6_000}  # made from each source, at most
 SENTENCE_CHARACTERS = 12, 130
 SIMILAR, RELATED = 4.0, (0.5, 2.3)  # similarities of pairs that are entailed, and of pairs that are neutral
-FINAL_B = 17
 MIN_NAMES = 20  # a name is exchanged once so many are known
 POOL = 400  # phrases of earlier sentences that can be inserted or exchanged
 _OPPOSITES = (
     "있/없 많/적 높/낮 좋/나쁘 넓/좁 길/짧 크/작 쉽/어렵 가능하/불가능하 편하/불편하 증가하/감소하 성공하/실패하 "
     "이기/지 재밌/재미없 늘/줄 오르/떨어지 같/다르 시작하/끝나"
 )
+VOWEL_A, VOWEL_EO, VOWEL_O, VOWEL_EU = 0, 4, 8, 18  # the numbers of ㅏ, ㅓ, ㅗ and ㅡ
+BRIGHT_VOWELS = (VOWEL_A, VOWEL_O)
+# Number of the last vowel of a stem -> number of the vowel that it forms with the suffix of the past:
+# ㅏ, ㅐ, ㅓ, ㅔ and ㅕ stay, ㅣ becomes ㅕ, ㅗ ㅘ and ㅜ ㅝ. ㅡ becomes ㅏ or ㅓ, depending on the vowel before it.
+CONTRACTED_VOWELS = {0: 0, 1: 1, 4: 4, 5: 5, 6: 6, 20: 6, 8: 9, 13: 14}
 OPPOSITES = {
     stem: opposite for pair in _OPPOSITES.split() for stem, opposite in (pair.split("/"), reversed(pair.split("/")))
 }
@@ -64,28 +69,25 @@ def add_past(stem: str) -> str:
     last = stem[-1]
     if last == "하":
         return stem[:-1] + "했"
-    index = ord(last) - ord("가")
-    vowel, final = index // 28 % 21, index % 28
-    is_bright = vowel in (0, 8)  # ㅏ, ㅗ
-    if final:
-        return stem + ("았" if is_bright else "었")
-    # ㅏ, ㅐ, ㅓ, ㅔ and so on contract; ㅣ becomes ㅕ, ㅗ ㅘ, ㅜ ㅝ; ㅡ is lost
-    contracted = {0: 0, 1: 1, 4: 4, 5: 5, 6: 6, 20: 6, 8: 9, 13: 14}
-    if vowel == 18:
-        before = (ord(stem[-2]) - ord("가")) // 28 % 21 if len(stem) > 1 else 4
-        contracted[18] = 0 if before in (0, 8) else 4
+    vowel = split_vowel(last)
+    if split_final(last):
+        return stem + ("았" if vowel in BRIGHT_VOWELS else "었")
+    contracted = dict(CONTRACTED_VOWELS)
+    if vowel == VOWEL_EU:
+        is_bright = len(stem) > 1 and split_vowel(stem[-2]) in BRIGHT_VOWELS
+        contracted[VOWEL_EU] = VOWEL_A if is_bright else VOWEL_EO
     if vowel not in contracted:
         return stem + "었"
-    return stem[:-1] + chr(ord(last) + (contracted[vowel] - vowel) * 28 + FINAL_SS)
+    return stem[:-1] + chr(ord(last) + (contracted[vowel] - vowel) * NUM_FINALS + FINAL_SS)
 
 
-def declare(stem: str, tag: str, past: bool, style: str) -> str:
+def make_statement(stem: str, tag: str, past: bool, style: str) -> str:
     """Return the form of a verb that ends a statement.
 
-    >>> [declare("설립하", "XSV", past, style) for past in (True, False) for style in ("다", "습니다", "요")]
+    >>> [make_statement("설립하", "XSV", past, style) for past in (True, False) for style in ("다", "습니다", "요")]
     ['설립했다.', '설립했습니다.', '설립했어요.', '설립한다.', '설립합니다.', '설립해요.']
-    >>> declare("받", "VV", False, "다"), declare("좋", "VA", False, "다"), declare("수도이", "VCP", False, "다")
-    ('받는다.', '좋다.', '수도이다.')
+    >>> [make_statement(stem, tag, False, "다") for stem, tag in (("받", "VV"), ("좋", "VA"), ("수도이", "VCP"))]
+    ['받는다.', '좋다.', '수도이다.']
     """
     past_stem = stem + "었" if tag == "VCP" else add_past(stem)
     if past:
@@ -113,12 +115,12 @@ def negate(verb: Verb, style: str, generator: random.Random) -> str:
     """
     if verb.tag == "VCP":
         noun = add_particle(verb.stem.removesuffix("이") or "것", "이")
-        return f"{noun} {declare('아니', 'VCN', verb.past, style)}"
+        return f"{noun} {make_statement('아니', 'VCN', verb.past, style)}"
     opposite = OPPOSITES.get(verb.stem)
     if opposite and (verb.stem in "있없" or generator.random() < 0.6):
-        return declare(opposite, verb.tag, verb.past, style)
+        return make_statement(opposite, verb.tag, verb.past, style)
     tag = "VA" if verb.tag in ("VA", "XSA") else "VV"
-    return f"{verb.stem}지 {declare('않', tag, verb.past, style)}"
+    return f"{verb.stem}지 {make_statement('않', tag, verb.past, style)}"
 
 
 def shorten(phrases: Sequence[Phrase], generator: random.Random) -> list[Phrase]:
@@ -131,7 +133,9 @@ def shorten(phrases: Sequence[Phrase], generator: random.Random) -> list[Phrase]
     ]
 
 
-def change(text: str, phrases: Sequence[Phrase], names: dict[str, list[str]], generator: random.Random) -> str:
+def replace_number_or_name(
+    text: str, phrases: Sequence[Phrase], names: dict[str, list[str]], generator: random.Random
+) -> str:
     """Replace a number, a place or a person of a text by another one; return "" if it has none."""
     morphemes = [morpheme for phrase in phrases for morpheme in phrase.morphemes]
     numbers = [m for m in morphemes if m.tags[0] == "SN" and m.text.isdecimal()]
@@ -147,8 +151,13 @@ def change(text: str, phrases: Sequence[Phrase], names: dict[str, list[str]], ge
     return text.replace(old.text, new) if new != old.text else ""
 
 
-class Maker:
-    """Makes rows from one sentence after another, and remembers phrases and names of earlier ones."""
+class HypothesisMaker:
+    """Makes hypotheses for one sentence after another, and remembers phrases and names of earlier ones.
+
+    Args:
+        parse: function that returns the analysis of a sentence.
+        generator: source of the random choices.
+    """
 
     def __init__(self, parse, generator: random.Random):
         self.parse, self.generator = parse, generator
@@ -156,6 +165,7 @@ class Maker:
         self.names: dict[str, list[str]] = {"지명": [], "인명": []}
 
     def remember(self, pool: list[str], text: str) -> None:
+        """Add a text to a pool; in a full one, it replaces a random text."""
         if len(pool) < POOL:
             pool.append(text)
         else:
@@ -165,12 +175,8 @@ class Maker:
         """Return the clauses of a sentence with their verbs, or an empty list if it is too short, too long or odd."""
         if not SENTENCE_CHARACTERS[0] <= len(sentence) <= SENTENCE_CHARACTERS[1]:
             return []
-        clauses = list(split_clauses(parse_sentence(sentence, self.parse(sentence))))
-        final = parse_verb(clauses[-1][1], False) if clauses else None
-        if final is None:
-            return []
-        pairs = ((phrases, parse_verb(verb, final.past)) for phrases, verb in clauses)
-        return [(phrases, verb) for phrases, verb in pairs if phrases and verb is not None]
+        clauses = read_clauses(sentence, self.parse(sentence))
+        return [(phrases, verb) for phrases, verb in clauses if phrases and verb is not None]
 
     def make(self, sentence: str, other: Sequence[tuple[list[Phrase], Verb]] = ()) -> Iterator[tuple[str, int]]:
         """Yield a hypothesis and its label, at most one of each label.
@@ -192,19 +198,22 @@ class Maker:
             if generator.random() < 0.15:
                 generator.shuffle(kept)
             texts = [phrase.text for phrase in kept]
-            ending = declare(verb.stem, verb.tag, verb.past, style)
+            ending = make_statement(verb.stem, verb.tag, verb.past, style)
             if label == NEUTRAL:
                 if other and subject is not None and generator.random() < 0.5:
                     other_phrases, other_verb = generator.choice(other)
                     texts = [subject.text, *(p.text for p in shorten(other_phrases, generator) if not p.is_subject)]
-                    verb, ending = other_verb, declare(other_verb.stem, other_verb.tag, other_verb.past, style)
+                    verb, ending = (
+                        other_verb,
+                        make_statement(other_verb.stem, other_verb.tag, other_verb.past, style),
+                    )
                 elif len(self.adverbials) > POOL // 2:
                     texts.insert(generator.randint(min(1, len(texts)), len(texts)), generator.choice(self.adverbials))
                 else:
                     continue
             text = " ".join(filter(None, (*texts, verb.before, ending)))
             if label == CONTRADICTION:
-                changed = change(text, kept, self.names, generator) if generator.random() < 0.5 else ""
+                changed = replace_number_or_name(text, kept, self.names, generator) if generator.random() < 0.5 else ""
                 text = changed or " ".join(filter(None, (*texts, verb.before, negate(verb, style, generator))))
             if texts and text.rstrip(".") != sentence.rstrip("."):
                 yield text, label
@@ -217,7 +226,7 @@ class Maker:
                         self.remember(self.names[morpheme.meaning], morpheme.text)
 
 
-def make_from_articles(maker: Maker, texts: Sequence[str], rows: int) -> Iterator[dict]:
+def make_from_articles(maker: HypothesisMaker, texts: Sequence[str], rows: int) -> Iterator[dict]:
     """Make rows from sentences of articles, at most four sentences of each."""
     for text in texts:
         if rows <= 0:
@@ -230,7 +239,7 @@ def make_from_articles(maker: Maker, texts: Sequence[str], rows: int) -> Iterato
                 rows -= 1
 
 
-def make_from_sentences(maker: Maker, sentences: Sequence[str], rows: int) -> Iterator[dict]:
+def make_from_sentences(maker: HypothesisMaker, sentences: Sequence[str], rows: int) -> Iterator[dict]:
     """Make rows from single sentences."""
     for sentence in sentences:
         if rows <= 0:
@@ -261,7 +270,7 @@ def main() -> None:
 
     out, wikipedia, sts, nsmc = map(Path, sys.argv[1:])
     generator = random.Random(24)
-    maker = Maker(Tagger().parse, generator)
+    maker = HypothesisMaker(Tagger().parse, generator)
     texts = pyarrow.parquet.read_table(wikipedia, columns=["text"])["text"].to_pylist()
     pairs = pyarrow.parquet.read_table(sts, columns=["sentence1", "sentence2", "label"]).to_pylist()
     reviews = pyarrow.parquet.read_table(nsmc, columns=["document"])["document"].to_pylist()

@@ -34,10 +34,8 @@ from scripts.korean_clauses import (
     Verb,
     add_particle,
     make_relative,
-    parse_sentence,
-    parse_verb,
+    read_clauses,
     replace_final,
-    split_clauses,
     split_final,
     split_words,
 )
@@ -60,6 +58,30 @@ UNITS = (
     "년간 개월 일간 시간 분"
 )
 NUMBER = re.compile(rf"([\d,.]+[만억천]?) ?({UNITS.replace(' ', '|')})")
+# For each kind of answer: the wh-words that replace it, the nouns that a relative clause modifies instead, and how such
+# a question ends. Frequent ones stand several times.
+WH_WORDS = {
+    "date": ("언제", "언제", "언제", "몇 년도", "어느 해"),
+    "person": ("누구", "누구", "누구", "어떤 인물"),
+    "place": ("어디", "어디", "어느 곳"),
+    "thing": ("무엇", "무엇", "무엇", "어떤 것"),
+}
+HEADS = {
+    "date": ("해", "연도", "년도", "때", "시기", "날짜"),
+    "person": ("사람", "인물", "사람의 이름", "이", "인물의 이름"),
+    "place": ("곳", "장소", "지역", "지역의 이름", "도시"),
+    "thing": ("것", "것", "것의 이름", "것의 명칭"),
+}
+CLOSINGS = {
+    "date": ("언제인가?", "언제?", "언제인가요?", "?"),
+    "person": ("누구인가?", "누구?", "누구인가요?", "?", "?"),
+    "place": ("어디인가?", "어디?", "어디인가요?", "?", "?"),
+    "thing": ("무엇인가?", "무엇?", "무엇인가요?", "?", "?"),
+}
+# How likely an answer is chosen, by its kind, such that the shares of the kinds are about those of KorQuAD
+KIND_WEIGHTS = {"date": 0.5, "number": 0.8, "person": 2.0, "place": 0.8, "thing": 0.12}
+NAME_WEIGHT = 1.5  # of a thing that is a name
+MIN_RANK = 0.6  # a passage of whose answers none is drawn with at least this rank (from 0 to 1) gets no question
 
 
 class Answer(NamedTuple):
@@ -133,26 +155,6 @@ def is_name(phrase: Phrase, answer: Answer) -> bool:
     return bracketed or any(m.tags[0] in ("NNP", "SL") for m in run)
 
 
-WH_WORDS = {
-    "date": ("언제", "언제", "언제", "몇 년도", "어느 해"),
-    "person": ("누구", "누구", "누구", "어떤 인물"),
-    "place": ("어디", "어디", "어느 곳"),
-    "thing": ("무엇", "무엇", "무엇", "어떤 것"),
-}
-HEADS = {
-    "date": ("해", "연도", "년도", "때", "시기", "날짜"),
-    "person": ("사람", "인물", "사람의 이름", "이", "인물의 이름"),
-    "place": ("곳", "장소", "지역", "지역의 이름", "도시"),
-    "thing": ("것", "것", "것의 이름", "것의 명칭"),
-}
-CLOSINGS = {
-    "date": ("언제인가?", "언제?", "언제인가요?", "?"),
-    "person": ("누구인가?", "누구?", "누구인가요?", "?", "?"),
-    "place": ("어디인가?", "어디?", "어디인가요?", "?", "?"),
-    "thing": ("무엇인가?", "무엇?", "무엇인가요?", "?", "?"),
-}
-
-
 def is_specific(verb: Verb) -> bool:
     """Return whether a verb says enough to be asked about."""
     return verb.tag in ("VV", "VX", "XSV", "VCP") and verb.stem not in WEAK_VERBS | POSTPOSITIONS
@@ -167,7 +169,7 @@ def choose_wh_word(answer: Answer, generator: random.Random) -> str:
     return generator.choice(WH_WORDS[answer.kind])
 
 
-def ask(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: str, generator: random.Random) -> str:
+def make_question(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: str, generator: random.Random) -> str:
     """Turn a clause into a question, or return "" if no form suits.
 
     Args:
@@ -235,12 +237,6 @@ def find_passages(text: str) -> Iterator[str]:
                 passage = ""
 
 
-# How likely an answer is chosen, by its kind, such that the shares of the kinds are about those of KorQuAD
-KIND_WEIGHTS = {"date": 0.5, "number": 0.8, "person": 2.0, "place": 0.8, "thing": 0.12}
-NAME_WEIGHT = 1.5  # of a thing that is a name
-MIN_RANK = 0.6  # a passage of whose answers none is drawn with at least this rank (from 0 to 1) gets no question
-
-
 def make_rows(title: str, passage: str, parse, generator: random.Random) -> list[dict]:
     """Make the rows of a passage: at most one per sentence, and `QUESTIONS_PER_PASSAGE` in all.
 
@@ -256,12 +252,7 @@ def make_rows(title: str, passage: str, parse, generator: random.Random) -> list
         sentence = match[0]
         if not SENTENCE_CHARACTERS[0] <= len(sentence) <= SENTENCE_CHARACTERS[1] or '"' in sentence or "“" in sentence:
             continue
-        clauses = list(split_clauses(parse_sentence(sentence, parse(sentence))))
-        final = parse_verb(clauses[-1][1], False) if clauses else None
-        if final is None:
-            continue
-        for phrases, verb_phrase in clauses:
-            verb = parse_verb(verb_phrase, final.past)
+        for phrases, verb in read_clauses(sentence, parse(sentence)):
             if verb is None or not is_specific(verb) or len(phrases) < 2:
                 continue
             for answer in find_answers(phrases):
@@ -278,7 +269,7 @@ def make_rows(title: str, passage: str, parse, generator: random.Random) -> list
                     candidates.append((generator.random() ** (1 / weight), start, end, phrases, verb, answer))
     rows, used = [], set()
     for rank, start, end, phrases, verb, answer in sorted(candidates, key=lambda row: -row[0]):
-        question = ask(phrases, verb, answer, name, generator) if id(phrases) not in used else ""
+        question = make_question(phrases, verb, answer, name, generator) if id(phrases) not in used else ""
         if rank < MIN_RANK or len(question) < 12 or passage[start:end] in question:
             continue
         used.add(id(phrases))

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from scripts.korean_clauses import parse_sentence, parse_verb, split_clauses
-from scripts.made_korean_nli import CONTRADICTION, ENTAILMENT, Maker
+from scripts.made_korean_nli import CONTRADICTION, ENTAILMENT, HypothesisMaker
 from scripts.made_korean_questions import find_answers, find_passages, make_rows
 
 # a morpheme, its tag, its class if it is a name, and the parts of merged morphemes
@@ -82,7 +82,7 @@ def test_passages_end_with_a_sentence():
 @pytest.mark.parametrize("sentence", ANALYSES)
 def test_made_hypotheses_follow_their_label(sentence):
     for seed in range(20):
-        rows = {label: text for text, label in Maker(analyse, random.Random(seed)).make(sentence)}
+        rows = {label: text for text, label in HypothesisMaker(analyse, random.Random(seed)).make(sentence)}
         entailed, contradicted = rows.get(ENTAILMENT), rows[CONTRADICTION]
         negated = any(word in contradicted for word in ("구하지 않았다", "받지 않았다", "쓰지 않았다"))
         assert negated or not set(re.findall(r"\d{4}", contradicted)) & {"1971", "2002"}
