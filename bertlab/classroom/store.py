@@ -207,12 +207,6 @@ class ClassStore:
             ).fetchall()
             return Counter(dict(rows))
 
-    def find_phase(self, step: int) -> str:
-        """Return the phase of a step's question in the current class."""
-        state = self.get_state()
-        with self._transaction() as execute:
-            return _read_phase(execute, state.id, step)
-
     def export_csv(self) -> str:
         """Return all guesses as CSV: class, lesson, step (from 1), participant (from 1 in each class), guess, time."""
         with self._transaction() as execute:

@@ -19,7 +19,6 @@ from bertlab.config.errors import BertlabError
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
 # environment variables of classroom mode: the lesson (a name or a file), the teacher's key, and the students' address
 CLASSROOM_LESSON, CLASSROOM_KEY, CLASSROOM_ADDRESS = "BERTLAB_CLASS", "BERTLAB_CLASS_KEY", "BERTLAB_CLASS_ADDRESS"
-DEFAULT_LESSON = "attention"
 
 
 @dataclass(frozen=True)

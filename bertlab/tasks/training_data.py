@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from bertlab.tasks.task_type import FinetuneTaskType
 
 HELD_OUT_OF_TRAINING = "rows drawn from the training set"
-
-
-class Share(NamedTuple):
-    """The part of every batch that a process reads: every `processes`-th row, starting at row `rank`."""
-
-    rank: int = 0
-    """The index of the process."""
-    processes: int = 1
-    """The number of processes."""
 
 
 @dataclass(frozen=True, kw_only=True)

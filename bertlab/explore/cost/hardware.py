@@ -6,8 +6,6 @@ accumulation. Training reaches only a share of a peak. Prices are assumptions, n
 
 from dataclasses import dataclass
 
-from bertlab.config.errors import BertlabError
-
 _NVIDIA = "https://www.nvidia.com/en-us/data-center/"
 # A GPU's share of its published peak, if none is given: what well-tuned training of transformers reaches (Chowdhery et
 # al. 2022, PaLM, arXiv 2204.02311, table 3: 21 to 46 %).
@@ -67,17 +65,6 @@ GPUS = {
         Gpu("H200 SXM", 989, 67, 141, 3.5, f"{_NVIDIA}h200/"),
     )
 }  # fmt: skip
-
-
-def find_gpu(name: str) -> Gpu:
-    """Find a GPU by its name.
-
-    Raises:
-        BertlabError: it is not in the table.
-    """
-    if name not in GPUS:
-        raise BertlabError("cost-gpu-unknown", name=name, names=list(GPUS))
-    return GPUS[name]
 
 
 def estimate_cpu_share(hidden_size: int, precision: str) -> float:
