@@ -355,7 +355,7 @@ def test_the_page_shows_the_estimate_in_both_languages(shipped, fast_peak, langu
     values = {metric.label: metric.value for metric in app.metric}
     assert values[render("cost-parameters", language)] == "110 M"
     assert values[render("cost-training-memory", language)] == f"{cost.training_memory.total / 1e9:.2f} GB"
-    assert len(read_charts(app)) == 5
+    assert len(read_charts(app)) == 6
     tables = "".join(block.proto.body for block in app.get("html"))
     assert all(name in tables for name in ("an abacus", *GPUS))
 
