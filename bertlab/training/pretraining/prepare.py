@@ -30,11 +30,10 @@ class PrepareConfig:
     """Tokenise text into a corpus for `bertlab pretrain`, and train a vocabulary if none is given.
 
     Examples:
-      bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
-      bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
-      bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
-      bertlab prepare novels/ --tokenizer strongest --extend-vocabulary 2000 --out runs/novels    # a domain of its own
-      bertlab prepare story-world --out runs/world        # without own text: generated stories
+      bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise bertlab prepare texts/
+      --cased --out runs/corpus    # Korean needs a cased vocabulary bertlab prepare wiki.parquet --tokenizer strongest
+      --out runs/corpus bertlab prepare novels/ --tokenizer strongest --extend-vocabulary 2000 --out runs/novels    #
+      add tokens of a domain bertlab prepare story-world --out runs/world        # without own text: generated stories
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
 
@@ -51,9 +50,10 @@ class PrepareConfig:
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
     vocab.txt. Without this flag, a vocabulary is trained on the text."""
     extend_vocabulary: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """With --tokenizer: add this many tokens, those that shorten the text most: words that the vocabulary splits, or
-    parts of them. The existing tokens keep their ids, so `bertlab pretrain --from CHECKPOINT` can continue the
-    checkpoint; each new token then starts as the mean of the tokens that it replaces."""
+    """With --tokenizer: add this number of tokens, which are chosen so that the text needs as few tokens as possible.
+    They are words that the vocabulary splits, or parts of such words. The existing tokens keep their ids, so `bertlab
+    pretrain --from CHECKPOINT` can continue the checkpoint; each new token then starts as the mean of the tokens that
+    it replaces."""
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
