@@ -123,7 +123,7 @@ def test_the_tokenizer_of_a_family_gives_the_same_ids(prefix, tmp_path):
             assert special or not written.strip() or written == written.strip(), "offsets leave out spaces"
     mask = theirs.mask_token
     assert ours.encode(f"tea {mask}.").ids == ours.encode("tea [MASK].").ids
-    assert ours.encode("tea [MASK].").tokens[-3:-1][0] == mask or mask in ours.encode("tea [MASK].").tokens
+    assert mask in ours.encode("tea [MASK].").tokens
     ours.save(tmp_path / "out")
     again = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     assert again(*pairs[0]).input_ids == theirs(*pairs[0]).input_ids

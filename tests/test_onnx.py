@@ -1,13 +1,14 @@
 """ONNX files: their predictions equal those of the checkpoint, and what they lack is one line."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from support.families import FAMILIES, save_hf_checkpoint
 from support.pages import errors, open_page
-from support.tiny_model import LABELS, TEXTS
+from support.tiny_model import TEXTS
 
 import bertlab
 from bertlab.checkpoints import checkpoint, onnx_files
@@ -236,9 +237,8 @@ def test_bad_input_is_one_line(shipped, tmp_path, monkeypatch, capsys):
     with pytest.raises(CheckpointError) as caught:
         checkpoint.load(exported.path)
     assert caught.value.id == "weights-damaged"
-    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(CheckpointError) as caught:
         checkpoint.load(exported.path)
     assert caught.value.id == "onnx-library-missing"
     assert not (tmp_path / "again").exists()
-    assert LABELS["sst2"] == loaded.config.labels
