@@ -18,7 +18,7 @@ from bertlab.config.errors import CheckpointError
 from bertlab.config.tasks import get_task
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions
-from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.training_data import TrainingOptions
 from bertlab.text.batch import collate
 from bertlab.training.compression import compress as command
@@ -46,7 +46,7 @@ def loaded(shipped):
 @pytest.fixture
 def data(loaded, rows):
     options = TrainingOptions(data=str(rows), validation=None, max_tokens=32)
-    return finetune_type("classification").read_training_data(get_task("sst2"), loaded, options)
+    return get_finetune_type("classification").read_training_data(get_task("sst2"), loaded, options)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.windows import make_span_features
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.batches import shuffle_epoch
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.finetune import FinetuneConfig, finetune
@@ -75,7 +75,7 @@ def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny
     """
     spec, loaded = get_task(name), checkpoint.load(tiny_checkpoint)
     torch.manual_seed(0)
-    model = add_task_head(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
+    model = make_finetuning_model(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
     initial = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
     tokenizer, rows = peer.load_tokenizer(initial), rows_of(spec, 48)
     if spec.kind == "span":

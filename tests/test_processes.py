@@ -25,7 +25,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.task import span_loss
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.batch import Batch, SpanBatch, collate
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
@@ -181,7 +181,7 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
         examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), get_task(kind))
         batch = features_of(tiny_tokenizer, examples, 48).batch(np.array([], int))
         loss = TASK_TYPES[get_task(kind).kind].loss
-        model = add_task_head(tiny_model, TASK_TYPES[get_task(kind).kind].head, 0.0, get_task(kind).labels)
+        model = make_finetuning_model(tiny_model, TASK_TYPES[get_task(kind).kind].head, 0.0, get_task(kind).labels)
     assert not len(batch)
     result = GlobalGradient(model, loss, accumulate=2)(batch)
     assert [result.value, result.tokens, *result.metrics.values()] == [0] * (2 + len(result.metrics))

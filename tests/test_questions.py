@@ -19,7 +19,7 @@ from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, ro
 from bertlab.tasks.span.squad import SQUAD, read_squad
 from bertlab.tasks.span.task import with_language
 from bertlab.tasks.span.windows import select_trainable_rows
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.story_world.rows import ROW_TASKS, make_rows
 from bertlab.training.evaluate import EvaluateConfig, evaluate
@@ -246,7 +246,7 @@ def test_questions_without_answers_cannot_be_trained_on(tmp_path, tiny_checkpoin
 
 
 def test_a_span_head_is_kept_and_other_heads_are_dropped(tiny_model):
-    kept_state = add_task_head(tiny_model, "span", 0.0).state_dict()
+    kept_state = make_finetuning_model(tiny_model, "span", 0.0).state_dict()
     assert set(tiny_model.state_dict()) > set(kept_state)
     assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in kept_state.items())
 

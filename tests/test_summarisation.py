@@ -19,7 +19,7 @@ from bertlab.config.errors import DataError
 from bertlab.tasks.features import NO_TAG
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.summary_rows import choose_by_reference, choose_by_scores, find_windows, read_chosen, read_sentences
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows
 
@@ -144,7 +144,7 @@ def test_a_sentence_in_two_windows_has_the_score_with_more_context(tiny_tokenize
 
 
 def test_the_loss_is_the_cross_entropy_of_every_sentence(tiny_model, tiny_tokenizer):
-    model = add_task_head(tiny_model, "summarise", 0.0).eval()
+    model = make_finetuning_model(tiny_model, "summarise", 0.0).eval()
     features = TASK.make_features(tiny_tokenizer, read(make_rows(3, seed=0)), 64)
     batch = features.batch(np.arange(3))
     loss = TASK.loss(model, batch)

@@ -627,7 +627,7 @@ def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_to
     """Gradients summed over micro-batches equal those of the whole batch."""
     import torch
 
-    from bertlab.tasks.training_data import add_task_head
+    from bertlab.tasks.training_data import make_finetuning_model
     from bertlab.training.gradient import GlobalGradient
 
     spec = get_task(name)
@@ -636,7 +636,7 @@ def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_to
     gradients = []
     for parts in (1, 4):
         torch.manual_seed(0)
-        model = add_task_head(tiny_model, TASK_TYPES[spec.kind].head, 0.0, examples.labels)
+        model = make_finetuning_model(tiny_model, TASK_TYPES[spec.kind].head, 0.0, examples.labels)
         loss = GlobalGradient(model, TASK_TYPES[spec.kind].loss, parts)(batch)
         gradients.append((loss, model.embeddings.token.weight.grad))
     (whole, whole_gradient), (split, split_gradient) = gradients

@@ -24,7 +24,7 @@ from bertlab.config.tasks import TASKS, TaskSpec, get_task
 from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.registry import TASK_TYPES, register
 from bertlab.tasks.task_flags import TaskFlags, parse_task_record
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.rows import Rows
 from bertlab.training import hyperparameter_search
 from bertlab.training.evaluate import EvaluateConfig, evaluate
@@ -67,7 +67,7 @@ def test_a_new_task_head_differs_from_the_one_before_the_fine_tuning_of_the_chec
 
     def new_head(encoder):
         torch.manual_seed(0)
-        return add_task_head(encoder, "classify", 0.0, ("bad", "good"))
+        return make_finetuning_model(encoder, "classify", 0.0, ("bad", "good"))
 
     first, again = new_head(tiny_model), new_head(tiny_model)
     assert torch.equal(first.heads["classify"].weight, again.heads["classify"].weight)

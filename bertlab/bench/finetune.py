@@ -25,7 +25,7 @@ from bertlab.bench.harness import (
 )
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import get_task
-from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, read_data
 from bertlab.training.optimizers import Precision, resolve_precision
@@ -67,7 +67,7 @@ class FinetuneBenchConfig(TrainingBenchOptions):
 def measure(config: FinetuneBenchConfig) -> dict:
     """Return the median tokens per second of bertlab, and of transformers' Trainer in both row orders, and ratios."""
     device, spec = resolve_device(config.device), get_task(config.task)
-    task_type = finetune_type(spec.kind)
+    task_type = get_finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
     clock = CLOCKS[config.clock]

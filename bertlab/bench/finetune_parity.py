@@ -32,8 +32,8 @@ from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.task import answer_metrics
-from bertlab.tasks.task_flags import finetune_type
-from bertlab.tasks.training_data import add_task_head
+from bertlab.tasks.task_flags import get_finetune_type
+from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.splits import read_split
 from bertlab.training.devices import describe_hardware
 from bertlab.training.finetune import FinetuneConfig, finetune
@@ -188,7 +188,7 @@ def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, enc
     directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", get_task(name), checkpoint.load(encoder)
     if not directory.is_dir():
         torch.manual_seed(seed)
-        model = add_task_head(loaded.model, finetune_type(spec.kind).head, 0.1, spec.labels)
+        model = make_finetuning_model(loaded.model, get_finetune_type(spec.kind).head, 0.1, spec.labels)
         checkpoint.save(directory, model, loaded.tokenizer, {}, dtype=torch.float32)
     return directory
 
@@ -202,7 +202,7 @@ def save_rows(config: ParityBenchConfig, name: str) -> Path:
         if file.is_file():
             continue
         source = config.data / recipe.directory
-        rows = peer.read_task_rows(source, split, finetune_type(get_task(name).kind))
+        rows = peer.read_task_rows(source, split, get_finetune_type(get_task(name).kind))
         max_rows = 100 if config.quick else max_rows
         if max_rows and max_rows < len(rows):
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, max_rows).round().astype(int)]
@@ -243,7 +243,7 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
     The arguments are those of `finetune_with_bertlab`.
     """
     recipe, spec, tokenizer = make_recipe(config, name), get_task(name), peer.load_tokenizer(initial_checkpoint)
-    out, task_type = config.out / "peer", finetune_type(spec.kind)
+    out, task_type = config.out / "peer", get_finetune_type(spec.kind)
     # As in bertlab, a window starts 128 tokens after the previous one; transformers takes their overlap instead.
     # About 24 tokens of a window are the question and special tokens.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)

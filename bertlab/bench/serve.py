@@ -30,7 +30,7 @@ from bertlab.config.text_table import format_table
 from bertlab.nn.onnx_model import OnnxBert
 from bertlab.serving.dispatcher import count_cores
 from bertlab.tasks.examples import Examples
-from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
 
@@ -141,7 +141,7 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
         BertlabError: the rows cannot be read, or have no labels.
     """
     spec = get_task(config.task)
-    task_type = finetune_type(spec.kind)
+    task_type = get_finetune_type(spec.kind)
     options = EvaluationOptions(
         source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
         limit=config.rows, invalid="skip",

@@ -10,7 +10,7 @@ from bertlab.explore.results import AttentionMap, HeadVectors, InputMap, NeuronM
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions, check_head, check_layer
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 
@@ -21,7 +21,7 @@ def compute_attention_map(model: Bert, encoding: Encoding, interventions: Interv
         InterventionError: an intervention does not fit this model and input.
     """
     trace = Trace.of("probs")
-    model(make_batch_of_one(encoding, device_of(model)), trace=trace, interventions=interventions)
+    model(make_batch_of_one(encoding, find_device(model)), trace=trace, interventions=interventions)
     probs_LNTT = torch.cat(trace["probs"])
     return AttentionMap(make_token_rows(encoding), probs_LNTT.float().cpu().numpy())
 
@@ -35,7 +35,7 @@ def compute_neuron_map(model: Bert, encoding: Encoding, layer: int, head: int) -
     check_layer(layer, model.config.num_layers)
     check_head(head, model.config.num_heads)
     trace = Trace.of("query", "key", "scores", "probs")
-    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     arrays = [trace[kind][layer][0, head].float().cpu().numpy() for kind in trace.records]
     return NeuronMap(make_token_rows(encoding), layer, head, *arrays)
 
@@ -43,14 +43,14 @@ def compute_neuron_map(model: Bert, encoding: Encoding, layer: int, head: int) -
 def compute_head_vectors(model: Bert, encoding: Encoding) -> HeadVectors:
     """Compute the queries, keys and attention of every head over one input."""
     trace = Trace.of("query", "key", "probs")
-    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     arrays = [torch.cat(trace[kind]).float().cpu().numpy() for kind in trace.records]
     return HeadVectors(make_token_rows(encoding), *arrays)
 
 
 def compute_input_map(model: Bert, encoding: Encoding) -> InputMap:
     """Compute the three embeddings of every token, and their normalised sum."""
-    trace, batch = Trace.of("embeddings"), make_batch_of_one(encoding, device_of(model))
+    trace, batch = Trace.of("embeddings"), make_batch_of_one(encoding, find_device(model))
     model.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
     return InputMap(
         make_token_rows(encoding), *(tensor_1TH[0].float().cpu().numpy() for tensor_1TH in trace["embeddings"])

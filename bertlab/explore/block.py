@@ -16,7 +16,7 @@ from bertlab.explore.results import TokenRow
 from bertlab.nn.bert import Bert, EncoderLayer
 from bertlab.nn.interventions import check_head, check_layer, check_position
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -101,7 +101,7 @@ def compute_block(
     check_head(head, config.num_heads)
     check_position(position, len(encoding.ids))
     trace = Trace.of("value", "probs", "head_outputs", "hidden")
-    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     hidden_LH = torch.cat(trace["hidden"])[:, position]
     heads_LH = torch.cat(trace["head_outputs"])[:, :, position].flatten(1)
     steps = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlab.nn.bert import Bert
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.multiple_choice import Choice, make_choices
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
@@ -44,7 +44,7 @@ def compute_choice_scores(
         MissingHead: the model has no multiple-choice output layer.
     """
     layer = model.head("choose")
-    pooled_CH = model.pool(collate(encodings, pad_id).to(device_of(model))).float()
+    pooled_CH = model.pool(collate(encodings, pad_id).to(find_device(model))).float()
     products_CH = pooled_CH * layer.weight[0].float()
     score_C = model.choose(pooled_CH)
     return ChoiceScores(tuple(make_choices(choices, score_C)), products_CH.cpu().numpy(), layer.bias.item())

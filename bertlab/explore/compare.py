@@ -23,7 +23,7 @@ from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
 from bertlab.explore.results import TokenRow
 from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 from bertlab.text.tokenizers.search import CONTINUATION
 from bertlab.text.word_spans import find_words
@@ -235,7 +235,7 @@ def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[Tok
     """Compute the tokens of an input, the attention of every head, and the hidden states (the embeddings first)."""
     encoding = encode(session.tokenizer, text, pair, session.config)
     trace = Trace.of("probs", "hidden")
-    session.model(make_batch_of_one(encoding, device_of(session.model)), trace=trace)
+    session.model(make_batch_of_one(encoding, find_device(session.model)), trace=trace)
     probs_LNTT, hidden_LTH = torch.cat(trace["probs"]), torch.cat(trace["hidden"])
     return make_token_rows(encoding), probs_LNTT.float().cpu().numpy(), hidden_LTH.float().cpu().numpy()
 

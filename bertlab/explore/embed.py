@@ -11,7 +11,7 @@ from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.nn.bert import Bert
 from bertlab.nn.pooling import pool_sentences
 from bertlab.tasks.features import Input
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -36,7 +36,7 @@ def embed_texts(
 
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3.
     """
-    device = device_of(model)
+    device = find_device(model)
     vectors = np.zeros((len(encodings), model.config.hidden_size * len(pooling)), np.float32)
     order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row]))
     for first in progress(range(0, len(order), batch_size)):

@@ -26,7 +26,7 @@ from bertlab.nn.interventions import (
     check_position,
 )
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.probe import Probe
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -54,7 +54,7 @@ def resolve_interventions(
         if other is None:
             raise InterventionError("patch-without-text")
         trace = Trace.of("hidden")
-        model(make_batch_of_one(other, device_of(model)), trace=trace)
+        model(make_batch_of_one(other, find_device(model)), trace=trace)
         for (index, position), (from_index, from_position) in changes.patches.items():
             check_hidden_index(from_index, config.num_layers)
             hidden_TH = trace["hidden"][from_index][0]
@@ -81,7 +81,7 @@ def intervene(
     Raises:
         InterventionError: an intervention does not fit this model and input.
     """
-    batch = make_batch_of_one(probe.encoding, device_of(model))
+    batch = make_batch_of_one(probe.encoding, find_device(model))
     before_and_after = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
     logits_2C = torch.cat(
         [
@@ -125,7 +125,7 @@ def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -
     for layer in layers:
         check_layer(layer, model.config.num_layers)
     trace = Trace.of("hidden")
-    batch = replace(make_batch_of_one(probe.encoding, device_of(model)), attention_mask_BT=None)  # it has no padding
+    batch = replace(make_batch_of_one(probe.encoding, find_device(model)), attention_mask_BT=None)  # it has no padding
     logits_C = _compute_logits(probe, model(batch, trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     log_odds_before = float(log_odds(logits_C)[best])

@@ -15,7 +15,7 @@ from bertlab.explore.encode import make_batch_of_one, make_token_rows
 from bertlab.explore.results import Filling, JointFill, Lens
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.inference import find_device, require_positive
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -31,7 +31,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     """
     model.require_head(TASK_TYPES["masked_lm"].head)
     trace = Trace.of("hidden")
-    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     hidden_LTH = model.normalise_layers(torch.cat(trace["hidden"]))
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
     # All layers are computed together: for a short text this takes no longer than one layer, since reading the matrix
@@ -72,7 +72,7 @@ def fill_jointly(
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
         raise TextError("mask-missing")
-    batch = make_batch_of_one(encoding, device_of(model))
+    batch = make_batch_of_one(encoding, find_device(model))
     independent_logp_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
     independent_ids = independent_logp_MV.argmax(-1)
     # One more row of the batch contains the independent predictions, so that the joint probability of these

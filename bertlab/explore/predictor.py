@@ -33,7 +33,7 @@ from bertlab.explore.writing.surprise import (
 )
 from bertlab.explore.writing.type_ahead import TypeAhead, compute_type_ahead
 from bertlab.tasks.classification import Classification
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.masked_lm import MaskFill
 from bertlab.tasks.multiple_choice import Choice, make_choices
 from bertlab.tasks.registry import TASK_TYPES
@@ -178,7 +178,7 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 4.4.
         """
-        batch = collate(self._encode_choices(context, choices), self.tokenizer.pad_id).to(device_of(self.model))
+        batch = collate(self._encode_choices(context, choices), self.tokenizer.pad_id).to(find_device(self.model))
         return make_choices(choices, self.model.logits("choose", batch)[:, 0])
 
     @torch.inference_mode()

@@ -27,7 +27,7 @@ from bertlab.explore.pretraining_results import (
 )
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.cross_entropy import MIN_PROBABILITY
-from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.inference import find_device, require_positive
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.masked_lm import Candidate, PretrainingLoss
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES, NextSentence
@@ -129,7 +129,7 @@ class ExampleDrawer:
         )  # fmt: skip
         # the checkpoint has no loss for an objective that it was not trained on
         objective = settings.pair_objective if settings.pair_objective == checkpoint_objective else "none"
-        self.loss = PretrainingLoss(rule.to(device_of(model)), objective)
+        self.loss = PretrainingLoss(rule.to(find_device(model)), objective)
 
     def draw(self, number: int) -> _Draw:
         """Draw the pair with this number, as `bertlab pretrain` draws the first pair of a document.
@@ -153,7 +153,7 @@ class ExampleDrawer:
         inputs = assemble_inputs(documents, pairs, np.array([0]), self.tokenizer, length)
         batch = PairBatch(inputs, torch.tensor([number]), torch.from_numpy(pairs.label_E[:1]))
         other = int(pairs.document_b_E[0]) or None
-        return _Draw(batch.to(device_of(self.model)), other, int(lengths.sum()))
+        return _Draw(batch.to(find_device(self.model)), other, int(lengths.sum()))
 
     def compute_losses(self, number: int) -> DrawLosses:
         """Compute the losses of a draw."""

@@ -22,7 +22,7 @@ from bertlab.explore.encode import encode
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 from bertlab.nn.pooling import pool_sentences
-from bertlab.tasks.inference import compute_head_output, device_of, require_positive
+from bertlab.tasks.inference import compute_head_output, find_device, require_positive
 from bertlab.tasks.masked_lm import find_mask_positions, read_mask_logits
 from bertlab.tasks.sentence_pair import read_pair_logits
 from bertlab.tasks.span.answer import SpanReading, find_answers, read_span_logits
@@ -195,7 +195,7 @@ def compute_outputs(
 
     `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`.
     """
-    batch = collate(inputs, pad_id).to(device_of(model))
+    batch = collate(inputs, pad_id).to(find_device(model))
     index_R = None
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]

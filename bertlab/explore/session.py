@@ -50,7 +50,7 @@ from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
 from bertlab.tasks.probe import Probe
-from bertlab.tasks.registry import TASK_TYPES, probe_types, types_of_command
+from bertlab.tasks.registry import TASK_TYPES, list_probe_types, list_types_of_command
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 
 
@@ -81,7 +81,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
     Raises:
         CheckpointError: no such checkpoint is shipped.
     """
-    task_types = types_of_command(command)
+    task_types = list_types_of_command(command)
     return find_first_shipped_checkpoint(rank_shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 
@@ -361,7 +361,7 @@ class Session(Predictor):
     def _make_probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
         task_type = TASK_TYPES.get(kind)
         if task_type is None or not task_type.can_probe:
-            names = [each.name for each in probe_types()]
+            names = [each.name for each in list_probe_types()]
             raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
         self._require_head(kind)
         if task_type.probe_reads_pair and pair is None:

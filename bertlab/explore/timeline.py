@@ -17,7 +17,7 @@ from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
 from bertlab.explore.results import TokenRow
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.registry import TASK_TYPES
 
 MAX_PROBS = 10_000_000  # maximum number of attention probabilities of all snapshots together
@@ -121,7 +121,7 @@ def read_snapshot(
     rows = make_token_rows(encoding)
     check_fits(session.config, len(rows), count)
     model, trace = session.model, Trace.of("probs")
-    encoded = model(make_batch_of_one(encoding, device_of(model)), trace=trace)
+    encoded = model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     masks = tuple(row.position for row in rows if row.id == session.tokenizer.mask_id)
     mask_probs_MV, best_M = None, ()
     if masks and TASK_TYPES["masked_lm"].head in session.heads:

@@ -10,7 +10,7 @@ from bertlab.explore.encode import encode
 from bertlab.explore.results import WordEffect, WordEffects
 from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import ClassificationTask
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.regression import RegressionTask
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -45,7 +45,7 @@ def compute_word_effects(
                 masked = mask_spans(side, [(start, end)])
                 encodings.append(encode(tokenizer, *((text, masked) if is_second else (masked, pair)), model.config))
                 masked_words.append((side[start:end], start, end, bool(is_second)))
-    device = device_of(model)
+    device = find_device(model)
     batches = (
         collate(encodings[first : first + BATCH_SIZE], tokenizer.pad_id).to(device)
         for first in range(0, len(encodings), BATCH_SIZE)

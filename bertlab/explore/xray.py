@@ -9,7 +9,7 @@ from bertlab.config.errors import TextError
 from bertlab.explore.results import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
-from bertlab.tasks.inference import device_of, softmax
+from bertlab.tasks.inference import find_device, softmax
 from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters
 from bertlab.tasks.span.decoding import decode_spans
 from bertlab.tasks.span.windows import Window, make_windows
@@ -63,7 +63,7 @@ def compute_span_attention(
         raise TextError("window-without-characters", window=window, start=start, end=end)
     question_positions = list(range(1, 1 + span_window.question_tokens))
     trace = Trace.of("probs")
-    model(collate([span_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
+    model(collate([span_window], tokenizer.pad_id).to(find_device(model)), trace=trace)
     # The mean is computed layer by layer, because the rows of all heads together would need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()

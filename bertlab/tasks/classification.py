@@ -105,7 +105,7 @@ class ClassificationTask(LabelledTaskType):
 
     def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
-        # GLUE numbers the labels in the order of the task, and the checkpoint's order may be different
+        # In a submission, the number of a label is its index in the task, which may differ from that in the checkpoint.
         if spec.submission and not spec.submits_label_names:
             if name not in spec.labels:
                 raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
@@ -140,7 +140,7 @@ class ClassificationTask(LabelledTaskType):
         logits_RK = torch.cat([model.logits("classify", batch).float().cpu() for batch in batches])
         best = int(logits_RK[0].argmax())
         others_RK = torch.cat([logits_RK[:, :best], logits_RK[:, best + 1 :]], dim=1)
-        # this is log(p / (1 - p)) of the softmax probability p; computing 1 - p would lose digits
+        # This equals log(p / (1 - p)) for the softmax probability p, but 1 - p would lose precision if p is close to 1.
         return model.config.labels[best], logits_RK[:, best] - others_RK.logsumexp(1)
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:

@@ -69,8 +69,8 @@ class Features(Sequence):
         """Collate inputs and their targets into one batch.
 
         Args:
-            groups: the indices of the groups to collate; group i consists of `inputs_per_example` consecutive inputs,
-                starting with input i * `inputs_per_example`, and becomes one row of the batch.
+            groups: the indices of the groups to collate; a group becomes one row of the batch. Group i consists of
+                `inputs_per_example` consecutive inputs, the first of which is input i * `inputs_per_example`.
         """
         inputs_I = (np.asarray(groups)[:, None] * self.inputs_per_example + np.arange(self.inputs_per_example)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
@@ -79,7 +79,7 @@ class Features(Sequence):
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._align_tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.inputs_per_example]]
-        # the dtype is explicit because it cannot be inferred in a process whose part of the batch is empty
+        # In a process whose part of the batch is empty, the type could not be inferred from the targets.
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:

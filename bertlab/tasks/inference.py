@@ -1,4 +1,4 @@
-"""Helper functions for prediction, shared by the task types."""
+"""Functions that all task types use for predictions."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert, BertInput
 
 
-def device_of(model: nn.Module) -> torch.device:
+def find_device(model: nn.Module) -> torch.device:
     """Return the device that a model's weights are on."""
     return next(model.parameters(), torch.empty(0)).device  # a model in an ONNX file has no parameters
 
@@ -31,13 +31,13 @@ def inference(model: nn.Module) -> Iterator[None]:
 def compute_head_output(
     model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Compute the logits of an output layer or, for "", the hidden states of the last layer.
+    """Compute the logits of an output layer or, for "", the hidden states of the last layer -> hidden_BTH.
 
     Args:
         model: the model.
         head: the output layer, a key of `nn.heads.HEADS`; "" for the hidden states.
         batch: the inputs.
-        positions_R: the tokens at which the output layer is computed; see `TaskHeads.logits`.
+        positions_R: the tokens at which the output layer is computed; see `TaskHeads.logits`, also for the shapes.
     """
     return model.logits(head, batch, positions_R) if head else model(batch).hidden_BTH
 

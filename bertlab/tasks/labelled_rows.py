@@ -119,7 +119,7 @@ class LabelledRowReader(FinetuneTaskType):
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
         label_cells = [cell for cell, is_labelled in zip(cells, has_label, strict=True) if is_labelled]
-        # -1 in every row means hidden labels, unless the checkpoint has a label of this name
+        # If every label is -1, the labels are hidden, unless the checkpoint has a label of this name.
         if "-1" not in labels and all(_is_hidden_label(cell) for cell in label_cells):
             label_cells, has_label = [], [False] * len(cells)
         labels = labels or self.find_labels(data, spec, column, label_cells)

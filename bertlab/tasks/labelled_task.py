@@ -19,7 +19,7 @@ from bertlab.tasks import prediction_files
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, TaskAnalysis
 from bertlab.tasks.examples import Example, Examples, hold_out
 from bertlab.tasks.features import Features, tokenise_texts
-from bertlab.tasks.inference import device_of, inference
+from bertlab.tasks.inference import find_device, inference
 from bertlab.tasks.labelled_rows import LabelledRowReader
 from bertlab.tasks.metrics import LABEL_METRICS, prefix_metrics
 from bertlab.tasks.splits import find_held_out_splits
@@ -162,7 +162,7 @@ class LabelledTaskType(LabelledRowReader):
             MissingHead: the model lacks the output layer.
         """
         model.require_head(self.head)
-        device = device_of(model)
+        device = find_device(model)
         with inference(model):
             scores_I = score(
                 features, lambda batch: self.scores(model, batch.to(device)), features.pad_id, batch_size, progress

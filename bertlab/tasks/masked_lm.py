@@ -45,10 +45,10 @@ class PretrainingLoss:
     """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
 
     def make_targets(self, batch) -> tuple:
-        """Mask a batch; return the masked inputs, the positions to predict [P] and the labels at these positions [P].
+        """Mask a batch with `mask_tokens`; with `left_to_right`, call `label_next_tokens` instead.
 
-        With `left_to_right`, nothing is masked and the labels are the next tokens. See `mask_tokens` and
-        `label_next_tokens`.
+        Returns:
+            The inputs; the positions to predict in the flattened batch, [P]; the labels at these positions, [P].
         """
         if self.left_to_right:
             return label_next_tokens(batch.inputs)
@@ -80,11 +80,11 @@ class PretrainingLoss:
         hidden_PH = hidden_RH[len(hidden_RH) - len(labels_P) :]
         pair = PAIR_OBJECTIVES[self.pair_objective]
         head = model.heads["mlm"]
-        loss, label_loss, hits = decoded_cross_entropy(
+        loss, label_loss, num_correct = decoded_cross_entropy(
             head.transform(hidden_PH), head.make_decoder_weight(model.embeddings.token.weight), head.bias, labels_P,
             self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
-        metrics = {"mlm_loss": label_loss, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        metrics = {"mlm_loss": label_loss, "mlm_accuracy": num_correct / (labels_P != IGNORED).sum().clamp(min=1)}
         parts = {"mlm": loss}
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
@@ -106,7 +106,7 @@ class PretrainingLoss:
         if self.teacher is None:
             return None
         logits = self.teacher.mlm(self.teacher.encode_positions(inputs, index_P))
-        # the embedding tables may be padded beyond the vocabulary, by different numbers of rows
+        # Both embedding tables may have padding rows after the vocabulary, but different numbers of them.
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
@@ -174,7 +174,7 @@ def read_mask_logits(
     top_k: int = 5,
     originals: Sequence[str] = (),
 ) -> list[MaskFill]:
-    """Find the `top_k` most probable tokens for every [MASK], each while the other masks are still in the input.
+    """Find the `top_k` most probable tokens for every [MASK]; the other masks are still in the input.
 
     Args:
         tokenizer: the tokenizer of the model.

@@ -23,7 +23,7 @@ from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
 
-# fewer training rows than this may all have the same label by chance
+# A smaller number of training rows may all have the same label by chance.
 MIN_ROWS_FOR_DISTINCT_TARGETS = 20
 
 
@@ -137,5 +137,5 @@ class MultipleChoiceTask(LabelledTaskType):
 
 
 def _count_choices(examples: Examples) -> int:
-    """The number of choices per example, which is the same for all examples."""
+    """Count the choices of an example; all examples have the same number of choices."""
     return len(examples[0].texts) - 1

@@ -89,7 +89,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
         raise DataError("predictions-without-columns", path=path)
     predictions: dict[str, object] = {}
     expected = {row.id for row in examples}
-    # how many predictions to ignore for each id; the key None counts the skipped rows whose ids could not be read
+    # id of a skipped row -> how many predictions with this id to ignore; None counts the rows with an unreadable id
     ignorable = Counter(row.id for row in examples.skipped)
     for number, row in enumerate(table.rows, 1):
         id = None if is_blank(row.get(id_column)) else str(row[id_column])

@@ -43,6 +43,6 @@ def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable
             kind, encoding, tuple(range(len(encoding))),
             lambda hidden_BTH: head(model.pooler(hidden_BTH.mean(1, keepdim=True))), labels.__getitem__,
         )  # fmt: skip
-    # this is the position that `Bert.pool` reads
+    # the position that `Bert.pool` reads
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)

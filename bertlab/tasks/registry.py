@@ -32,7 +32,7 @@ class TaskTypes(Mapping[str, TaskType]):
         """Add a task type, or replace the task type with the same name."""
         self._by_name[task_type.name] = task_type
         self._names[task_type.name] = task_type.name
-        for alias in task_type.aliases:  # a subclass inherits its parent's aliases, but they still mean the parent
+        for alias in task_type.aliases:  # inherited aliases still refer to the parent class, which was added before
             self._names.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:
@@ -70,21 +70,21 @@ def register(task_type: TaskType) -> None:
     TASK_TYPES.add(task_type)
 
 
-def finetune_types() -> list[FinetuneTaskType]:
-    """The task types that a checkpoint can be fine-tuned on."""
+def list_finetune_types() -> list[FinetuneTaskType]:
+    """List the task types that a checkpoint can be fine-tuned on."""
     return [task_type for task_type in TASK_TYPES.values() if isinstance(task_type, FinetuneTaskType)]
 
 
-def probe_types() -> list[TaskType]:
-    """The task types whose prediction can be recomputed under interventions; see `probe.Probe`."""
+def list_probe_types() -> list[TaskType]:
+    """List the task types whose prediction can be recomputed under interventions; see `probe.Probe`."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.can_probe]
 
 
-def types_of(model: Bert) -> list[TaskType]:
-    """The task types for which a model can make predictions."""
+def list_types_of_model(model: Bert) -> list[TaskType]:
+    """List the task types for which a model can make predictions."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.can_predict(model)]
 
 
-def types_of_command(command: str) -> list[TaskType]:
-    """The task types for which a command makes predictions; for `classify`, these are classification and regression."""
+def list_types_of_command(command: str) -> list[TaskType]:
+    """List the task types for which a command makes predictions; for `classify`, classification and regression."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

@@ -87,7 +87,7 @@ def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: tor
     sampled = []
     for chunk_PH, chunk_P in zip(hidden_PH.split(CHUNK_ROWS), draw_P.split(CHUNK_ROWS), strict=True):
         cumulative_PV = model.generator.mlm(chunk_PH).float().softmax(-1).cumsum(-1)
-        # rounding lets the sum differ from 1; `right` skips tokens whose probability is zero
+        # The sum may differ from 1 because of rounding. With `right`, a token with the probability 0 is never drawn.
         threshold_P1 = chunk_P[:, None] * cumulative_PV[:, -1:]
         index_P1 = torch.searchsorted(cumulative_PV, threshold_P1, right=True)
         sampled.append(index_P1[:, 0].clamp(max=cumulative_PV.shape[1] - 1))
@@ -97,7 +97,7 @@ def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: tor
 def replace_tokens(
     inputs: Batch, sampled_P: torch.Tensor, index_P: torch.Tensor, labels_P: torch.Tensor
 ) -> tuple[Batch, torch.Tensor]:
-    """Put sampled tokens into an input, and label the tokens that this changed.
+    """Replace tokens of a batch with sampled ones, and label the tokens that are different afterwards.
 
     Args:
         inputs: the batch before it was masked.
@@ -106,7 +106,7 @@ def replace_tokens(
         labels_P: the original tokens; `IGNORED` in unused slots, where nothing is replaced.
 
     Returns:
-        the changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals
+        The changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals
         the original therefore counts as original.
     """
     original_BT = inputs.input_ids_BT

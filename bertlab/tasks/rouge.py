@@ -48,8 +48,9 @@ def _count_common(reference: Sequence[str], summary: Sequence[str], size: int) -
 
 
 def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Compute the length of the longest common subsequence. The bits of an integer are a row of the dynamic-programming
-    table.
+    """Compute the length of the longest common subsequence by dynamic programming.
+
+    A row of the table is stored in the bits of one integer.
 
     Source: Hyyrö 2004, Bit-parallel LCS-length computation revisited.
 

@@ -1,12 +1,12 @@
-"""Sentence embedding: one vector for each text, such that texts with similar meaning have vectors with a large cosine.
+"""Sentence embedding: one vector for each text; vectors of texts with similar meaning have a large cosine.
 
 There is no output layer: the vector is pooled from the last layer's hidden states. Both texts of a pair go through the
 same encoder (siamese fine-tuning). The rows determine the loss:
 
 - pairs with a similarity value, such as STS: the cosine is fitted to the value (cosine regression)
-- pairs with an inference label (NLI), or without a label: the first text of an entailed pair should have its largest
-  cosine with the second text of the same pair. The texts to rank below that are the second texts of all other pairs in
-  the batch (in-batch negatives) and, in rows that have one, a text that contradicts the first text
+- pairs with an inference label (NLI), or without a label: of all second texts in the batch, that of the same entailed
+  pair should have the largest cosine with the first text; the others are in-batch negatives. A row may also have a text
+  that contradicts the first text, which is a further negative
 
 Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3; Henderson et al. 2017 (arXiv 1705.00652), section 4.4.
 
@@ -44,7 +44,7 @@ from bertlab.text.readers.rows import Rows
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 RANKING_SCALE = 20.0  # the cosines of a ranking are divided by a temperature of 1/20, as in `sentence-transformers`
 RETRIEVAL_ACCURACY = "retrieval_accuracy"
-_ADDED_LABEL = "\0label"  # the label column that is added to rows without one; no file has a column of this name
+_ADDED_LABEL = "\0label"  # the name of the label column that is added to rows without one; no file has such a column
 
 
 class SentenceEmbeddingTask(RegressionTask):

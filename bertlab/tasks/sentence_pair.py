@@ -30,7 +30,7 @@ class PairObjective:
 
 PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
     "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
-    # SOP uses the output layer of NSP, so that the checkpoint is an ordinary BertForPreTraining
+    # SOP uses the output layer of NSP, so that `transformers` opens the checkpoint as a BertForPreTraining.
     "order": PairObjective("order", "sentence order", "nsp", ("in order", "swapped")),
     "none": None,
 }

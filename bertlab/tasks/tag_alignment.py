@@ -1,6 +1,7 @@
 """Tokenise sentences of tagged words or characters, and align tokens with tags.
 
-A unit is what has a tag: a word or a character (`TaskSpec.unit`). A token that predicts no tag has the unit index -1.
+A unit is a word or a character, whichever has tags in the data (`TaskSpec.unit`). The unit index of a token is the
+index of the unit whose tag it predicts; it is -1 if the token predicts no tag.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def tokenise_characters(
     """
     encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
     for characters, row in zip(sentences, encoded, strict=True):
-        # one of the "characters" may consist of several code points, and offsets count code points
+        # A character of the data may consist of several code points, but the offsets of tokens count code points.
         unit_of_code_point = np.repeat(np.arange(len(characters)), [len(character) for character in characters])
         yield row.ids, [int(unit_of_code_point[begin]) if end > begin else -1 for begin, end in row.offsets]
 

@@ -23,7 +23,7 @@ from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme, orde
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
 from bertlab.tasks.examples import Examples, find_label_index, split_cell
 from bertlab.tasks.features import NO_TAG, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
-from bertlab.tasks.inference import device_of, inference
+from bertlab.tasks.inference import find_device, inference
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, entity_metrics
@@ -182,7 +182,7 @@ class TaggingTask(LabelledTaskType):
     def write_file(self, path: Path, examples: Examples, predictions: list) -> None:
         prediction_files.write_conll(path, examples, predictions)
 
-    # prediction files of tags have the format of CoNLL; these two methods exist because the base class declares them
+    # Tags are written in the format of CoNLL, so these two abstract methods of the base class are not used.
     def format_prediction(self, examples: Examples, row, prediction: list[str]) -> str:
         return " ".join(prediction)
 
@@ -193,7 +193,7 @@ class TaggingTask(LabelledTaskType):
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         examples, model = features.examples, loaded.model
-        device = device_of(model)
+        device = find_device(model)
         with inference(model):
             probs_ITK = score(
                 features, lambda batch: model.logits("tag", batch.to(device)).softmax(-1), features.pad_id,
@@ -247,7 +247,7 @@ def _drop_spaces(examples: Examples, tags: Sequence[list[str]]) -> list[list[str
 
 
 def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
-    """The lowest probability of a gold tag in each example; 1 if no token predicts a tag."""
+    """Compute the lowest probability of a gold tag in each example; 1 if no token predicts a tag."""
     lowest = [1.0] * len(features.examples)
     for i, probs_TK in enumerate(probs_ITK):
         units_T, example = features.unit_I[i], int(features.example_I[i])

@@ -8,7 +8,7 @@ import tyro
 from bertlab.config.errors import BertlabError
 from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK, TASK_KEYS, rename_keys
 from bertlab.config.tasks import TaskSpec, get_task
-from bertlab.tasks.registry import TASK_TYPES, finetune_types
+from bertlab.tasks.registry import TASK_TYPES, list_finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
 _NAME = tyro.conf.arg(metavar="NAME")
@@ -21,7 +21,7 @@ class TaskFlags:
     kind: Annotated[
         str | None,
         tyro.conf.arg(
-            name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in finetune_types())
+            name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in list_finetune_types())
         ),
     ] = None
     """The type of a custom task. What each type predicts: classification: a label; regression: a number;
@@ -59,7 +59,7 @@ class TaskFlags:
             BertlabError: flags are missing, or do not fit the type of the task.
         """
         if self.kind is not None:
-            given_type = finetune_type(self.kind)
+            given_type = get_finetune_type(self.kind)
         if not is_custom(name):
             spec = get_task(name)
             if self.kind is not None and given_type is not TASK_TYPES[spec.kind]:
@@ -72,13 +72,13 @@ class TaskFlags:
         elif isinstance(recorded, dict) and recorded:
             spec = parse_task_record(recorded)
         else:
-            raise BertlabError("kind-missing", kinds=[task_type.name for task_type in finetune_types()])
-        task_type = finetune_type(spec.kind)
+            raise BertlabError("kind-missing", kinds=[task_type.name for task_type in list_finetune_types()])
+        task_type = get_finetune_type(spec.kind)
         for field in ("pair_column", "choice_columns"):
             if getattr(self, field) and field not in task_type.column_flags:
                 raise BertlabError(
                     "column-flag-of-other-kind", flag=_flag_of_field(field), kind=task_type.name,
-                    kinds=[other.name for other in finetune_types() if field in other.column_flags],
+                    kinds=[other.name for other in list_finetune_types() if field in other.column_flags],
                 )  # fmt: skip
         spec = task_type.change_columns(spec, self.text_column, self.pair_column, self.choice_columns)
         if self.label_column:
@@ -95,7 +95,7 @@ def is_custom(name: str) -> bool:
     return name in (CUSTOM_TASK, OLD_CUSTOM_TASK)
 
 
-def finetune_type(name: str) -> FinetuneTaskType:
+def get_finetune_type(name: str) -> FinetuneTaskType:
     """Look up a task type by its name or old name.
 
     Raises:
@@ -103,7 +103,7 @@ def finetune_type(name: str) -> FinetuneTaskType:
     """
     task_type = TASK_TYPES.get(name)
     if not isinstance(task_type, FinetuneTaskType):
-        raise BertlabError("kind-unknown", kind=name, kinds=[task_type.name for task_type in finetune_types()])
+        raise BertlabError("kind-unknown", kind=name, kinds=[task_type.name for task_type in list_finetune_types()])
     return task_type
 
 
@@ -113,7 +113,7 @@ def parse_task_record(record: dict) -> TaskSpec:
     Raises:
         BertlabError: the record is damaged.
     """
-    task_type = finetune_type(str(record.get("kind")))
+    task_type = get_finetune_type(str(record.get("kind")))
     known_fields = {field.name for field in fields(TaskSpec)}
     values = {
         name: tuple(value) if isinstance(value, list) else value

@@ -49,8 +49,8 @@ class TaskType(ABC):
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
     probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether `probe` computes probabilities over all candidates, while the command computes them over the best ones
-    only."""
+    """Whether the probabilities of `probe` are over all candidates, although those of the command are over the best
+    ones only."""
 
     @property
     def hf_class(self) -> str:
@@ -134,7 +134,7 @@ class FinetuneTaskType(TaskType):
     scores_no_answer: ClassVar[bool] = False
     """Whether the prediction can be "no answer", which has its own score."""
     confusion_counts_examples: ClassVar[bool] = False
-    """Whether the confusion matrix counts each example once, so that its `majority_share` is meaningful."""
+    """Whether the confusion matrix counts each example once; only then its `majority_share` is an accuracy."""
     makes_sentence_vectors: ClassVar[bool] = False
     """Whether the prediction is a vector for each text."""
     count_name: ClassVar[str] = "examples"
@@ -144,7 +144,7 @@ class FinetuneTaskType(TaskType):
     token_columns: ClassVar[tuple[str, ...]] = ()
     """For tagging: common names of the column that contains the tokens."""
     fixed_columns: ClassVar[bool] = False
-    """Whether the app does not let the user choose the columns."""
+    """Whether the app reads fixed columns instead of letting the user choose them."""
     loss: Callable[[nn.Module, object], Loss]
     """The loss function, (model, batch) -> Loss; see `loss.Loss`."""
 

@@ -88,10 +88,10 @@ class TrainingData:
         """Make the model that training starts from."""
         if self.build is not None:
             return self.build(dropout)
-        return add_task_head(self.loaded.model, self.task_type.head, dropout, self.labels)
+        return make_finetuning_model(self.loaded.model, self.task_type.head, dropout, self.labels)
 
 
-def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
+def make_finetuning_model(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
     """Copy a model with one output layer, which has random weights, instead of the output layers that it has.
 
     If the model already has an output layer with this name and these labels, the weights of this output layer are

@@ -12,8 +12,8 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
-from bertlab.tasks.registry import finetune_types
-from bertlab.tasks.task_flags import finetune_type, parse_task_record
+from bertlab.tasks.registry import list_finetune_types
+from bertlab.tasks.task_flags import get_finetune_type, parse_task_record
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.readers.rows import choose_evenly
@@ -38,9 +38,9 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
     elif isinstance(recorded := loaded.record.get("task"), dict) and recorded:
         spec = parse_task_record(recorded)
     else:
-        matching_types = [task_type for task_type in finetune_types() if task_type.head in loaded.heads]
-        spec = (matching_types or finetune_types())[0].default_spec()
-    loaded.model.require_head(finetune_type(spec.kind).head)
+        matching_types = [task_type for task_type in list_finetune_types() if task_type.head in loaded.heads]
+        spec = (matching_types or list_finetune_types())[0].default_spec()
+    loaded.model.require_head(get_finetune_type(spec.kind).head)
     spec = spec.replace(text=tuple(text)) if text else spec
     return spec.replace(label=(label,)) if label else spec
 
@@ -66,7 +66,7 @@ def read_labelled_rows(
     """
     invalid_rows = InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
-        rows = finetune_type(spec.kind).read_analysis_rows(source, split, spec, invalid_rows, limits)
+        rows = get_finetune_type(spec.kind).read_analysis_rows(source, split, spec, invalid_rows, limits)
     return replace(rows, invalid_rows=tuple(invalid_rows.errors))
 
 
@@ -91,7 +91,7 @@ def analyse_errors(
     Raises:
         BertlabError: the rows lack a column of the task, have no labels, or have labels that the checkpoint lacks.
     """
-    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
+    task_type, invalid_rows = get_finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
         examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
     if not examples.labelled:

@@ -16,11 +16,11 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.nn.replaced_tokens import ReplacedTokenModel
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.tasks.metrics import prefix_metrics
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, find_token_objective
 from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
-from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
+from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.invalid_rows import InvalidRowAction
@@ -119,7 +119,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
     """Read the splits, predict or read predictions, write them if requested, and compute the metrics."""
     record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
     spec = config.spec(config.task, record.get("task"))
-    task_type = finetune_type(spec.kind)
+    task_type = get_finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):
             raise BertlabError("flag-needs-unanswerable", flag=flag, task=config.task)
@@ -154,7 +154,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     loaded = _load_checkpoint(config)
     model, token_objective = loaded.model, find_token_objective(loaded.heads)
     if TOKEN_OBJECTIVES[token_objective].has_generator:
-        model = ReplacedTokenModel(model, load_generator(loaded).to(device_of(model)))
+        model = ReplacedTokenModel(model, load_generator(loaded).to(find_device(model)))
     # A left-to-right model predicts the next token with its MLM output layer, which `require_head` would reject.
     elif not (loaded.config.left_to_right and "mlm" in loaded.heads):
         model.require_head("mlm")

@@ -16,7 +16,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.renamed_keys import CUSTOM_TASK
-from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, make_task_record
+from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
@@ -147,7 +147,7 @@ def read_data(config: FinetuneConfig) -> TrainingData:
     spec, loaded = config.spec(config.task), checkpoint.load(config.from_)
     if config.make_unanswerable is not None and not spec.unanswerable:
         raise BertlabError("flag-needs-unanswerable", flag="--make-unanswerable", task=config.task)
-    task_type = finetune_type(spec.kind)
+    task_type = get_finetune_type(spec.kind)
     if config.pooling != "auto" and not task_type.makes_sentence_vectors:
         raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
     options = TrainingOptions(

@@ -42,7 +42,7 @@ def find_checkpoint(name: str) -> CheckpointKey:
         CheckpointError: visitors are not allowed to open it.
     """
     access.check_checkpoint(name)
-    path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
+    path = Path(os.path.expanduser(bertlab.find_shipped_checkpoints().get(name, name)))
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
     ]
@@ -53,7 +53,10 @@ def find_checkpoint(name: str) -> CheckpointKey:
 
 def loadable_name(checkpoint: CheckpointKey) -> str:
     """Return what `bertlab.load` accepts for a checkpoint: the name of a shipped one, a directory, or a hub id."""
-    return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
+    return next(
+        (name for name, path in bertlab.find_shipped_checkpoints().items() if str(path) == checkpoint.source),
+        checkpoint.source,
+    )
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
@@ -103,7 +106,7 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
         CheckpointError: the configuration is missing or damaged.
         KeyError: no shipped checkpoint has this name.
     """
-    path = Path(bertlab.shipped()[name])
+    path = Path(bertlab.find_shipped_checkpoints()[name])
     try:
         record = json.loads((path / "bertlab.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -183,7 +183,7 @@ def compute_xray(
     """Find the answers to a question in a passage, with the scores behind them. Two pages share the cached result.
 
     Args:
-        checkpoint: a checkpoint with the task head that predicts answer spans.
+        checkpoint: a checkpoint with the output layer that predicts answer spans.
         question: the question.
         text: the passage.
         progress: wraps the sequence of windows of a long passage and reports the progress.

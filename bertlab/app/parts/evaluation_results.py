@@ -13,7 +13,7 @@ from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.tasks.error_analysis import ErrorAnalysis, ScoredRow
-from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
@@ -36,7 +36,7 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
     cells = "".join(f"<div><b>{value}</b><span>{t(f'metric-{name}')}</span></div>" for name, value in texts.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(describe_coverage(analysis))
-    if analysis.confusion and finetune_type(analysis.spec.kind).confusion_counts_examples:
+    if analysis.confusion and get_finetune_type(analysis.spec.kind).confusion_counts_examples:
         st.caption(t("evaluation-majority", share=analysis.confusion.majority_share))
     if analysis.invalid_rows:
         _show_invalid_rows([error_text(error) for error in analysis.invalid_rows])
@@ -85,7 +85,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
-    counts_examples = finetune_type(analysis.result.spec.kind).confusion_counts_examples
+    counts_examples = get_finetune_type(analysis.result.spec.kind).confusion_counts_examples
     st.caption(t("evaluation-confusion-lead" if counts_examples else "evaluation-confusion-entities-lead"))
     container = st.container()  # for the chart, which is drawn after the field below it to mark the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
@@ -216,6 +216,6 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
 
 def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
     """Open the texts of a scored row on the Attention page."""
-    task_type = finetune_type(kind)
+    task_type = get_finetune_type(kind)
     predict = partial(cached_results.compute, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.attention_texts(row, separator, predict))

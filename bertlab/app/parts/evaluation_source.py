@@ -17,8 +17,8 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.example_rows import format_json_lines, generate_rows
-from bertlab.tasks.registry import finetune_types
-from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.registry import list_finetune_types
+from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
@@ -73,7 +73,7 @@ def choose_task(loaded: Checkpoint) -> str:
     Returns:
         the name of a task, or "" for the task that the checkpoint was fine-tuned on.
     """
-    types = {task_type.name for task_type in finetune_types() if task_type.head in loaded.heads}
+    types = {task_type.name for task_type in list_finetune_types() if task_type.head in loaded.heads}
     names = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in types}
     return fields.choice(st.selectbox, t("evaluation-task"), names, "task", help=t("evaluation-task-help"))
 
@@ -131,7 +131,7 @@ def _guess_suffix(pasted_text: str, spec: TaskSpec) -> str:
     """Guess the file suffix of pasted rows. A table copied from a spreadsheet has tabs."""
     pasted_text = pasted_text.lstrip("\n")
     if pasted_text.lstrip()[:1] in ("{", "["):
-        return finetune_type(spec.kind).json_suffix
+        return get_finetune_type(spec.kind).json_suffix
     return ".tsv" if "\t" in pasted_text.partition("\n")[0] else ".csv"
 
 
@@ -146,7 +146,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     Returns:
         (text columns, label column), where () and "" stand for the columns that the task itself names.
     """
-    task_type = finetune_type(spec.kind)
+    task_type = get_finetune_type(spec.kind)
     if task_type.fixed_columns:
         return (), ""
     names = list(rows.columns)

@@ -18,7 +18,7 @@ from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.results import HeadEffects, HeadRoles, PredictionChange
 from bertlab.explore.roles import PATTERNS
-from bertlab.tasks.registry import TASK_TYPES, probe_types
+from bertlab.tasks.registry import TASK_TYPES, list_probe_types
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK
@@ -60,7 +60,7 @@ class ProbeInput:
 def choose_probe_input() -> ProbeInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
-    names = [task_type.name for task_type in probe_types()]
+    names = [task_type.name for task_type in list_probe_types()]
     if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
         url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url_fields.choice(

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 
 from bertlab.nn.bert import Bert
-from bertlab.tasks.inference import device_of
+from bertlab.tasks.inference import find_device
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -83,7 +83,7 @@ def predict_positions(
         inputs: the ids and the positions of each input. The inputs are yielded in the order of their lengths.
         progress: wraps the sequence of batches.
     """
-    device = device_of(model)
+    device = find_device(model)
     for batch in progress(_make_batches(inputs)):
         tensors = collate([_Row(ids) for ids, _ in batch], tokenizer.pad_id).to(device)
         num_tokens = tensors.input_ids_BT.shape[1]

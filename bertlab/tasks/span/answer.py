@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from bertlab.tasks.inference import device_of, inference, softmax
+from bertlab.tasks.inference import find_device, inference, softmax
 from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
 from bertlab.tasks.span.windows import Window, make_span_windows
 from bertlab.text.batches import score_spans
@@ -163,7 +163,7 @@ def answer_questions(
         batch_size: number of windows in a batch.
         progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
-    device = device_of(model)
+    device = find_device(model)
     max_tokens = min(max_tokens, model.config.max_tokens)
 
     def compute_logits(batch):

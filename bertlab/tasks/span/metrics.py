@@ -41,7 +41,7 @@ def normalise_korean_answer(text: str) -> str:
 def normalise_klue_answer(text: str) -> str:
     """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets remain.
 
-    KLUE's script is meant to remove Korean brackets too, but its pattern matches them only as one fixed sequence.
+    KLUE's script is meant to remove Korean brackets too, but its pattern matches only a fixed sequence of them.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
@@ -73,7 +73,7 @@ def choose_script(spec: TaskSpec) -> str:
 
 
 def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
-    """Return 1.0 if both answers are equal after normalisation, otherwise 0.0.
+    """Compute the exact match: 1.0 if both answers are equal after normalisation, otherwise 0.0.
 
     >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
     (1.0, 0.0)
@@ -277,6 +277,6 @@ def score_with_threshold(
         return score_squad(answers, rows, "1.1", script=script)
     if threshold is None:
         best = score_squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
-        # halfway to the next margin, so that rounding the weights does not change the prediction at the threshold
+        # Halfway to the next margin, so that predictions stay the same if rounded weights change a margin slightly.
         threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
     return score_squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}

@@ -209,7 +209,7 @@ class SpanTask(FinetuneTaskType):
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
         spec = with_language(spec, rows)
         if options.make_unanswerable is not None:
-            # unanswerable questions are generated only from rows whose answers are at the stated positions
+            # Unanswerable questions are made only from rows whose answers are at their stated positions.
             rows, _ = select_trainable_rows(rows, spec.unanswerable, invalid_rows)
             rows = add_unanswerable(rows, options.make_unanswerable, options.seed)
         validation = options.validation
@@ -328,7 +328,7 @@ class SpanTask(FinetuneTaskType):
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)
 
     def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
-        # the passage may be too long for one input, so only the window with the answer is shown
+        # The passage may be too long for one input, so only the window with the best answer is shown.
         question, passage = row.texts
         answers = predict(question, passage)
         start, end = answers.windows[answers.best_window]

@@ -126,22 +126,23 @@ class Corpus:
         return -(-len(self.rows) // self.block_size)
 
     def enlarge_blocks(self, batch_tokens: int) -> "Corpus":
-        """Return the corpus with a maximum block size of at least `MIN_BATCHES` batches of this many tokens.
+        """Return the corpus with blocks of at least `MIN_BATCHES` batches of `batch_tokens` tokens.
 
-        All blocks get nearly the same size, so they may be half as large as the maximum.
-        The pairs at the end of a block that do not fill a batch are left out; with small blocks these would be many.
+        This bound holds for the maximum block size. All blocks have nearly the same size, which may be half of the
+        maximum. Pairs at the end of a block that do not fill a batch are left out; with small blocks, these would be a
+        large share.
         """
         documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])
         return replace(self, block_size=max(self.block_size, documents))
 
-    def _block_span(self, block: int) -> tuple[int, int]:
+    def _find_block_span(self, block: int) -> tuple[int, int]:
         """Return the index of a block's first document and the number of its documents; sizes differ by at most 1."""
         first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
         return first, end - first
 
     def read_documents(self, block: int) -> Documents:
         """Read the documents of one block."""
-        first, size = self._block_span(block)
+        first, size = self._find_block_span(block)
         table = self.rows.data.slice(first, size)
 
         def flatten(column):
@@ -168,7 +169,7 @@ class Corpus:
         weights = np.array(self.facts.get("weights", [1.0]))
         if (weights == 1).all():
             return None
-        first, size = self._block_span(block)
+        first, size = self._find_block_span(block)
         source_number_D = self.rows.data.slice(first, size).column("nth").to_numpy()
         if source_number_D.max(initial=0) >= len(weights):
             raise DataError("corpus-weights-invalid", sources=int(source_number_D.max()) + 1, weights=weights.tolist())

@@ -6,8 +6,8 @@ Of the predicted tokens, 80 % become [MASK], 10 % a random token, and 10 % stay 
 Randomness is a pure function of one key per row, without a generator or state, so masks are the same on every device
 and for any number of workers.
 
-Shape legend: B batch, T tokens, K slots for predicted tokens in a row, P = B * K, V vocabulary. Every row has equally
-many slots, so that shapes do not depend on the data; a row with fewer predicted tokens leaves some slots unused.
+Shape legend: B batch, T tokens, K slots for predicted tokens in a row, P = B * K, V vocabulary. Every row has the same
+number of slots, so that shapes do not depend on the data; a row with fewer predicted tokens leaves slots unused.
 """
 
 from dataclasses import dataclass, replace
@@ -91,7 +91,7 @@ class MaskRule:
         """The ids of the regular tokens, int64."""
         return self.regular_V.nonzero().flatten()
 
-    def capacity(self, max_tokens: int) -> int:
+    def count_slots(self, max_tokens: int) -> int:
         """Return K, the number of slots for predicted tokens in a row of `max_tokens`."""
         return max(1, round(self.probability * max_tokens))
 
@@ -127,7 +127,7 @@ def draw_replacement_kinds(key_B: torch.Tensor, size: int, rule: MaskRule) -> tu
         rule: the shares.
 
     Returns:
-        two bool tensors [B, K]: where [MASK] replaces the token, and where a random token does. Where both are False,
+        Two bool tensors, [B, K]: where [MASK] replaces the token, and where a random token does. Where both are False,
         the token stays unchanged.
     """
     draw_BK = draw_uniform(key_B, 1, size)
@@ -147,8 +147,8 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         rule: how many tokens are predicted, and what replaces them.
 
     Returns:
-        the masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
-        int64 [P]. Every row has K = rule.capacity(T) slots; the label of an unused slot is `IGNORED`.
+        The masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
+        int64 [P]. Every row has K = rule.count_slots(T) slots; the label of an unused slot is `IGNORED`.
     """
     size = batch.input_ids_BT.shape[1]
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT
@@ -157,7 +157,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     quota_B = quota_B * (key_B >= 0)
     draw_BT = draw_uniform(key_B, 0, size)
     if rule.continues_V is None:
-        position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.capacity(size)]
+        position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.count_slots(size)]
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
         used_BK = rank_K < quota_B[:, None]
     else:
@@ -165,7 +165,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         if len(rule.span_lengths) > 1:
             first_BT = _join_words(first_BT, maskable_BT, draw_uniform(key_B, SPAN_STREAM, size), rule.span_lengths)
         chosen_BT = _choose_whole_words(first_BT, maskable_BT, draw_BT, quota_B)
-        position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.capacity(size)]
+        position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.count_slots(size)]
         used_BK = chosen_BT.gather(1, position_BK)
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
@@ -185,8 +185,8 @@ def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
     """Make the labels of a left-to-right language model: for every token, the next one.
 
     Returns:
-        values like those of `mask_tokens`: the unchanged batch; the positions P = B * (T - 1) in the flattened batch;
-        and their labels, `IGNORED` at the end of a row.
+        The same kinds of values as `mask_tokens`: the unchanged batch; the P = B * (T - 1) positions in the flattened
+        batch; and their labels, `IGNORED` at the end of a row.
     """
     size = batch.input_ids_BT.shape[1]
     index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, size)
@@ -215,7 +215,7 @@ def _join_words(
     Args:
         first_BT: the column of the first token of each token's word.
         maskable_BT: False for special tokens and padding.
-        draw_BT: random numbers from [0, 1); that of a span's first token gives the length of the span.
+        draw_BT: random numbers from [0, 1). The number at a span's first token determines the length of the span.
         frequencies: the relative frequency of spans of 1, 2, ... words.
     """
     column_T = torch.arange(first_BT.shape[1], device=first_BT.device)

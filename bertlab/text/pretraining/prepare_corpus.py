@@ -60,8 +60,8 @@ def prepare_corpus(
         column: the column that contains the text.
         seed: the seed of the order of documents.
         workers: the number of processes that tokenise.
-        weights: how many times an epoch of training uses each source; () for once each. They do not change the stored
-            documents.
+        weights: how many times an epoch of training uses the documents of each source; () for once each. The weights
+            do not change the stored documents.
         invalid: "stop" at a row or file that cannot be used, or "skip" it, count it, and list it in
             `invalid_rows.jsonl`.
         stream: whether to read hub data sets while they are downloaded, instead of downloading them first.
@@ -97,14 +97,14 @@ def prepare_corpus(
     if invalid_files and invalid == "stop":
         InvalidRows("stop").report(invalid_files[0])
     if not shards:
-        raise _no_text_error(sources, invalid_files)
+        raise _make_no_text_error(sources, invalid_files)
     with _open_build_directory(out) as build_directory:
         tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(shards)
         start = time.monotonic()
         job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", _count_buckets(shards))
         counts = _fill_buckets(job, shards, invalid_files, workers)
         if not counts.documents:
-            raise _no_text_error(sources, counts.first_invalid)
+            raise _make_no_text_error(sources, counts.first_invalid)
         _shuffle_buckets(job)
         tokenizer.save(build_directory / "tokenizer")
         facts = asdict(counts) | {"first_invalid": [str(error) for error in counts.first_invalid]}
@@ -116,7 +116,13 @@ def prepare_corpus(
     return Corpus.open(out)
 
 
-def _no_text_error(sources: list[str], invalid: Sequence[DataError]) -> DataError:
+def _make_no_text_error(sources: list[str], invalid: Sequence[DataError]) -> DataError:
+    """Make the error for sources without a single usable document.
+
+    Args:
+        sources: the sources.
+        invalid: the errors of their files and rows.
+    """
     names = [make_printable(source) for source in sources]
     if not invalid:
         return DataError("sources-without-text", sources=names)
@@ -190,16 +196,16 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
     size = sum(shard.size for shard in shards)
     start = time.monotonic()
     with ExitStack() as files:
-        sinks = [files.enter_context(pa.OSFile(job.bucket_path(k), "wb")) for k in range(job.buckets)]
+        sinks = [files.enter_context(pa.OSFile(job.make_bucket_path(k), "wb")) for k in range(job.num_buckets)]
         writers = [files.enter_context(pa.ipc.new_stream(sink, job.schema)) for sink in sinks]
         error_file = files.enter_context((job.build_directory / INVALID_ROWS).open("w", encoding="utf-8"))
         error_file.writelines(map(_format_invalid_row, invalid_files))
         bar = files.enter_context(tqdm(total=size or None, bar_format=BAR if size else STREAM_BAR))
         for number, (buckets, errors, counts) in enumerate(tokenise_shards(job, shards, workers)):
-            with pa.OSFile(job.shard_path(number)) as file:
+            with pa.OSFile(job.make_shard_path(number)) as file:
                 for k, batch in zip(buckets, pa.ipc.open_stream(file), strict=True):
                     writers[k].write_batch(batch)
-            os.unlink(job.shard_path(number))
+            os.unlink(job.make_shard_path(number))
             error_file.writelines(map(_format_invalid_row, errors))
             total.add(counts)
             speed = total.bytes / 1e6 / (time.monotonic() - start)
@@ -221,10 +227,10 @@ def _shuffle_buckets(job: TokenisationJob) -> None:
     """Shuffle every bucket and write the buckets one after another into files of bounded size."""
     with ExitStack() as open_file:
         sink, writer = None, None
-        for k in range(job.buckets):
-            with pa.OSFile(job.bucket_path(k)) as file:
+        for k in range(job.num_buckets):
+            with pa.OSFile(job.make_bucket_path(k)) as file:
                 table = pa.ipc.open_stream(file).read_all().combine_chunks()
-            os.unlink(job.bucket_path(k))
+            os.unlink(job.make_bucket_path(k))
             order = np.random.default_rng([job.seed, k, 1]).permutation(len(table))
             if sink is None or sink.tell() > FILE_BYTES:
                 open_file.pop_all().close()

@@ -30,9 +30,9 @@ class Position:
     epoch: int = 0
     """The epoch, from 0."""
     block: int = 0
-    """The number of blocks of this epoch that are done."""
+    """The number of blocks of this epoch that were already used."""
     row: int = 0
-    """The number of pairs of the current block that are done."""
+    """The number of pairs of the current block that were already used."""
     has_long_pairs: bool = False
     """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
     has_masks: bool = True
@@ -62,11 +62,12 @@ class PairSampler:
         max_tokens: the number of tokens in a pair.
         seed: the seed of the pairs and of their order.
         position: where to begin; None for the start of the first epoch.
-        shard: (rank, number of processes); this process gets pairs[rank::number] of each batch, which may be none.
+        shard: (rank, number of processes). This process gets the pairs rank, rank + number of processes, ... of each
+            batch; there may be none.
         pair_objective: the sentence-pair objective.
-        long_pairs: the long pairs of the last part of a run, with fewer pairs but as many tokens in a batch; None for
-            no long pairs.
-        prefetch_blocks: how many blocks worker processes draw in advance, one process each; the batches stay the same.
+        long_pairs: the long pairs of the last part of a run; None for no long pairs. A batch of long pairs has fewer
+            pairs, but about as many tokens.
+        prefetch_blocks: how many blocks are drawn in advance, each by one worker process; this changes no batch.
         random_b_position: where in its document a random B begins, see `make_pairs`. In long pairs, it is always "any".
         unmasked_share: the share of the run, at its start, in which nothing is masked.
     """
@@ -102,7 +103,7 @@ class PairSampler:
             progress: the share of the run that is done, 0 to 1.
 
         Returns:
-            whether this call switched; the long pairs begin with the next block.
+            Whether this call switched to masks or to long pairs. Long pairs begin with the next block.
         """
         if not self.position.has_masks and progress >= self.unmasked_share:
             self.position = replace(self.position, has_masks=True)
@@ -123,16 +124,16 @@ class PairSampler:
             self.position = self._next_block()
         else:
             raise DataError("corpus-without-pairs")
-        batch_size, _ = self._batch_shape()
+        batch_size, _ = self._get_batch_shape()
         rows = order_E[self.position.row : self.position.row + batch_size]
-        first, step = self.shard
-        batch = self._assemble(documents, pairs, rows[first::step])
+        rank, num_processes = self.shard
+        batch = self._assemble(documents, pairs, rows[rank::num_processes])
         next_row = self.position.row + len(rows)
         is_block_done = len(order_E) - next_row < batch_size
         self.position = self._next_block() if is_block_done else replace(self.position, row=next_row)
         return batch
 
-    def _batch_shape(self) -> tuple[int, int]:
+    def _get_batch_shape(self) -> tuple[int, int]:
         """Return the number of pairs in a batch and of tokens in a pair."""
         if not self.position.has_long_pairs:
             return self.batch_size, self.max_tokens
@@ -185,7 +186,7 @@ class PairSampler:
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
         """Build a batch from some pairs of a block, with the keys of their masks."""
-        _, max_tokens = self._batch_shape()
+        _, max_tokens = self._get_batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
         index = (self.position.epoch << 48) + (self.position.block << 32) + rows

@@ -1,7 +1,7 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-Pairs are made as in `create_pretraining_data.py` of google-research/bert, but anew in every epoch, and in such a way
-that neither length nor source reveals the label: the accuracy of a classifier that sees only lengths must stay near
+Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences. Every epoch makes new
+pairs, and neither length nor source reveals the label: a classifier that reads only the lengths has an accuracy near
 50 %.
 
 - A random B comes from a document of the same source and has the length of the B that it replaces.
@@ -9,7 +9,7 @@ that neither length nor source reveals the label: the accuracy of a classifier t
   sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left out.
 - Sources with few documents, such as files with one text each, count as one source, because each of them offers too few
   other documents.
-- On request, a random B also comes from the same place of its document as the B that it replaces.
+- With `random_b_position="same"`, a random B also comes from the same place of its document as the B that it replaces.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
 Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
@@ -267,30 +267,32 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
 
 
 def _draw_span(
-    cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator, position: float | None = None
+    cuts: np.ndarray, length: int, is_minimum: bool, rng: np.random.Generator, position: float | None = None
 ) -> tuple[int, int]:
-    """Draw consecutive whole sentences with about `length` tokens from a document.
-
-    With `at_least`, the sentences have at least `length` tokens, unless the document is too short.
+    """Draw consecutive whole sentences of a document.
 
     Args:
         cuts: where each sentence of the document begins, then where the document ends.
-        length: the number of tokens.
-        at_least: see above.
+        length: the number of tokens to draw.
+        is_minimum: whether to draw at least `length` tokens, if the document has so many; if False, as close to
+            `length` as possible.
         rng: the random number generator.
-        position: where to begin, as a share of the document, as far as its length permits; 1 ends the span with the
-            document. None: anywhere.
+        position: where to begin, as a share of the document; earlier if too little would follow. 1: the span ends
+            with the document. None: anywhere.
+
+    Returns:
+        The position of the first token, and the position after the last.
     """
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     if position is None:
         first = int(rng.integers(0, latest + 1))
     elif position == 1:
-        first = latest if at_least else int(np.abs(cuts[:-1] - (cuts[-1] - length)).argmin())
+        first = latest if is_minimum else int(np.abs(cuts[:-1] - (cuts[-1] - length)).argmin())
         return int(cuts[first]), int(cuts[-1])
     else:
         first = min(latest, int(np.abs(cuts[:-1] - (cuts[0] + position * (cuts[-1] - cuts[0]))).argmin()))
     start = int(cuts[first])
-    if at_least:
+    if is_minimum:
         end = int(cuts[first + 1 :].searchsorted(start + length))
     else:
         end = int(np.abs(cuts[first + 1 :] - (start + length)).argmin())

@@ -66,8 +66,8 @@ class TokenisationJob:
     """The seed of the order of documents."""
     skip_invalid: bool
     """Whether to skip invalid rows instead of stopping."""
-    buckets: int
-    """The number of buckets: files to which documents are assigned at random (see `prepare_corpus`)."""
+    num_buckets: int
+    """The number of buckets, the files to which documents are assigned at random (see `prepare_corpus`)."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -85,11 +85,11 @@ class TokenisationJob:
         """The smallest integer type for all token ids."""
         return "uint16" if self.tokenizer.vocab_size <= 1 << 16 else "int32"
 
-    def bucket_path(self, number: int) -> str:
+    def make_bucket_path(self, number: int) -> str:
         """Return the path of the file with the documents of a bucket."""
         return str(self.build_directory / f"bucket-{number}.arrow")
 
-    def shard_path(self, number: int) -> str:
+    def make_shard_path(self, number: int) -> str:
         """Return the path of the file with the documents of a shard."""
         return str(self.build_directory / f"shard-{number}.arrow")
 
@@ -100,8 +100,8 @@ def tokenise_shards(
     """Tokenise all shards.
 
     Yields:
-        for each shard, in order: the bucket of each record batch in its file, the errors of its invalid rows, and
-        its counts.
+        For each shard, in order: the bucket of each record batch in its file, the errors of its invalid rows, and its
+        counts.
     """
     workers = max(1, min(workers, len(shards)))
     if workers == 1:
@@ -132,14 +132,14 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
     """Tokenise one shard into a file of record batches.
 
     Returns:
-        the bucket of each record batch in the file, the errors of invalid rows, and the counts.
+        The bucket of each record batch in the file, the errors of invalid rows, and the counts.
     """
     number, shard = numbered_shard
     rng = np.random.default_rng([_job.seed, number])
     counts, buckets, errors = Counts(), [], []
     documents: list[tuple[np.ndarray, list[int]]] = []
     buffered_tokens = 0
-    with pa.OSFile(_job.shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
+    with pa.OSFile(_job.make_shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
         for batch in _batch_texts(read_texts(shard, _job.column)):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
                 if not lengths:
@@ -222,7 +222,7 @@ def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:
 
 def _write_documents(documents: list[tuple[np.ndarray, list[int]]], shard: Shard, rng, writer) -> list[int]:
     """Draw a bucket for each document, write one record batch for each bucket drawn, and return these buckets."""
-    bucket_D = rng.integers(_job.buckets, size=len(documents))
+    bucket_D = rng.integers(_job.num_buckets, size=len(documents))
     ids_type, lengths_type = (_job.schema.field(name).type for name in ("input_ids", "segment_lengths"))
     buckets = np.unique(bucket_D).tolist()
     for k in buckets:

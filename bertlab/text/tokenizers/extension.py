@@ -1,8 +1,8 @@
 """Extend a WordPiece vocabulary with tokens of another domain; the existing tokens keep their ids.
 
-A new token is a run of tokens that the old vocabulary makes of a word, joined: "##"-tokens included, and often the
-whole word. The search for the longest match prefers it to these tokens, so it shortens every text in which they occur.
-Words with characters that the old vocabulary lacks stay [UNK].
+A new token joins consecutive tokens into which the old vocabulary splits a word; often it is the whole word. The search
+for the longest match finds it before these tokens, so every text in which they occur gets fewer tokens. Words with
+characters that the old vocabulary lacks stay [UNK].
 """
 
 import heapq
@@ -17,15 +17,13 @@ from bertlab.text.tokenizers.search import CONTINUATION, search_word
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 MIN_FREQUENCY = 2  # in how many passages a new token must occur
-PASSAGE_TOKENS = 2048  # a word counts once per passage, because the names of one novel would win otherwise
+PASSAGE_TOKENS = 2048  # a word counts once per passage; otherwise the names in one novel would dominate
 MAX_WORDS = 200_000  # of the words that are split, only the most frequent ones are examined, which bounds the memory
 BATCH_TEXTS = 64  # the number of texts that are tokenised at once
 
 
 def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
-    """Choose the new tokens that shorten a text most, one after another.
-
-    Each one is the token that saves most tokens in the text, given those chosen before.
+    """Choose new tokens one after another: each time the token that reduces the number of tokens in a text most.
 
     Args:
         tokenizer: the vocabulary to extend, which must be WordPiece.
@@ -40,7 +38,7 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
 
 
 def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tuple[str, ...]]:
-    """Count the passages in which a WordPiece vocabulary splits a word; each key is the tokens of a word."""
+    """Count for each word that a WordPiece vocabulary splits the passages in which it occurs -> {its tokens: count}."""
     continues = [token.startswith(CONTINUATION) for token in tokenizer.vocab]
     counts, texts = Counter(), iter(texts)
     while batch := list(islice(texts, BATCH_TEXTS)):

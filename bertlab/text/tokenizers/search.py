@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-CONTINUATION = "##"  # begins a token that continues a word
+CONTINUATION = "##"  # the prefix of a token that continues a word
 
 
 @dataclass(frozen=True)

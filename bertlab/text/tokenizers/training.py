@@ -10,7 +10,7 @@ from tokenizers import trainers
 from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
-SAMPLE_CHARACTERS = 20_000_000  # the number of characters, from the start of the texts, that determine the alphabet
+SAMPLE_CHARACTERS = 20_000_000  # the alphabet is determined from this many characters at the start of the texts
 MAX_SPLIT_SHARE = 0.05  # maximum share of characters that may be split by stripping accents
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -19,7 +19,7 @@ from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.training_data import TrainingData, add_task_head
+from bertlab.tasks.training_data import TrainingData, make_finetuning_model
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training import hyperparameter_search
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
@@ -294,9 +294,9 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
 
     def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
-        model = add_task_head(loaded.model, head, dropout, data.labels)
-        # `add_task_head` sets dropout and labels, which are needed. Its output layer is not needed: it fits the hidden
-        # size of the encoder, and `BertBiLSTM` builds one that fits the width of the LSTM.
+        model = make_finetuning_model(loaded.model, head, dropout, data.labels)
+        # `make_finetuning_model` sets dropout and labels, which are needed. Its output layer is not needed: it fits the
+        # hidden size of the encoder, and `BertBiLSTM` builds one that fits the width of the LSTM.
         del model.heads[head]
         return BertBiLSTM(
             model,
