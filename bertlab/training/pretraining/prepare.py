@@ -184,9 +184,11 @@ def _check_flags(config: PrepareConfig) -> None:
         if config.extend_vocabulary is not None:
             raise DataError("extend-vocabulary-without-tokenizer")
         return
-    # --cased is allowed with a vocab.txt, because the file does not record whether it is cased.
-    unused = ("vocab_size",) if Path(config.tokenizer).is_file() else ("vocab_size", "cased")
-    unused = (*unused, "sample") if config.extend_vocabulary is None else unused
+    unused = ["vocab_size"]
+    if config.extend_vocabulary is None:
+        unused.append("sample")
+    if not Path(config.tokenizer).is_file():  # a vocab.txt does not record whether it is cased, so it may need --cased
+        unused.append("cased")
     if flags := find_differing_flags(config, PrepareConfig, unused):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
