@@ -108,3 +108,8 @@ def test_every_argument_of_a_function_is_documented(name):
 
 def test_older_public_names_still_work():
     assert bertlab.shipped is bertlab.find_shipped_checkpoints
+
+
+def test_evaluate_accepts_the_older_name_of_its_first_parameter(monkeypatch):
+    monkeypatch.setattr("bertlab.training.evaluate.evaluate", lambda config: {"task": config.task})
+    assert bertlab.evaluate(what="sst2", checkpoint="sst2").metrics == {"task": "sst2"}

@@ -59,7 +59,7 @@ class AppBenchConfig(BenchOptions):
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar=f"{{{','.join(PARTS)}}} ...")] = PARTS
     """The parts to measure."""
     changes: int = 10
-    """Number of text changes on each page: so many with Enter, and so many by a pause in typing."""
+    """Number of text changes on each page with Enter, and the same number by a pause in typing."""
     visitors: Annotated[int, tyro.conf.arg(aliases=("--people",))] = 30
     """Number of simultaneous visitors."""
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3

@@ -109,8 +109,8 @@ def compare_step(
     check_size(cost.training_memory.total, cost.flop_per_step, steps, torch_device)
     settings = {name: value for name, value in vars(cost.workload).items() if name != "model"}
     request = {
-        "model": asdict(workload.model), "workload": settings, "device": str(torch_device), "threads": threads, "steps":
-        steps
+        "model": asdict(workload.model), "workload": settings, "device": str(torch_device), "threads": threads,
+        "steps": steps,
     }  # fmt: skip
     command = [sys.executable, "-m", "bertlab.bench.cost_step"]
     try:

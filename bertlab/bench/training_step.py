@@ -54,8 +54,7 @@ class StepBenchConfig(BenchOptions):
 
 
 def measure(config: StepBenchConfig) -> dict:
-    """Return, for each part, the milliseconds of the plain and of the optimised version, and their ratio, the
-    speed-up."""
+    """Return the milliseconds of each part, plain and optimised, and their ratio, the speed-up."""
     torch.set_num_threads(config.threads)
     torch.manual_seed(0)
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}

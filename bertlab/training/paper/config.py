@@ -63,8 +63,8 @@ class ReproduceConfig:
     first impression."""
     grid: bool = False
     """For tables 1 to 4: search the paper's grid (appendix A.3) on every task: learning rates 5e-5, 3e-5, 2e-5, batch
-    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the best of the 18
-    runs on the validation rows."""
+    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the best of the 18 runs on the
+    validation rows."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

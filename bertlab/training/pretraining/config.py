@@ -104,7 +104,7 @@ class PretrainConfig(RunConfig):
     beyond --max-tokens. A step then has fewer pairs, so that its number of tokens stays about the same. 0 or not given:
     --max-tokens applies to the whole run."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
-    """With --final-max-tokens: the last part of the run, as a share of the run."""
+    """With --final-max-tokens: the share of the run that this last part takes."""
     mask: float = 0.15
     """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
     whole_word: bool = False
