@@ -76,7 +76,7 @@ SHOTS = {
     "xray": Shot("xray", wait_for=CHART, change=("question", *QUESTIONS)),
     "compare": Shot("compare", wait_for=CHART, change=("a", *TEXTS)),
     "compare-inputs": Shot("compare", {"between": "inputs"}, CHART, ("a2", *TEXTS)),
-    "serving": Shot("serving", wait_for="h1"),
+    "serving": Shot("serving"),
     "training": Shot("training", wait_for=CHART, change=('.st-key-scale button:last-of-type',)),
     "time-machine": Shot("time-machine", wait_for=".bl-slider", change=("then-en-a", *MASKED)),
     "evaluation": Shot("evaluation", wait_for="pre"),

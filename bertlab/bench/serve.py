@@ -62,6 +62,9 @@ class ServeBenchConfig(BenchOptions):
     a time; both include the tokenisation. The model of base size has random weights, which need the same time as
     trained ones. With --base, a fine-tuned checkpoint takes its place, and its accuracy is measured too.
 
+    The rounding of int8 depends slightly on the batch. Therefore `bertlab serve` computes int8 files one text at a
+    time, as --batch-size 1 does here.
+
     Needs: pip install "bertlab[onnx]" transformers
 
     Examples:
