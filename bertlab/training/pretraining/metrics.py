@@ -124,7 +124,8 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 def bits_per_character(nats: float, characters: int) -> float:
     """Compute pseudo bits per character, nats / ln 2 / characters, from the loss of the masked tokens.
 
-    Unlike a loss per token, it can be compared between models with different vocabularies.
+    Unlike a loss per token, it does not depend on how long the tokens are. Between vocabularies, it still favours the
+    one that splits more words, because the other tokens of a word stay visible while one is predicted.
 
     Args:
         nats: the loss of all tokens, estimated as the mean loss of the masked tokens times the number of all tokens.
