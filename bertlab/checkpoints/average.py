@@ -11,7 +11,7 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-# Two models with a smaller cosine similarity were hardly trained from the same weights: their average is unlikely to
+# Two models with a smaller cosine similarity probably had different initial weights: their average is unlikely to
 # work.
 MIN_SIMILARITY = 0.5
 # Fields of the configuration that may differ, because they do not affect predictions.

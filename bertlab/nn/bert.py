@@ -248,7 +248,7 @@ class Bert(TaskHeads):
         return make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at `positions_R`, which are indices of the flattened B * T -> hidden_RH."""
+        """Compute the last layer's output at `positions_R`, indices of the flattened B * T -> hidden_RH."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
     def pool(self, batch: BertInput) -> torch.Tensor:

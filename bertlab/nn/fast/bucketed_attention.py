@@ -143,7 +143,7 @@ def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
 
     Args:
         mask_BT: True for tokens, False for padding.
-        step: the number whose multiple the number of tokens becomes.
+        step: the number of tokens becomes a multiple of this number.
 
     Returns:
         bool [B, T], True for tokens and marked padding.

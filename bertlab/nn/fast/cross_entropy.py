@@ -14,9 +14,9 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return the number of rows computed together, and the number to a multiple of which the vocabulary is padded.
+    """Return two numbers: how many rows are computed together, and a divisor of the size of the padded vocabulary.
 
-    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and a vocabulary of a multiple of
+    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and sizes that are multiples of
     64.
     """
     return (64, 1) if device.type == "cpu" else (4096, 64)
