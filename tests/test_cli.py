@@ -64,6 +64,16 @@ def printed_json(run, *words: str) -> dict:
     return json.loads(out)
 
 
+def test_a_text_in_another_language_than_the_checkpoint_is_noted(run):
+    code, out, err = run("fill-mask", "새가 [MASK] 불렀다.", "--checkpoint", str(bertlab.default_checkpoint()))
+    assert code == 0
+    assert out
+    names = {"language": render("language-name-en"), "text_language": render("language-name-ko")}
+    name = bertlab.load(bertlab.default_checkpoint()).name
+    assert err.strip() == render("checkpoint-of-other-language", name=name, **names)
+    assert run("fill-mask", MASKED)[2] == ""
+
+
 # -- help
 
 
@@ -283,16 +293,21 @@ def test_korean_text_selects_the_korean_checkpoint(run, shipped, tmp_path, monke
     for name in ("strongest", "korean"):
         shutil.copytree(shipped / "strongest", tmp_path / name)
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    assert printed_json(run, "fill-mask", "오늘은 [MASK]에 갑니다.")["checkpoint"] == "korean"
-    assert printed_json(run, "nsp", "Rain fell.", "비가 왔다.")["checkpoint"] == "korean"
-    assert printed_json(run, "fill-mask", "오늘은 [MASK].", "--checkpoint", "strongest")["checkpoint"] == "strongest"
-    assert printed_json(run, "fill-mask", "Rain [MASK].")["checkpoint"] == "strongest"
+    for words, name in (
+        (["fill-mask", "오늘은 [MASK]에 갑니다."], "korean"),
+        (["nsp", "Rain fell.", "비가 왔다."], "korean"),
+        (["fill-mask", "오늘은 [MASK].", "--checkpoint", "strongest"], "strongest"),
+        (["fill-mask", "Rain [MASK]."], "strongest"),
+    ):
+        code, out, _ = run(*words, "--json")  # the vocabularies here are English, which standard error says
+        assert code == 0
+        assert json.loads(out)["checkpoint"] == name
 
 
 def test_standard_input_may_be_cp949(run, monkeypatch):
     text = "오늘은 [MASK]에 갑니다."
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode("cp949"))))
-    assert printed_json(run, "fill-mask", "-") == printed_json(run, "fill-mask", text)
+    assert run("fill-mask", "-") == run("fill-mask", text)
 
 
 def test_default_flags_are_within_their_limits():

@@ -470,3 +470,18 @@ def test_training_reads_a_stream_only_once():
     read = []
     Tokenizer.train(islice((read.append(i) or text for i, text in enumerate(ENGLISH * 2)), 100), 150)
     assert read == list(range(100))
+
+
+def test_a_multilingual_vocabulary_reads_several_languages(tmp_path):
+    korean = [chr(0xAC00 + first) + chr(0xAC00 + second) for first in range(30) for second in range(30)]
+    english = [chr(97 + first) + chr(97 + second) for first in range(26) for second in range(26)]
+
+    def read(words):
+        (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL_TOKENS, *words]), encoding="utf-8")
+        return Tokenizer.from_vocab(tmp_path / "vocab.txt", lowercase=False)
+
+    multilingual, only_english = read([*english, *korean]), read([*english, *korean[:100]])
+    assert multilingual.reads_language("en")
+    assert multilingual.reads_language("ko")
+    assert only_english.reads_language("en")
+    assert not only_english.reads_language("ko")

@@ -17,9 +17,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import (
     DEFAULT,
-    detect_language,
     find_example_task,
-    has_latin_letters,
     languages,
     list_message_ids,
     rank_shipped_checkpoints,
@@ -27,7 +25,7 @@ from bertlab.config.languages import (
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import list_types_of_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.text.word_spans import MASK
+from bertlab.text.word_spans import detect_text_language
 from bertlab.views.passage import escape_html
 
 
@@ -55,7 +53,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
     note_other_language(checkpoint, command, texts)
-    is_of_other_language = chosen == sessions.AUTO and _detect_language(texts) == session.language != language()
+    is_of_other_language = chosen == sessions.AUTO and detect_text_language(texts) == session.language != language()
     if is_of_other_language and not _is_language_shipped(command, language()):
         frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
@@ -148,7 +146,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         CheckpointError: the chosen checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
             checkpoint supports the command.
     """
-    code = _detect_language(texts) or language()
+    code = detect_text_language(texts) or language()
     chosen = st.session_state.get("opened", sessions.AUTO)
     if chosen != sessions.AUTO:
         checkpoint = sessions.find_checkpoint(chosen)
@@ -168,16 +166,6 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         if bertlab.find_shipped_checkpoints():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
-
-
-def _detect_language(texts: Sequence[str]) -> str | None:
-    """Detect the language of texts by their script; None if no word has letters of a known script, as in 漢字."""
-    script_tests = [each.uses_script for each in languages().values()]
-    words = [word for text in texts for word in text.replace(MASK, " ").split()]
-    words = [
-        word for word in words if has_latin_letters(word) or any(uses_script(word) for uses_script in script_tests)
-    ]
-    return detect_language(words) if words else None
 
 
 def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts: Sequence[str]) -> None:
@@ -203,7 +191,8 @@ def note_other_language_of(name: str, tokenizer: Tokenizer, language: str, comma
         command: as in `note_other_language`.
         texts: the texts; empty ones are ignored.
     """
-    if (code := _detect_language(texts)) in (None, language):
+    code = detect_text_language(texts)
+    if code in (None, language) or tokenizer.reads_language(code):
         return
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:

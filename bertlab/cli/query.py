@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from bertlab.config.errors import TextError
-from bertlab.config.languages import detect_language
+from bertlab.config.languages import Message, detect_language, languages, list_message_ids
 
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
@@ -72,14 +72,35 @@ def _read_stdin() -> str:
 def open_session(config: CheckpointOptions, command: str = "fill-mask", *texts: str) -> "Session":
     """Open the checkpoint that `--checkpoint` names, or else the shipped one for a command and the texts' language.
 
+    A line on standard error says if the checkpoint was trained on another language than that of the texts.
+
     Raises:
         CheckpointError: the checkpoint is missing or cannot be opened.
     """
     from bertlab.explore.session import default_checkpoint, load
 
     if config.checkpoint is not None:
-        return load(config.checkpoint)
-    return load(default_checkpoint(command, detect_language([" ".join(texts)])))
+        session = load(config.checkpoint)
+    else:
+        session = load(default_checkpoint(command, detect_language([" ".join(texts)])))
+    _warn_of_other_language(session, texts)
+    return session
+
+
+def _warn_of_other_language(session: "Session", texts: Sequence[str]) -> None:
+    """Print a line to standard error if the texts are in a language that the checkpoint was not trained on."""
+    from bertlab.text.word_spans import detect_text_language
+
+    code = detect_text_language(texts)
+    if code is not None and not session.tokenizer.reads_language(code):
+        names = {"language": _name_language(session.language), "text_language": _name_language(code)}
+        print(Message("checkpoint-of-other-language", name=session.name, **names), file=sys.stderr)
+
+
+def _name_language(code: str) -> Message | str:
+    """Return the name of a language in the language of the message, or else in the language itself."""
+    id = f"language-name-{code}"
+    return Message(id) if id in list_message_ids() else languages()[code].name
 
 
 def print_result(

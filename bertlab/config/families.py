@@ -173,10 +173,11 @@ OTHER_FAMILIES = {
     model_type: id
     for id, model_types in {
         "family-xlnet": ("xlnet",),
-        "family-bart": ("bart", "mbart"),
+        "family-bart": ("bart", "mbart", "pegasus", "marian", "led"),
         "family-t5": ("t5", "mt5", "umt5", "longt5"),
         "family-gpt": (
             "gpt2", "gpt_neo", "gpt_neox", "gptj", "openai-gpt", "opt", "llama", "mistral", "gemma", "qwen2", "qwen3",
+            "gpt_oss", "bloom", "falcon", "phi", "phi3", "mixtral", "gemma2", "gemma3", "gemma3_text",
         ),
     }.items()
     for model_type in model_types

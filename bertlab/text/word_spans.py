@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from bertlab.config.errors import TextError
+from bertlab.config.languages import detect_language, has_latin_letters, languages
 from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 
 MASK = "[MASK]"
@@ -21,6 +22,20 @@ _IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
     (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
+
+
+def detect_text_language(texts: Iterable[str]) -> str | None:
+    """Detect the language of texts by their script; None if no word has letters of a known script.
+
+    >>> [detect_text_language([text]) for text in ("The [MASK] sang.", "새가 [MASK].", "漢字 🙂")]
+    ['en', 'ko', None]
+    """
+    script_tests = [each.uses_script for each in languages().values()]
+    words = [word for text in texts for word in text.replace(MASK, " ").split()]
+    words = [
+        word for word in words if has_latin_letters(word) or any(uses_script(word) for uses_script in script_tests)
+    ]
+    return detect_language(words) if words else None
 
 
 def find_words(text: str) -> list[tuple[int, int]]:

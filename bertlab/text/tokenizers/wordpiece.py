@@ -16,7 +16,7 @@ import tokenizers
 
 from bertlab.config.errors import CheckpointError, TextError
 from bertlab.config.files import write_atomically
-from bertlab.config.languages import DEFAULT, detect_language, languages
+from bertlab.config.languages import DEFAULT, detect_language, has_latin_letters, languages
 from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS, Encoding, Segment, add_layout, find_special_tokens
 from bertlab.text.tokenizers.files import (
     build_backend,
@@ -40,6 +40,9 @@ __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
 
 # Files of tokenizers that are not read; `transformers` converts them to a tokenizer.json.
 UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
+
+# A vocabulary with so many words of a language is multilingual; the shipped ones have under 150 of another language.
+MIN_WORDS = 500
 
 
 class Tokenizer:
@@ -325,6 +328,17 @@ class Tokenizer:
     def language(self) -> str:
         """The language of the tokens, a code of `bertlab.config.languages`."""
         return detect_language(self._tokens)
+
+    def reads_language(self, code: str) -> bool:
+        """Return whether the vocabulary is that of a language or, as in multilingual models, has many words of it."""
+        return code == self.language or self._word_counts.get(code, 0) >= MIN_WORDS
+
+    @cached_property
+    def _word_counts(self) -> dict[str, int]:
+        """The number of tokens with at least two letters in the script of each language, by language code."""
+        words = [token for token in self.tokens(range(self.vocab_size)) if sum(map(str.isalpha, token)) > 1]
+        tests = {code: has_latin_letters if code == DEFAULT else row.uses_script for code, row in languages().items()}
+        return {code: sum(map(is_of_language, words)) for code, is_of_language in tests.items()}
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the token of every id, including "##"."""

@@ -39,6 +39,7 @@ sentences-unreadable = { $count ->
         [one] 1 text is in another language or script than { $checkpoint } can read, so its vector is unreliable
        *[other] { FORMAT($count, spec: ",") } texts are in another language or script than { $checkpoint } can read, so their vectors are unreliable and may be equal by accident
     }
+checkpoint-of-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`
 summary-truncated = { $count ->
         [one] 1 sentence is longer than the checkpoint can read, so the end of the sentence has no effect on the choice

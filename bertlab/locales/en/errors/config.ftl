@@ -30,9 +30,9 @@ heads-do-not-divide = hidden_size { $hidden } cannot be divided into { $heads } 
 activation-unknown = the activation { $activation } is not one of { $activations }
 model-type-unknown = config.json has the model_type { $type }; bertlab reads { $types }
 family-xlnet = this is an XLNet (model_type { $type }): it predicts tokens in random orders with two streams of attention, so it has neither [MASK] nor one hidden state per layer, and the pages need both; bertlab opens encoders like BERT
-family-bart = this is a BART (model_type { $type }): an encoder with a decoder that writes text token by token; bertlab opens encoders like BERT, and has no decoder
+family-bart = this is a BART or a model like it (model_type { $type }): an encoder with a decoder that writes text token by token; bertlab opens encoders like BERT, and has no decoder
 family-t5 = this is a T5 (model_type { $type }): an encoder with a decoder that writes text token by token; bertlab opens encoders like BERT, and has no decoder
-family-gpt = this is a GPT (model_type { $type }): a decoder, in which a token attends only to the tokens before it; it cannot fill in a [MASK], so bertlab does not open it
+family-gpt = this is a decoder like GPT (model_type { $type }), in which a token attends only to the tokens before it; it cannot fill in a [MASK], so bertlab does not open it
 config-field-unsupported = config.json has { $name } = { $value }, but bertlab opens such a model only with { $expected }
 position-embeddings-unknown = config.json has the position_embedding_type { $type }; this model needs { $expected }
 config-quantised = the weights are quantised ({ $method }), and bertlab reads only weights in floating point: use the checkpoint from which they were quantised
