@@ -44,7 +44,7 @@ class GlobalMask:
         is_near_TT = (position_T[:, None] - position_T).abs() <= window // 2
         is_seen_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
         mask = (~is_seen_BTT[:, None]).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
-        return GlobalMask(mask if self.padding is None else torch.minimum(mask, self.padding), self.is_global_BT)
+        return GlobalMask(mask if self.additive is None else torch.minimum(mask, self.additive), self.is_global_BT)
 
 
 def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
@@ -94,13 +94,13 @@ class GlobalSelfAttention(SelfAttention):
             (global_query_BNTD * scale) @ global_key_BNTD.transpose(-1, -2),
             (query_BNTD * scale) @ key_BNTD.transpose(-1, -2),
         )
-        probs_BNTT = torch.softmax(scores_BNTT + mask.padding, dim=-1)
+        probs_BNTT = torch.softmax(scores_BNTT + mask.additive, dim=-1)
         probs_BNTT = interventions.replace_attention_rows(layer, probs_BNTT)
         dropped_BNTT = self.dropout(probs_BNTT)
         heads_BNTD = torch.where(is_global_B1T1, dropped_BNTT @ global_value_BNTD, dropped_BNTT @ value_BNTD)
         heads_BNTD = interventions.scale_heads(layer, heads_BNTD)
         if trace.is_recording("scores"):
-            trace.record("scores", scores_BNTT.masked_fill(mask.padding < 0, float("-inf")))
+            trace.record("scores", scores_BNTT.masked_fill(mask.additive < 0, float("-inf")))
         kinds = ("query", "key", "value", "probs", "head_outputs")
         for kind, tensor in zip(kinds, (query_BNTD, key_BNTD, value_BNTD, probs_BNTT, heads_BNTD), strict=True):
             trace.record(kind, tensor)
