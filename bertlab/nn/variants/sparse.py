@@ -28,8 +28,9 @@ from bertlab.nn.trace import NO_TRACE, Trace
 class GlobalMask:
     """The mask of the layers of a `WindowEncoder`: an additive mask, and the tokens with global attention."""
 
-    padding: torch.Tensor | None
-    """An additive mask: the result of `bert.make_additive_mask`, to which `add_window` adds the window of a layer."""
+    additive: torch.Tensor | None
+    """The mask to add to attention scores: the result of `bert.make_additive_mask`, to which `add_window` adds the
+    window of a layer."""
     is_global_BT: torch.Tensor
     """Whether a token attends to all tokens and all tokens attend to it."""
 
