@@ -51,7 +51,7 @@ def test_the_figure_has_a_map_of_each_model(directories, count):
     figure = attention_maps(views, 0.0, lang="ko")
     assert [len(trace.z) for trace in figure.data] == [len(view.tokens) for view in views]
     np.testing.assert_allclose(np.square(figure.data[1].z), views[1].attention_LTT[0], atol=1e-3)
-    assert figure.layout.annotations[0].text == "Bert · 0번 레이어"
+    assert figure.layout.annotations[0].text == "Bert<br>0번 레이어"
     columns = attention_columns(views, 0.0)
     assert len(columns["attention"]) == sum(len(view.tokens) ** 2 for view in views)
     assert set(columns["model"]) == {view.name for view in views}
