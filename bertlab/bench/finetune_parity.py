@@ -1,8 +1,8 @@
 """`bertlab bench finetune-parity`: compare the metrics of fine-tuning with those of transformers' Trainer.
 
 For several seeds, both implementations fine-tune the same published encoder with the same rows, hyperparameters and
-initial weights, including those of the task head. Each finished run is a row of OUT/results.json and is not repeated,
-so the benchmark can be stopped at any time and continued later.
+initial weights, including those of the output layer. Each finished run is a row of OUT/results.json and is not
+repeated, so the benchmark can be stopped at any time and continued later.
 """
 
 import json
@@ -159,7 +159,7 @@ def read_run_results(path: Path) -> list[dict]:
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without task heads, from which the initial checkpoints are made, and return its directory.
+    """Save the encoder without output layers, from which the initial checkpoints are made, and return its directory.
 
     Raises:
         BertlabError: `config.encoder` is empty, and the default encoder is not installed.
@@ -181,9 +181,9 @@ def save_encoder(config: ParityBenchConfig) -> Path:
 
 
 def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
-    """Save the encoder with a new task head, the initial checkpoint of both implementations; return its directory.
+    """Save the encoder with a new output layer, the initial checkpoint of both implementations; return its directory.
 
-    Both start with the same task head, because its initial weights affect the metrics more than the order of the rows.
+    Both start with the same output layer, because its initial weights affect the metrics more than the order of rows.
     """
     directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", get_task(name), checkpoint.load(encoder)
     if not directory.is_dir():

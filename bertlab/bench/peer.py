@@ -179,7 +179,7 @@ def make_trainer(
     """
     if importlib.util.find_spec("accelerate") is None:
         raise BertlabError("bench-needs-accelerate")
-    transformers.logging.set_verbosity_error()  # hides the warning that the weights of the task head are new
+    transformers.logging.set_verbosity_error()  # hides the warning that the weights of the output layer are new
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
