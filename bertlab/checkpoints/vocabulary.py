@@ -5,8 +5,7 @@ better to start from an existing encoder than from random weights (Artetxe, Rude
 section 3). In the paper, the encoder is frozen; here all weights are trained.
 
 `extend_vocabulary` keeps all weights, for text of another domain in the same language. The embedding of a new token
-starts as the mean of the embeddings of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607,
-section 3).
+starts as the mean of the embeddings of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607).
 
 Shape legend: V vocabulary, H hidden.
 """
