@@ -35,7 +35,7 @@ attention-pattern-window = Layer { $layer } has local attention: a token attends
 attention-pattern-window-global = Layer { $layer } has local attention: a token attends to the { $side ->
     [one] token
    *[other] { FORMAT($side, spec: ",") } tokens
-} on each side of it and to the global tokens, which attend to all tokens. The global tokens are the first token in classification and the question in question answering; for [MASK] there are none. All other weights are 0.
+} on each side of it and to the global tokens, which attend to all tokens. All other weights are 0. In classification, the first token is global; in question answering, the question is global; in the prediction of masked words, no token is global.
 attention-pattern-block = A block of { $size ->
     [one] one token
    *[other] { $size } tokens

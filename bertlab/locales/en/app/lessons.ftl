@@ -4,7 +4,7 @@ lessons-lead = A lesson leads you through pages of this app, step by step. You a
 lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong prediction is remembered better than a right explanation. If you work alone, you see your own answer; in a class, everyone sees all predictions.
 lessons-try = Start the first lesson and answer its first question.
 start-lessons = Go through a lesson alone, or teach one to a class.
-lessons-in-class = A class is running: the panel of this page follows the teacher.
+lessons-in-class = A class is running: the lesson panel of this page shows the step that the teacher has chosen.
 lessons-steps = { $count ->
         [one] 1 step
        *[other] { $count } steps

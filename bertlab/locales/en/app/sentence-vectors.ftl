@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = All { FORMAT($count, spec: ",") } lines are equal, so they all have the same vector: the map shows a single point and no clusters.
 sentences-progress = Computing vectors: { $done } of { $of }
-sentences-untrained-page = { $checkpoint } was not trained on sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with other cosines, and set “Smallest cosine” to a high value.
+sentences-untrained-page = { $checkpoint } was not trained to make sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with other cosines, and set “Smallest cosine” to a high value.
 sentences-cut = { $count ->
         [one] 1 line is longer than the checkpoint can read, so the end of the line has no effect.
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.

@@ -17,7 +17,7 @@ summary-mixed = { $count ->
         [one] 1 sentence is in another language than the rest, so its centrality is unreliable.
        *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality is unreliable.
     }
-summary-untrained = { $checkpoint } was not trained on sentence vectors, so its choice may be poor.
+summary-untrained = { $checkpoint } was not trained to make sentence vectors, so its choice may be poor.
 summary-learned = { $checkpoint } was fine-tuned on marked summary sentences: it scores every sentence by the probability that it belongs to the summary.
 summary-cut = { $count ->
         [one] 1 sentence is longer than the checkpoint can read, so the end of the sentence has no effect.

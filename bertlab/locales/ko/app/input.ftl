@@ -12,6 +12,6 @@ input-start = 시작
 input-end = 끝
 input-segment = 세그먼트
 input-embeddings = 토큰별 임베딩과 그 합
-input-without-position = 이 체크포인트에는 위치 임베딩이 없어요. 대신 어텐션 레이어마다 쿼리와 키를 위치에 따라 회전해요(RoPE).
+input-without-position = 이 체크포인트에는 위치 임베딩이 없어요. 대신 어텐션 레이어마다 쿼리와 키를 위치에 따라 정해진 각도로 회전시켜요(RoPE).
 input-without-segment = 이 체크포인트에는 세그먼트 임베딩이 없어요. 두 번째 문장이 어디서 시작하는지는 구분 토큰만 알려 줘요.
 input-embeddings-help = 행은 토큰, 열은 모델의 차원이에요. 토큰, 위치, 세그먼트의 임베딩을 더하고 정규화해요. 첫 번째 레이어의 입력은 이 벡터뿐이에요.

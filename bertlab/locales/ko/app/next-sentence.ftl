@@ -1,7 +1,7 @@
 next-sentence = 다음 문장
 next-sentence-title = 다음 문장 예측
 next-sentence-lead = BERT는 문장 B가 문장 A에 이어지는 문장인지, 다른 텍스트에서 가져온 문장인지 예측하도록 학습했어요. 문장을 바꾸면서 확률을 보세요.
-next-sentence-about = BERT는 사전 학습에서 한 문장이 다른 문장에 이어지는지도 배웠어요. 막대는 B가 A에 이어질 확률이에요. BERT는 주제가 같으면, 말이 안 되는 문장도 이어진다고 하기 쉬워요.
+next-sentence-about = BERT는 사전 학습에서 한 문장이 다른 문장에 이어지는지도 배웠어요. 막대는 B가 A에 이어질 확률이에요. BERT는 주제가 같으면, 말이 안 되는 문장도 이어진다고 예측할 때가 많아요.
 next-sentence-try = B의 단어를 섞어 보세요. 확률이 생각한 만큼 달라지나요?
 next-sentence-first = 문장 A
 next-sentence-second = 문장 B

@@ -23,8 +23,8 @@ question-no-answer-score = “답 없음”의 점수에서 이 답의 점수를
 question-answer-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값은 { FORMAT($margin, spec: "+.2f") }이고, 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 크지 않아요. 그래서 이것이 답이에요.
 question-best-span-prefix = 점수가 가장 높은 답:
 tau = 임계값 τ
-tau-help = *답 없음*의 점수에서 최고 답의 점수를 뺀 값이 τ보다 크면 결과가 *답 없음*이에요. 답이 없는 질문도 학습한 체크포인트라면 τ는 체크포인트에 저장된 값에서 시작해요.
+tau-help = *답 없음*의 점수에서 가장 높은 답 점수를 뺀 값이 τ보다 크면 결과가 *답 없음*이에요. 답이 없는 질문도 학습한 체크포인트라면 τ는 체크포인트에 저장된 값에서 시작해요.
 question-no-answer-probability = “답 없음”의 확률: { FORMAT($probability, spec: ".0%") }.
 question-allow-no-answer = “답 없음” 허용
-question-allow-no-answer-help = 끄면 SQuAD v1.1처럼 점수가 가장 높은 구간이 항상 답이에요. 켜면 SQuAD v2.0처럼, “답 없음”의 점수에서 최고 답의 점수를 뺀 값이 임계값보다 클 때 결과가 “답 없음”이에요.
+question-allow-no-answer-help = 끄면 SQuAD v1.1처럼 점수가 가장 높은 구간이 항상 답이에요. 켜면 SQuAD v2.0처럼, “답 없음”의 점수에서 가장 높은 답 점수를 뺀 값이 임계값보다 클 때 결과가 “답 없음”이에요.
 question-would-give-no-answer = 이 체크포인트는 답이 없는 질문도 학습했어요. ‘“답 없음” 허용’을 켜면 여기서는 결과가 “답 없음”이에요.

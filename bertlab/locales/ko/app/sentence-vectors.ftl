@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = { FORMAT($count, spec: ",") }줄이 모두 같아서 벡터도 하나예요. 점 하나만 보이고 군집은 없어요.
 sentences-progress = 벡터 계산 중: { $done }/{ $of }
-sentences-untrained-page = { $checkpoint } 체크포인트는 문장 벡터를 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 다른 코사인과 비교해서만 보고, ‘최소 코사인’을 높게 잡으세요.
+sentences-untrained-page = { $checkpoint } 체크포인트는 문장 벡터를 만들도록 학습하지 않아서, 상관없는 줄끼리도 코사인이 커요. 코사인은 값 하나만 보지 말고 다른 코사인과 비교하고, ‘최소 코사인’을 높게 잡으세요.
 sentences-cut = { FORMAT($count, spec: ",") }줄은 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
 sentences-unreadable-page = { FORMAT($count, spec: ",") }줄은 { $checkpoint } 체크포인트가 읽지 못하는 언어나 문자로 되어 있어서 벡터를 믿기 어려워요. 내용이 달라도 중복으로 보일 수 있어요.
 sentences-map-method = 지도 그리는 방법
@@ -48,9 +48,9 @@ sentences-pairs = { $pairs ->
         [0] 코사인이 이 값 이상인 두 줄이 없어요.
        *[other] { FORMAT($groups, spec: ",") }묶음, { FORMAT($pairs, spec: ",") }쌍
     }
-sentences-matrix-help = 행과 열은 줄 순서대로예요. 칸을 가리키면 두 줄을 볼 수 있어요.
+sentences-matrix-help = 행과 열은 모두 텍스트의 줄이고, 순서도 텍스트와 같아요. 칸을 가리키면 그 칸의 두 줄이 보여요.
 sentences-matrix-overview = { $limit }줄이 넘으면 다 그릴 수 없어서, 두 군집의 줄들 사이 코사인 평균을 보여 줘요.
-sentences-matrix-none = { $limit }줄이 넘어서 다 그릴 수 없고, 요약할 군집도 없어요.
+sentences-matrix-none = { $limit }줄이 넘어서 다 그릴 수 없고, 줄을 묶어서 보여 줄 군집도 없어요.
 sentences-column-number = 번호
 sentences-column-line = 줄
 sentences-column-words = 군집

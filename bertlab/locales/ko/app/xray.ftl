@@ -6,7 +6,7 @@ xray-try = 지문에서 답을 지우고, 대신 어떤 답이 나오는지 보�
 start-xray = 답에 매긴 점수를 보고 임계값을 바꿔 봐요.
 xray-answer-at = τ = { FORMAT($tau, spec: "g") }일 때의 답:
 xray-no-answer-at = τ = { FORMAT($tau, spec: "g") }일 때의 결과는 “답 없음”이에요.
-xray-result-changes-at = τ = { FORMAT($margin, spec: ".2f") }에서 결과가 바뀌어요. 답 없음 점수({ FORMAT($no_answer, spec: ".2f") })에서 최고 답의 점수({ FORMAT($best, spec: ".2f") })를 뺀 값이에요.
+xray-result-changes-at = τ = { FORMAT($margin, spec: ".2f") }에서 결과가 바뀌어요. 답 없음 점수({ FORMAT($no_answer, spec: ".2f") })에서 가장 높은 답 점수({ FORMAT($best, spec: ".2f") })를 뺀 값이에요.
 xray-spans = 답 후보
 xray-candidate-count = 보여 줄 후보 수
 xray-spans-lead = 밑줄 하나가 답 후보 하나예요. 앞의 숫자는 순위와 점수예요. 겹치는 후보는 위아래로 나누어 그려요.

@@ -11,4 +11,4 @@ bench-command-failed = { $command } 명령이 실패했어요: { $reason }
 bench-run-too-short = 스텝 수가 너무 적어요. --minutes를 늘려 주세요.
 bench-too-few-sentences = 단어가 4~25개이고 마침표로 끝나는 문장이 { $found }개뿐인데 { $wanted }개가 필요해요. --sentences를 줄여 주세요.
 bench-families-needs-data = 학습하려면 { $flags }도 필요해요.
-bench-families-no-rows = { $path }에 끝난 실행이 없어요. --corpus, --validation, --data로 시작하세요.
+bench-families-no-rows = { $path }에 끝까지 마친 학습 기록이 없어요. --corpus, --validation, --data를 지정해서 학습을 시작하세요.

@@ -28,6 +28,6 @@ sentences-blank = 빈 줄이나 행 { FORMAT($count, spec: ",") }개는 뺐어�
 sentences-truncated = 텍스트 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
 sentences-unreadable = 텍스트 { FORMAT($count, spec: ",") }개는 { $checkpoint } 체크포인트가 읽지 못하는 언어나 문자로 되어 있어서 벡터를 믿기 어려워요. 내용이 달라도 벡터가 같을 수 있어요.
 checkpoint-of-other-language = { $name } 체크포인트는 { $language }로 학습했는데 텍스트는 { $text_language }예요. 결과를 믿지 마세요.
-sentences-untrained = { $checkpoint } 체크포인트는 문장 벡터를 학습하지 않아서, 상관없는 텍스트끼리도 코사인이 커요. `bertlab finetune klue_sts_vectors`처럼 파인튜닝해 보세요.
+sentences-untrained = { $checkpoint } 체크포인트는 문장 벡터를 만들도록 학습하지 않아서, 상관없는 텍스트끼리도 코사인이 커요. `bertlab finetune klue_sts_vectors`처럼 파인튜닝해 보세요.
 summary-truncated = 문장 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 빼고 골랐어요.
 summary-blank = 글자나 숫자가 없는 행 { FORMAT($count, spec: ",") }개는 뺐어요.

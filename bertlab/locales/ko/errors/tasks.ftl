@@ -31,7 +31,7 @@ no-usable-row = { $count ->
        *[other] { $name }의 { $count }개 행 가운데 쓸 수 있는 행이 없어요.
     }
 no-usable-row-because = { $error } 첫 번째 오류: { $first }
-task-without-test-split = { $task }에는 레이블이 없는 테스트 데이터가 없어서 예측할 것이 없어요. 검증 데이터로 평가해 주세요.
+task-without-test-split = { $task }에는 예측할 테스트 데이터(레이블이 없는 데이터)가 없어요. 검증 데이터로 평가해 주세요.
 rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요.
 held-out-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --validation으로 레이블이 있는 행을 지정해 주세요.
 checkpoint-lacks-labels = 이 체크포인트의 레이블은 { $labels }인데 태스크에는 { $missing }도 있어요. 다른 태스크로 파인튜닝한 체크포인트예요.

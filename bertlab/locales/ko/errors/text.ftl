@@ -42,14 +42,14 @@ row-table-damaged = 필드로 나눌 수 없어요: { $reason }
 row-table-damaged-lines = 필드로 나눌 수 없어요: { $reason }. 뒤따르는 { $lines }줄도 함께 읽지 못해요.
 row-too-long = { $megabytes }MB보다 길어요
 row-value-unreadable = "{ $column }" 열의 값을 읽을 수 없어요: { $reason }
-rows-after-unreadable = 이 행부터 뒤의 행을 읽을 수 없어요: { $reason }
+rows-after-unreadable = 이 행과 그 뒤의 행을 읽을 수 없어요: { $reason }
 
 file-not-found = { $path } 파일이 없어요.
 file-unreadable = { $path } 파일을 읽을 수 없어요: { $reason }
 file-unwritable = { $path }에 쓸 수 없어요: { $reason }
 file-empty = { $path } 파일이 비어 있어요.
 file-without-rows = { $path } 파일에 행이 하나도 없어요.
-file-format-unknown = { $path } 파일은 읽을 수 있는 형식이 아니에요. { $suffixes } 파일을 그대로 또는 .gz, .xz, .zst로 압축해서 써 주세요.
+file-format-unknown = { $path } 파일은 읽을 수 있는 형식이 아니에요. 이름이 { $suffixes } 가운데 하나로 끝나야 하고, 그 뒤에 .gz, .xz, .zst가 붙어도 돼요.
 file-name-not-utf-8 = { $path } 파일의 이름이 UTF-8이 아니에요. 파일 이름을 바꿔 주세요.
 file-not-utf-16 = { $path } 파일을 UTF-16으로 읽을 수 없어요: { $reason }
 file-not-parquet = { $path } 파일을 Parquet으로 읽을 수 없어요: { $reason }
@@ -73,7 +73,7 @@ rows-label-not-found = { $source }에 학습에 쓸 "{ $column }" 열이 없어�
 task-without-hub-data = 이 태스크의 데이터는 허브에 없어요. --data로 파일이나 폴더를 지정해 주세요.
 split-not-found = { $source }에 { $split } 분할 파일이 없어요. 있는 파일: { $files }
 split-ambiguous = { $source }에 { $split } 분할 파일이 여러 개 있어요: { $files }. 하나를 지정해 주세요.
-split-part-not-found = { $source }에 { $split } 분할 파일이 다 있지 않아요. { $parts }개 가운데 { $part }번이 없어요.
+split-part-not-found = { $source }에 { $split } 분할 파일의 일부가 빠져 있어요. { $parts }개 가운데 { $part }번이 없어요.
 part-column-not-found = { $path }에는 { $first }에 있는 { $column } 열이 없어요.
 hub-data-unavailable = { $name }: 여기 있는 파일이 아니고, 허브에서도 받을 수 없어요. { $reason }
 
