@@ -22,7 +22,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import render
 from bertlab.config.presets import PRESETS, get_preset
 from bertlab.explore.cost import Workload, estimate, estimate_growth
-from bertlab.explore.cost.flops import find_quadratic_length
+from bertlab.explore.cost.flops import find_break_even_length
 from bertlab.explore.cost.hardware import GPUS
 from bertlab.explore.cost.memory import KERNEL_BYTES, compute_training_memory
 from bertlab.explore.cost.parameters import count_parameters
@@ -103,8 +103,8 @@ def allocated_peak(trainer: Trainer) -> int:
     """The peak of what PyTorch allocates for the weights, the optimiser and a training step, in bytes."""
     kept = sum(p.nbytes for p in trainer.optimizer.master)
     kept += sum(value.nbytes for state in _states(trainer) for value in state.values() if value.ndim)
-    if trainer.optimizer.compute_model is not trainer.optimizer.model:
-        kept += sum(p.nbytes for p in trainer.optimizer.compute_weights)
+    if trainer.optimizer.working_model is not trainer.optimizer.model:
+        kept += sum(p.nbytes for p in trainer.optimizer.working_weights)
         kept += sum(p.grad.nbytes for p in trainer.optimizer.master)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         next(iter(trainer))
@@ -171,7 +171,7 @@ def test_memory_grows_with_the_square_only_where_scores_are_stored():
 
 
 def test_scores_cost_as_much_as_the_rest_of_a_layer_at_the_named_length():
-    length = find_quadratic_length(Workload(get_preset("base")))
+    length = find_break_even_length(Workload(get_preset("base")))
     cost = estimate(Workload(get_preset("base"), length, task="finetuning"))
     layers = get_preset("base").num_layers
     rest = cost.inference_flop["attention-projections"] + cost.inference_flop["feed-forward"]

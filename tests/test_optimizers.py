@@ -27,11 +27,11 @@ def model(seed: int = 1) -> Bert:
     return FastBert(CONFIG, heads=("nsp",))
 
 
-def draw_gradients(compute_model: torch.nn.Module) -> dict[str, torch.Tensor]:
+def draw_gradients(working_model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Set a random gradient for every parameter; return copies of them by name."""
-    for p in compute_model.parameters():
+    for p in working_model.parameters():
         p.grad = torch.randn_like(p)
-    return {name: p.grad.clone() for name, p in compute_model.named_parameters()}
+    return {name: p.grad.clone() for name, p in working_model.named_parameters()}
 
 
 def test_without_bias_correction_adamw_equals_googles():
@@ -42,7 +42,7 @@ def test_without_bias_correction_adamw_equals_googles():
     mean = {name: torch.zeros_like(w) for name, w in weights.items()}
     square = {name: torch.zeros_like(w) for name, w in weights.items()}
     for _ in range(5):
-        for name, g in draw_gradients(optimizer.compute_model).items():
+        for name, g in draw_gradients(optimizer.working_model).items():
             mean[name] = 0.9 * mean[name] + 0.1 * g
             square[name] = 0.999 * square[name] + 0.001 * g * g
             decay = 0.01 * weights[name] if weights[name].ndim >= 2 else 0.0
@@ -68,7 +68,7 @@ def test_muon_updates_hidden_matrices_and_adamw_the_rest(dtype):
     before = {name: p.detach().clone() for name, p in muon.model.named_parameters()}
     for optimizer in (muon, adam):
         torch.manual_seed(7)
-        draw_gradients(optimizer.compute_model)
+        draw_gradients(optimizer.working_model)
         optimizer.clip()
         optimizer.step(1e-2)
     for (name, ours), theirs in zip(muon.model.named_parameters(), adam.model.parameters(), strict=True):
@@ -83,7 +83,7 @@ def test_muon_updates_hidden_matrices_and_adamw_the_rest(dtype):
             assert orthogonality(matrix) > 0.4, name
             # Muon's updates are scaled to the usual size of Adam's (arXiv 2502.16982, section 2.2)
             assert float(matrix.square().mean().sqrt()) == pytest.approx(0.2 * 1e-2, rel=0.4), name
-    for ours, compute in zip(muon.model.parameters(), muon.compute_model.parameters(), strict=True):
+    for ours, compute in zip(muon.model.parameters(), muon.working_model.parameters(), strict=True):
         assert torch.equal(ours.to(dtype), compute)
 
 
@@ -163,7 +163,7 @@ def test_the_moving_average_follows_its_definition():
     optimizer = Optimizer(model(), OptimConfig(ema=0.75), torch.float32)
     expected = None
     for step in range(30):
-        draw_gradients(optimizer.compute_model)
+        draw_gradients(optimizer.working_model)
         optimizer.clip()
         optimizer.step(1e-2)
         now = optimizer.model.pooler.dense.weight.detach().clone()

@@ -143,9 +143,9 @@ def test_biases_and_layernorm_are_not_decayed():
 def test_bfloat16_training_updates_float32_weights():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     optimizer = Optimizer(FastBert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
-    assert {p.dtype for p in optimizer.compute_model.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in optimizer.working_model.parameters()} == {torch.bfloat16}
     before = optimizer.model.pooler.dense.weight.clone()
-    optimizer.compute_model.pooler.dense.weight.sum().backward()
+    optimizer.working_model.pooler.dense.weight.sum().backward()
     optimizer.clip()
     optimizer.step(1e-5)
     change = (optimizer.model.pooler.dense.weight - before).detach().abs()
@@ -748,7 +748,7 @@ def test_a_step_waits_for_a_gpu_twice(corpus, with_teacher):
     config = PretrainBenchConfig(preset="tiny", corpus=corpus)
     loop = TrainingLoop.build(config, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
     if with_teacher:
-        teacher = copy.deepcopy(loop.trainer.optimizer.compute_model).eval()
+        teacher = copy.deepcopy(loop.trainer.optimizer.working_model).eval()
         loop.trainer.gradient.loss = replace(loop.trainer.gradient.loss, teacher=teacher)
     loop.run_steps(2)
     with SyncRecorder() as recorder:

@@ -78,7 +78,8 @@ class StopSignals:
                 signal.signal(signum, handler)
             self._previous_handlers = {}
             if is_closed and self.received_signal is not None and not self.is_acknowledged:
-                # The caller closed the generator before the run could stop, so the caller must handle the signal.
+                # The block is in a generator (the iterator of `Trainer`), and the code that uses the generator closed
+                # it before the run could stop. The signal is raised again, so that this code handles it.
                 signum, self.received_signal = self.received_signal, None
                 signal.raise_signal(signum)
 

@@ -19,9 +19,9 @@ METRICS = {
     "replaced_recall": ("… recall of “replaced”", "{:.1%}"),
     "replaced_share": ("share of tokens that are replaced", "{:.1%}"),
     "replaced_predicted_share": ("share of tokens predicted to be replaced", "{:.1%}"),
-    "replaced_found_share": ("share of tokens replaced and predicted to be", "{:.1%}"),
+    "replaced_found_share": ("share of tokens that are replaced and predicted to be replaced", "{:.1%}"),
     "replaced_loss": ("replaced-token loss, nats", "{:.3f}"),
-    "replaced_weighted_loss": ("… times its weight", "{:.3f}"),
+    "replaced_weighted_loss": ("replaced-token loss times its weight in the total loss", "{:.3f}"),
     "exact_match": ("exact match", "{:.2f}"),
     "f1": ("F1", "{:.2f}"),
     "rouge_w": ("ROUGE-W", "{:.2f}"),
@@ -29,15 +29,15 @@ METRICS = {
     "pearson": ("Pearson correlation x 100", "{:.2f}"),
     "spearman": ("Spearman correlation x 100", "{:.2f}"),
     "retrieval_accuracy": ("retrieval accuracy", "{:.2f} %"),
-    "r_precision": ("chosen sentences among as many with the largest scores", "{:.2f} %"),
-    "first_r_precision": ("… among as many from the beginning", "{:.2f} %"),
+    "r_precision": ("R-precision: share of the R reference sentences among the R with the largest scores", "{:.2f} %"),
+    "first_r_precision": ("share of the R reference sentences among the first R of the text", "{:.2f} %"),
     "rouge1": ("ROUGE-1 (F1) of three sentences", "{:.2f}"),
     "rouge2": ("ROUGE-2 (F1)", "{:.2f}"),
     "rougeL": ("ROUGE-L (F1)", "{:.2f}"),
     "first_rouge1": ("ROUGE-1 of the first three sentences", "{:.2f}"),
     "first_rouge2": ("ROUGE-2 of the first three sentences", "{:.2f}"),
     "first_rougeL": ("ROUGE-L of the first three sentences", "{:.2f}"),
-    "f1_from_3": ("F1 for values of at least 3", "{:.2f}"),
+    "f1_from_3": ("F1 for the class “similarity of at least 3”", "{:.2f}"),
     "entity_f1": ("entity F1", "{:.2f}"),
     "entity_f1_macro": ("entity F1, mean over entity types", "{:.2f}"),
     "character_f1_macro": ("character F1, mean over tags", "{:.2f}"),
@@ -78,8 +78,8 @@ def render_card(name: str, record: dict) -> str:
         name: the name of the checkpoint.
         record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
             tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
-            if there are metrics. Among the optional keys are cloze, the result of `cloze.answer_clozes`, and
-            other_tasks, {task: {"metrics": {name: value}, "measured_on": data}}.
+            if there are metrics. Optional keys include cloze (the result of `cloze.answer_clozes`) and other_tasks (a
+            dictionary {task: {"metrics": {name: value}, "measured_on": data}}).
 
     Returns:
         Markdown.

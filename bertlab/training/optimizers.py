@@ -162,7 +162,7 @@ class Optimizer:
         dtype: the type of the forward and backward pass.
 
     Attributes:
-        compute_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
+        working_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
             otherwise a copy of it in `dtype`.
         master: the trainable parameters of `model`.
         optimizers: the torch optimisers that update them.
@@ -172,11 +172,11 @@ class Optimizer:
     def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
         self.config = config
         self.model = model
-        self.compute_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
+        self.working_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.names, self.master = list(parameters), list(parameters.values())
-        copies = dict(self.compute_model.named_parameters())
-        self.compute_weights = [copies[name] for name in self.names]
+        copies = dict(self.working_model.named_parameters())
+        self.working_weights = [copies[name] for name in self.names]
         self.optimizers = find_optimizer(config.name)(parameters, config, dtype)
         self.average = AveragedModel(model, multi_avg_fn=_make_moving_average(config.ema)) if config.ema else None
 
@@ -187,21 +187,21 @@ class Optimizer:
 
     @property
     def evaluation_model(self) -> nn.Module:
-        """The model that is evaluated during the run: the moving average or, without one, the fast `compute_model`."""
-        return self.compute_model if self.average is None else self.average.module
+        """The model that is evaluated during the run: the moving average or, without one, the fast `working_model`."""
+        return self.working_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
-        """Copy the gradients of `compute_model` to the master weights, and clip them.
+        """Copy the gradients of `working_model` to the master weights, and clip them.
 
         Returns:
             The norm of the gradients before clipping, a scalar.
         """
-        if self.compute_model is not self.model:
-            for p, w in zip(self.master, self.compute_weights, strict=True):
+        if self.working_model is not self.model:
+            for p, w in zip(self.master, self.working_weights, strict=True):
                 if w.grad is None or p.grad is None:
                     p.grad = None if w.grad is None else torch.empty_like(p)
             pairs = [
-                (p.grad, w.grad) for p, w in zip(self.master, self.compute_weights, strict=True) if p.grad is not None
+                (p.grad, w.grad) for p, w in zip(self.master, self.working_weights, strict=True) if p.grad is not None
             ]
             torch._foreach_copy_([master for master, _ in pairs], [computed for _, computed in pairs])
         return nn.utils.clip_grad_norm_(self.master, self.config.max_grad_norm)
@@ -214,9 +214,9 @@ class Optimizer:
             optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
-        if self.compute_model is not self.model:
-            torch._foreach_copy_([w.data for w in self.compute_weights], [p.data for p in self.master])
-        for w in self.compute_weights:
+        if self.working_model is not self.model:
+            torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master])
+        for w in self.working_weights:
             w.grad = None
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -256,7 +256,7 @@ class Optimizer:
             for name, p in self.final_model.named_parameters():
                 p.data.copy_(tensors[f"average.{name}"])
             self.average.n_averaged.copy_(tensors["averaged"])
-        torch._foreach_copy_([w.data for w in self.compute_weights], [p.data for p in self.master])
+        torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master])
 
 
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:

@@ -144,29 +144,29 @@ class Trainer:
         with devices.explain_out_of_memory():
             self.model.to(self.device).train()
             self.optimizer = Optimizer(self.model, self.optim, self.dtype)
-        self.optimizer.compute_model.train()
+        self.optimizer.working_model.train()
         self.divergence_detector = DivergenceDetector()
         self.signals = StopSignals(can_stop_alone=distributed.is_main_process())
         self._stop_signal = 0
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
-        # This is computed here because the record needs it when the process group no longer exists.
+        # `bertlab.json` is written after the process group has ended, when the world size is no longer known.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not distributed.all_equal(self.progress.step + weights):
             raise BertlabError("run-weights-differ-between-processes")
-        self._needs_warmup = devices.can_compile(self.device)
-        if self._needs_warmup:
-            compile_layers(self.optimizer.compute_model)
-        self.gradient = GlobalGradient(self.optimizer.compute_model, self.loss, self.accumulate)
+        self._needs_compilation = devices.can_compile(self.device)
+        if self._needs_compilation:
+            compile_layers(self.optimizer.working_model)
+        self.gradient = GlobalGradient(self.optimizer.working_model, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
         with self.signals.handle():
-            while (progress := self._share_done()) < 1.0:
+            while (share_done := self._share_done()) < 1.0:
                 with self.signals.defer(), devices.explain_out_of_memory():
                     try:
-                        report = self._step(progress)
+                        report = self._step(share_done)
                     except BrokenProcessPool:
                         # A stop signal that reaches the whole process group also ends the data-loader workers.
                         if self.signals.received_signal is None:
@@ -195,7 +195,8 @@ class Trainer:
             except KeyboardInterrupt:
                 self._stop()
             except BertlabError as error:
-                # The signal reached this process and the main process, which stopped between two steps and saved.
+                # This process lost the main process because the same stop signal reached both: the main process stopped
+                # between two steps, after it had saved. So this is an interruption, not an error.
                 if error.id != "run-peer-lost" or self.signals.received_signal is None or self.signals.can_stop_alone:
                     raise
                 raise Interrupted(signum=self.signals.received_signal) from None
@@ -228,18 +229,18 @@ class Trainer:
         elapsed = self.progress.seconds - self.saved_seconds
         return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
-    def _step(self, progress: float) -> StepReport:
+    def _step(self, share_done: float) -> StepReport:
         snapshot = self._snapshot() if self._is_save_due() else None
         start_time = self._read_clock()
-        if self.batches.update_progress(progress):
+        if self.batches.update_progress(share_done):
             self.divergence_detector.reset()
         batch = next(self.batches).to(self.device)
         data_seconds = self._read_clock() - start_time
-        if self._needs_warmup:
+        if self._needs_compilation:
             self._compile(batch)
             start_time = self._read_clock()
         # The learning rate is that of the middle of the step, so that neither the first nor the last one is zero.
-        learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
+        learning_rate = self.optim.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # All numbers are transferred together, because each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
@@ -269,7 +270,7 @@ class Trainer:
         metrics |= loss.compute_ratios(metrics)
         return StepReport(
             after.step,
-            progress,
+            share_done,
             value,
             metrics,
             learning_rate,
@@ -288,8 +289,8 @@ class Trainer:
         """Compute a gradient and discard it, which compiles the layers outside the training time."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
-        self.optimizer.compute_model.zero_grad()
-        self._needs_warmup = False
+        self.optimizer.working_model.zero_grad()
+        self._needs_compilation = False
 
     def save(self) -> None:
         """Write the state of the run."""
@@ -301,6 +302,7 @@ class Trainer:
 
     def _snapshot(self) -> tuple[dict, dict[str, torch.Tensor]]:
         """Collect the state other than weights: progress, position in the data, divergence detector, random state."""
+        # "place" and "watch" are old names: the keys stay the same, so that the states of older runs can be read.
         values = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.position),

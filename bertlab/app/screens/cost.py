@@ -9,7 +9,7 @@ from bertlab.app.data import machine
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import cost as parts
 from bertlab.explore.cost.estimate import estimate, estimate_growth
-from bertlab.explore.cost.flops import count_score_flop, find_quadratic_length
+from bertlab.explore.cost.flops import count_score_flop, find_break_even_length
 from bertlab.views import cost as cost_views
 from bertlab.views.cost import format_quantity
 
@@ -66,7 +66,7 @@ with frame.show_errors():
     points = cost_views.growth_columns(growth.result, quantity)
     plots.draw("growth", cost_views.growth_curve, growth, quantity, data=points, lang=lang)
     share = result.training_flop["attention-scores"] / result.flop_per_step
-    st.caption(t("cost-quadratic", tokens=find_quadratic_length(result.workload), now=result.workload.tokens,
+    st.caption(t("cost-quadratic", tokens=find_break_even_length(result.workload), now=result.workload.tokens,
                  share=cost_views.percent(share)))  # fmt: skip
 
     st.subheader(t("cost-sparse"), anchor=False)

@@ -1,7 +1,7 @@
 """Count the floating-point operations (FLOP) of matrix products by part; a multiply-add counts as two.
 
-All other operations (softmax, GELU, LayerNorm, Adam) are left out, as in PyTorch's counter: they are less than a
-hundredth of the FLOP, although they take time, because they move much memory.
+All other operations (softmax, GELU, LayerNorm, Adam) are left out, as in PyTorch's counter. Together they are less than
+a hundredth of the FLOP. They still take time, because they read and write much memory.
 
 Shape legend: X tokens of a batch, R positions of the last layer's output, P masked tokens, B sequences, T tokens of a
 sequence, H hidden, F intermediate (feed-forward), V vocabulary, L layers.
@@ -14,10 +14,11 @@ from bertlab.explore.cost.parameters import NUM_LABELS, count_hidden_matrices
 from bertlab.explore.cost.workload import Workload
 
 MUON_ITERATIONS = 5  # of Newton-Schulz, see `training.muon.ITERATIONS`
-# A fused kernel computes the scores again in the backward pass: five products instead of four (Dao et al. 2022,
+# The FLOP of the attention scores in the backward pass, as a multiple of those in the forward pass, which has two
+# products. The backward pass has four; a fused kernel computes the scores again and has five (Dao et al. 2022,
 # FlashAttention, arXiv 2205.14135, section 3.1).
-FUSED_BACKWARD = 2.5
-UNFUSED_BACKWARD = 2.0
+FUSED_BACKWARD_FACTOR = 5 / 2
+UNFUSED_BACKWARD_FACTOR = 4 / 2
 # The attention of the published base models (`allenai/longformer-base-4096`, `google/bigbird-roberta-base`).
 SPARSE_ATTENTION = {"longformer": WindowAttention((512,)), "big-bird": BlockAttention(64, 3)}
 
@@ -26,7 +27,7 @@ def count_forward_flop(workload: Workload) -> dict[str, float]:
     """Count the FLOP of the forward pass of a training step, by part.
 
     The last layer projects its attention and computes its feed-forward only at the R positions whose hidden states an
-    output layer reads, and the MLM layer only at the P masked ones (`FastBert.encode_positions`).
+    output layer reads (`FastBert.encode_positions`). The MLM layer is computed only at the P masked positions.
 
     Source: Kaplan et al. 2020, arXiv 2001.08361, table 1 (FLOP per token); the output layers here are those of BERT.
 
@@ -69,7 +70,7 @@ def count_training_flop(workload: Workload) -> dict[str, float]:
     forward = count_forward_flop(workload)
     parts = {name: 3 * flop for name, flop in forward.items()}
     parts["attention-scores"] = forward["attention-scores"] * (
-        1 + (FUSED_BACKWARD if workload.has_fused_attention else UNFUSED_BACKWARD)
+        1 + (FUSED_BACKWARD_FACTOR if workload.has_fused_attention else UNFUSED_BACKWARD_FACTOR)
     )
     if workload.recompute:
         parts["recompute"] = sum(_count_layers(workload, workload.output_positions).values())
@@ -88,11 +89,11 @@ def count_inference_flop(workload: Workload) -> dict[str, float]:
     return _count_layers(workload, X) | {"mlm": 2 * B * H * H + 2 * B * H * V}
 
 
-def find_quadratic_length(workload: Workload) -> int:
+def find_break_even_length(workload: Workload) -> int:
     """Find the sequence length at which the attention scores cost as much as everything else in a layer: 2 H + F.
 
     >>> from bertlab.config.presets import get_preset
-    >>> find_quadratic_length(Workload(get_preset("base")))
+    >>> find_break_even_length(Workload(get_preset("base")))
     4608
     """
     return 2 * workload.config.hidden_size + workload.config.intermediate_size
@@ -102,11 +103,11 @@ def count_score_flop(workload: Workload, lengths: Sequence[int]) -> dict[str, li
     """Count the FLOP of the attention scores of one sequence in the forward pass, with full and with sparse attention.
 
     Args:
-        workload: the model; its number of tokens is ignored.
+        workload: the workload, of which only the sizes of the model are used.
         lengths: numbers of tokens.
 
     Returns:
-        {"tokens": lengths, "full": FLOP for each length, and so on for each row of `SPARSE_ATTENTION`}.
+        {"tokens": lengths, "full": FLOP at each length}, and a list like "full" for each key of `SPARSE_ATTENTION`.
 
     >>> from bertlab.config.presets import get_preset
     >>> scores = count_score_flop(Workload(get_preset("base")), [4096])
