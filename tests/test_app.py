@@ -14,7 +14,7 @@ import bertlab
 from bertlab.app import fields
 from bertlab.app.data import html_pages, sessions, stepwise_results
 from bertlab.checkpoints import checkpoint
-from bertlab.explore.attention_summary import find_telling_attention
+from bertlab.explore.attention_summary import find_most_striking_weight
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views.numbers import SignedNumber, percent
@@ -156,10 +156,10 @@ def test_start_page_masks_a_word_of_the_text_and_predicts_it(shipped):
                 rank=fill.original.rank, loss=fill.original.loss)  # fmt: skip
     assert any(escape_html(line) in body for body in bodies(app))
     attention = session.attention("She asked for [MASK].")
-    telling = find_telling_attention(attention)
-    query, key = (attention.tokens[position].token for position in (telling.query, telling.key))
-    line = text("start-arcs", layer=telling.layer, head=telling.head, query=query, key=key,
-                share=percent(telling.share))  # fmt: skip
+    striking = find_most_striking_weight(attention)
+    query, key = (attention.tokens[position].token for position in (striking.query, striking.key))
+    line = text("start-arcs", layer=striking.layer, head=striking.head, query=query, key=key,
+                share=percent(striking.share))  # fmt: skip
     assert any(escape_html(line) in body for body in bodies(app))
     app.text_input(key="text").set_value("She asked for bread.").run()
     assert app.query_params["text"] == "She asked for bread."

@@ -1,4 +1,4 @@
-"""The inside of a layer: its steps recompose, the telling attention is telling, rollout is a product."""
+"""The inside of a layer: its steps recompose, the most striking weight is above the mean, rollout is a product."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from support.pages import bodies, errors, open_page
 
 import bertlab
 from bertlab.config.errors import InterventionError
-from bertlab.explore.attention_summary import compute_entropy, find_telling_attention, summarise_attention
+from bertlab.explore.attention_summary import compute_entropy, find_most_striking_weight, summarise_attention
 from bertlab.explore.encode import make_batch_of_one
 from bertlab.explore.results import AttentionMap
 from bertlab.explore.roles import find_head_roles
@@ -104,7 +104,7 @@ def test_a_missing_part_is_an_error(session, choice, error):
         session.block(A, B, **choice)
 
 
-# -- the telling attention
+# -- the most striking attention weight
 
 
 def make_attention(peaks: dict[tuple[int, int, int, int], float]) -> AttentionMap:
@@ -118,24 +118,24 @@ def make_attention(peaks: dict[tuple[int, int, int, int], float]) -> AttentionMa
     return AttentionMap(tokens, probs_LNTT)
 
 
-def test_telling_attention_leaves_out_special_tokens_and_neighbours():
+def test_most_striking_weight_leaves_out_special_tokens_and_neighbours():
     attention = make_attention({(0, 1, 2, 0): 0.99, (0, 2, 3, 4): 0.95, (1, 0, 5, 5): 0.9, (1, 2, 11, 2): 0.7})
-    found = find_telling_attention(attention)
+    found = find_most_striking_weight(attention)
     assert (found.layer, found.head, found.query, found.key) == (1, 2, 11, 2)
     assert found.share == pytest.approx(0.7)
 
 
-def test_telling_attention_passes_over_a_head_that_always_attends_two_tokens_ahead():
+def test_most_striking_weight_passes_over_a_head_that_always_attends_two_tokens_ahead():
     positional = {(0, 0, query, query + 2): 0.95 for query in range(13)}
-    found = find_telling_attention(make_attention({**positional, (1, 1, 12, 6): 0.6}))
+    found = find_most_striking_weight(make_attention({**positional, (1, 1, 12, 6): 0.6}))
     assert (found.layer, found.head, found.query, found.key) == (1, 1, 12, 6)
 
 
 @pytest.mark.parametrize("words", [["tea"], ["green", "tea"], ["."]])
-def test_telling_attention_of_a_very_short_text(words):
+def test_most_striking_weight_of_a_very_short_text(words):
     tokens = view_facts.rows(words, [])
     attention = view_facts.attention(2, 3, tokens)
-    found = find_telling_attention(attention)
+    found = find_most_striking_weight(attention)
     assert not tokens[found.query].special
     assert not tokens[found.key].special
 
@@ -185,11 +185,11 @@ def test_rollout_of_heads_that_attend_to_themselves_changes_nothing():
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_opens_on_the_telling_head_and_says_what_it_does(shipped, language):
+def test_page_opens_on_the_most_striking_head_and_says_what_it_does(shipped, language):
     app = open_page("attention", a="She asked for tea.", b="He brought a kettle.", lang=language)
     assert not app.exception
     assert not errors(app)
-    found = find_telling_attention(bertlab.load("strongest").attention("She asked for tea.", "He brought a kettle."))
+    found = find_most_striking_weight(bertlab.load("strongest").attention("She asked for tea.", "He brought a kettle."))
     assert any(percent(found.share) in body for body in bodies(app))
     assert "layer" not in app.query_params, "the opening is computed, so the link does not need it"
 

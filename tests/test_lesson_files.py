@@ -6,7 +6,7 @@ import pytest
 from support.errors import raises_error
 
 from bertlab.app.pages import PAGES
-from bertlab.classroom.computed_values import find_names
+from bertlab.classroom.computed_values import find_value_names
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message, languages
@@ -132,7 +132,7 @@ def test_a_shipped_lesson_has_the_same_steps_in_every_language(name):
     for lesson in lessons:
         assert sum(step.minutes for step in lesson.steps) == lesson.minutes
         assert all(step.notes for step in lesson.steps), "a teacher who has not prepared needs notes"
-        computed = [[sorted(find_names(step.say)) for step in one.steps] for one in (lesson, lessons[0])]
+        computed = [[sorted(find_value_names(step.say)) for step in one.steps] for one in (lesson, lessons[0])]
         assert computed[0] == computed[1]
         if name == "tour":
             assert len(lesson.steps) == 5

@@ -43,8 +43,8 @@ def draw(
         on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
             one that the user clicks.
         layout: changes to the layout of the figure.
-        is_shared: whether the figure is made once for all sessions, because making it takes long. It must then depend
-            only on the checkpoint and the copied code, and so must `data`.
+        is_shared: whether the figure is cached for all sessions; set it for a figure that takes long to make. The
+            cache key is the checkpoint and the copied code, so the figure and `data` must depend on nothing else.
         options: the keyword arguments of the function.
 
     Raises:

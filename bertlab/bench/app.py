@@ -59,7 +59,7 @@ class AppBenchConfig(BenchOptions):
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar=f"{{{','.join(PARTS)}}} ...")] = PARTS
     """The parts to measure."""
     changes: int = 10
-    """Number of text changes on each page with Enter, and the same number by a pause in typing."""
+    """Number of text changes on each page for each of the two ways to send a text: Enter, and a pause in typing."""
     visitors: Annotated[int, tyro.conf.arg(aliases=("--people",))] = 30
     """Number of simultaneous visitors."""
     visitor_changes: Annotated[int, tyro.conf.arg(aliases=("--turns",))] = 3
@@ -108,6 +108,7 @@ def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> fl
     """
     field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
+    # a text with {number} gets a different number for each word, from 2 on
     field.fill(change.text.format(word=word, number=2 + WORDS.index(word)))
     if enter:
         field.press("Control+Enter" if change.is_multiline else "Enter")
@@ -122,6 +123,7 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
     wait_until_idle(page)
     time_change(page, change, WORDS[0], enter=True)
     words = iter(WORDS[1:] * 2)
+    # "keystroke": the field sends the text after a pause in typing. The name stays that of earlier results.
     times = {
         trigger: [time_change(page, change, next(words), enter=trigger == "enter") for _ in range(options.changes)]
         for trigger in ("enter", "keystroke")[: 1 + change.sends_after_pause]
@@ -137,6 +139,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
     change = TIMED_CHANGES["attention_long"]
     frames, since_navigation, since_message = [], [], []
     for word in WORDS[-3:]:
+        # `a` is the query parameter of the first text on this page
         page = open_page(browser, address, change, options, a=change.text.format(word=word))
         times = page.evaluate(WAIT_FOR_WORD, word)
         since_navigation.append(times[0])
@@ -161,6 +164,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         "heads": header["heads"],
         "payload_bytes": len(view_bytes),
         "navigation_to_paint_ms": round(statistics.median(since_navigation), 1),
+        # "again" is the visit with the app's files in the browser's cache
         "navigation_to_paint_again_ms": round(cached_ms, 1),
         "arrival_to_paint_ms": round(statistics.median(since_message), 1),
         "hover_ms": round(statistics.median(times["hovers"]), 1),
@@ -229,8 +233,10 @@ def measure(config: AppBenchConfig) -> dict:
     """Start the app, measure the selected parts, and return the measurements by part."""
     measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1)}
     with run_app() as address, sync_playwright() as driver:
-        if "visit" in config.parts:  # before all other parts, because their results are cached
-            with ThreadPoolExecutor(1) as pool:  # in another thread, since this one has the event loop of playwright
+        if "visit" in config.parts:
+            # This part is the first one, because the other parts fill the caches of the app, which would shorten its
+            # times. It runs in another thread, since this one has the event loop of playwright.
+            with ThreadPoolExecutor(1) as pool:
                 measurements["visit"] = pool.submit(time_first_visits, address, config).result()
         browser = launch_chromium(driver)
         measurements["chromium"] = browser.version
@@ -257,26 +263,26 @@ def run(config: AppBenchConfig) -> None:
     measurements = measure(config)
     results = []
     if visits := measurements.get("visit"):
-        claim = "App: first visit of a page, from the request to the end of its script, slowest page"
+        quantity = "App: first visit of a page, from the request to the end of its script, slowest page"
         spread = (min(visits.values()), max(visits.values()))
-        results.append(Result(claim, max(visits.values()), "ms", spread, n=len(visits), target=1000))
+        results.append(Result(quantity, max(visits.values()), "ms", spread, n=len(visits), target=1000))
     if change_times := measurements.get("change"):
         medians = [times["enter_ms"] for times in change_times.values()]
         slowest = max(medians)
-        claim = "App: from Enter to the new answer, slowest page, median"
-        results.append(Result(claim, slowest, "ms", (min(medians), slowest), n=len(medians), target=300))
+        quantity = "App: from Enter to the new answer, slowest page, median"
+        results.append(Result(quantity, slowest, "ms", (min(medians), slowest), n=len(medians), target=300))
     if visitors := measurements.get("visitors"):
         count, interactions = visitors["visitors"], visitors["interactions"]
-        claim = f"App: response time with {count} simultaneous visitors, 95th percentile"
-        results.append(Result(claim, visitors["interaction_p95_ms"], unit="ms", n=interactions, target=1500))
-        claim = f"App: errors with {count} simultaneous visitors"
-        results.append(Result(claim, visitors["errors"], n=interactions, target=0))
+        quantity = f"App: response time with {count} simultaneous visitors, 95th percentile"
+        results.append(Result(quantity, visitors["interaction_p95_ms"], unit="ms", n=interactions, target=1500))
+        quantity = f"App: errors with {count} simultaneous visitors"
+        results.append(Result(quantity, visitors["errors"], n=interactions, target=0))
     if view := measurements.get("attention"):
-        claim = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
-        results.append(Result(claim, view["navigation_to_paint_ms"], unit="ms", n=3, target=1000))
+        quantity = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
+        results.append(Result(quantity, view["navigation_to_paint_ms"], unit="ms", n=3, target=1000))
     if shift := measurements.get("shift"):
-        claim = "App: cumulative layout shift after a text change, worst page"
-        results.append(Result(claim, max(shift.values()), n=len(shift), target=0.1))
+        quantity = "App: cumulative layout shift after a text change, worst page"
+        results.append(Result(quantity, max(shift.values()), n=len(shift), target=0.1))
     # other processes on the machine lengthen all times, so each row contains the load
     hardware = f"{measurements['cores']} cores, load {measurements['load_before']} at the start"
     report(measurements, [replace(result, hardware=hardware) for result in results], config)

@@ -16,8 +16,8 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
     Args:
         target: the directory to replace or create; its parent is created if necessary.
-        obsolete_files: the names of files that are deleted with an old `target`. Its other files are moved to the new
-            directory, unless that contains a file of the same name.
+        obsolete_files: the names of files of an existing `target` to delete. All its other files are moved to the new
+            directory, unless a file of the same name is already there.
 
     Raises:
         OSError: the directory cannot be written.

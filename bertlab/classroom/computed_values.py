@@ -20,10 +20,10 @@ _PLACEHOLDER = re.compile(r"\{ ?\$([\w-]+) ?\}")
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # the characters that may be Markdown
 
 
-def find_names(text: str) -> list[str]:
+def find_value_names(text: str) -> list[str]:
     """List the names of the computed values in a text.
 
-    >>> find_names("It is { $word } with {$share}.")
+    >>> find_value_names("It is { $word } with {$share}.")
     ['word', 'share']
     """
     return _PLACEHOLDER.findall(text)

@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from bertlab.classroom.computed_values import VALUE_NAMES, find_names
+from bertlab.classroom.computed_values import VALUE_NAMES, find_value_names
 from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
@@ -136,7 +136,7 @@ class Lesson:
     @property
     def is_computed(self) -> bool:
         """Whether its text contains computed values, for which the app needs a model."""
-        return any(find_names(step.say) for step in self.steps)
+        return any(find_value_names(step.say) for step in self.steps)
 
 
 @cache
@@ -228,7 +228,7 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str] 
         place = Message("lesson-place-question", number=number)
         question = _read_question(Table(path, place, step.content["question"], _QUESTION_FIELDS))
     say, names = step.read_text("say"), VALUE_NAMES.get(page, ())
-    if not set(find_names(say)) <= set(names):
+    if not set(find_value_names(say)) <= set(names):
         known_names = [f"{{ ${name} }}" for name in names] or "none"
         raise step.make_error("say", Message("lesson-expected-names", page=page, names=known_names))
     notes = step.read_text("notes", required=False)

@@ -1,10 +1,10 @@
-"""Make the HTML of a step's text, for which no session of the app is needed."""
+"""Make the HTML of a step's text. This works without a session of the app."""
 
 import html
 
 from markdown_it import MarkdownIt
 
-from bertlab.classroom.computed_values import find_names
+from bertlab.classroom.computed_values import find_value_names
 from bertlab.classroom.lesson import Lesson
 from bertlab.config.languages import render
 
@@ -44,7 +44,7 @@ def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> 
     """
     step = lesson.steps[step_index]
     parts = [make_heading(lesson, step_index, language)]
-    if not find_names(step.say):
+    if not find_value_names(step.say):
         parts.append(render_markdown(step.say))
     if step.question:
         parts.append(render_markdown(f"**{render('class-question', language)}** {step.question.ask}"))

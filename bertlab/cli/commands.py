@@ -102,7 +102,10 @@ COMMANDS = {
         "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"
     ),
     "bench time-machine": Command(
-        "bench.time_machine", "TimeMachineBenchConfig", "run", "measure frame times of the time machine"
+        "bench.time_machine",
+        "TimeMachineBenchConfig",
+        "run",
+        "measure frame times of the page that replays the snapshots of a run",
     ),
     "bench live": Command(
         "bench.live", "LiveBenchConfig", "run", "measure the pages of bertlab export-live in a browser"
@@ -111,7 +114,7 @@ COMMANDS = {
         "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
     ),
     "bench serve": Command(
-        "bench.serve", "ServeBenchConfig", "run", "measure how much faster a CPU classifies texts, step by step"
+        "bench.serve", "ServeBenchConfig", "run", "measure how much each optimisation speeds up classification on a CPU"
     ),
     "bench serve-load": Command(
         "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load and during failures"

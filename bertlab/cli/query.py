@@ -113,7 +113,7 @@ def print_result(
         session: the session that computed the result.
         result: a dataclass of `bertlab.explore.results`, or a dictionary of them.
         lines: returns the lines to print; called only without `--json`.
-        command: the command, if its JSON object differs from the result; see `describe_result`.
+        command: the name of the command if `describe_result` changes the JSON form of its result, otherwise "".
     """
     if config.json:
         from bertlab.explore.command_results import describe_result

@@ -69,7 +69,7 @@ def summarise(config: Summarise) -> None:
     for id, count in notes.items():
         if count:
             print(Message(id, count=count), file=sys.stderr)
-    if not summaries[0].is_trained:
+    if not summaries[0].is_checkpoint_suited:
         print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
     comparison = compare_with_references(summaries, documents.references) if documents.references else None
     rows = [
@@ -77,7 +77,7 @@ def summarise(config: Summarise) -> None:
          "sentences": [{"index": index} | vars(each.sentences[index]) for index in each.chosen]}
         for id, each in zip(documents.ids, summaries, strict=True)
     ]  # fmt: skip
-    result = {"scores": "learned" if summaries[0].is_learned else "centrality", "documents": rows} | (
+    result = {"scores": "learned" if summaries[0].has_learned_scores else "centrality", "documents": rows} | (
         {"rouge": comparison} if comparison else {}
     )
     lines = terminal_summary.summary_lines

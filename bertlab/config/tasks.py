@@ -32,8 +32,8 @@ class TaskSpec:
     """The columns of the input, in an order that depends on the task type. Most types: the text or the two texts.
     Multiple choice: the context, then one column with a list of choices or one column for each choice. Tagging: the
     words or characters. Spans: the passage and the question."""
-    start: str = ""
-    """For multiple choice: the column of a text with which every choice begins."""
+    choice_prefix_column: str = ""
+    """For multiple choice: the column of the text with which every choice begins; "" if there is none."""
     label: tuple[str, ...] = ("label",)
     """The column of the label; if several names are given, the first one that exists."""
     labels: tuple[str, ...] = ()
@@ -141,7 +141,8 @@ TASKS = {
     "squad_v2": make_span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
     # Devlin et al. 2019, section 4.4; every choice completes the second sentence, whose beginning is given.
     "swag": TaskSpec(
-        "multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
+        "multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326",
+        choice_prefix_column="sent2",
         text=("sent1", "ending0", "ending1", "ending2", "ending3"), id="",
     ),
     # Devlin et al. 2019, section 5.3

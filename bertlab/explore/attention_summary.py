@@ -37,12 +37,12 @@ class AttentionSummary:
     """The share of the head's attention in this pattern, 0..1, averaged over the tokens that are not special."""
 
 
-def find_telling_attention(attention: AttentionMap) -> AttentionSummary:
-    """Find the attention weight that tells most about a text, rather than about the habits of its head.
+def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
+    """Find the attention weight that is furthest above the mean weight that its head gives at the same offset.
 
-    It is the weight with the largest difference from the mean weight that the same head gives to tokens at the same
-    offset. A head that always attends two tokens ahead, for example, is therefore not chosen. Special tokens,
-    punctuation, neighbours and the token itself are left out as long as other pairs remain.
+    Such a weight shows the text rather than a habit of its head: a head that always attends two tokens ahead, for
+    example, is not chosen. Special tokens, punctuation, neighbours and the token itself are left out as long as other
+    pairs remain.
     """
     probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
     position_T = np.arange(len(tokens))

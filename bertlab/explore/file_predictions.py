@@ -16,7 +16,7 @@ from bertlab.config.errors import BertlabError, DataError, MissingHead, TextErro
 from bertlab.config.files import read_json_object, write_atomically
 from bertlab.config.languages import DEFAULT, Message
 from bertlab.explore.batch_predict import predict_texts
-from bertlab.explore.file_results import INPUT, OUTPUT, count_results, count_unusable, write_part
+from bertlab.explore.file_results import INPUT_PREFIX, OUTPUT_PREFIX, count_results, count_unusable, write_part
 from bertlab.explore.session import Session
 from bertlab.text.readers.file_scan import read_records
 from bertlab.text.readers.registry import Record
@@ -25,7 +25,9 @@ from bertlab.text.readers.rows import format_cell, format_text
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
 PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first part ends after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
-ROWS_AT_ONCE = {"embed": 128, "answer": 1}  # after so many rows, the time and the request to cancel are checked
+# The number of rows that a command predicts at once, by default 16. After each such group, the job checks whether the
+# part should end and whether the job was cancelled.
+ROWS_AT_ONCE = {"embed": 128, "answer": 1}
 CANCEL = "cancel"  # the name of the file that requests a running job to stop
 Pair = tuple[str, str | None]  # (text, second text or None); for "answer", (passage, question)
 
@@ -167,7 +169,7 @@ class _RowPredictor:
     def __call__(self, records: tuple[Record, ...]) -> list[dict]:
         """Predict some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""
         pairs = [None if record.values is None else self._choose_texts(record.values) for record in records]
-        if len(self.known) > 10_000 or self.job.command == "embed":  # vectors are large, and have a cache of their own
+        if len(self.known) > 10_000 or self.job.command == "embed":  # vectors are too large to keep
             self.known.clear()
         usable = [pair for pair in pairs if pair is not None and self._find_problem(pair) is None]
         missing = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
@@ -180,8 +182,8 @@ class _RowPredictor:
             prediction.pop("error", None)
             rows.append(
                 {"row": record.number, "error": error.render(self.job.language) if error else None}
-                | {f"{INPUT}{name}": format_cell(value) for name, value in (record.values or {}).items()}
-                | {f"{OUTPUT}{name}": value for name, value in prediction.items()}
+                | {f"{INPUT_PREFIX}{name}": format_cell(value) for name, value in (record.values or {}).items()}
+                | {f"{OUTPUT_PREFIX}{name}": value for name, value in prediction.items()}
             )
         return rows
 
@@ -220,7 +222,8 @@ class _RowPredictor:
 
     def _embed(self, texts: list[str]) -> list[dict]:
         try:
-            vectors = self.session.sentence_vectors(texts, use_cache=False).vectors_SP  # the parts are stored
+            # without the cache on the disk, because the job stores the vectors with its results
+            vectors = self.session.sentence_vectors(texts, use_cache=False).vectors_SP
         except TextError as error:
             if len(texts) == 1:
                 # the row number in this error is an index into `texts`, not into the file

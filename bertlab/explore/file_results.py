@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from bertlab.config.files import fill_atomically
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
-INPUT, OUTPUT = "in:", "out:"  # prefixes of the columns of a part
+INPUT_PREFIX, OUTPUT_PREFIX = "in:", "out:"  # prefixes of the columns of a part
 FIELD = b"field"  # key in the Arrow metadata of a result column; its value is the name of the column in the parts
 
 
@@ -72,7 +72,11 @@ def list_added_columns(results: pa.Table) -> dict[str, str]:
         {name of the column in the results: "row", "error" or the name of a field of the prediction}.
     """
     stored_names = {field.name: field.metadata[FIELD].decode() for field in results.schema}
-    return {name: stored.removeprefix(OUTPUT) for name, stored in stored_names.items() if not stored.startswith(INPUT)}
+    return {
+        name: stored.removeprefix(OUTPUT_PREFIX)
+        for name, stored in stored_names.items()
+        if not stored.startswith(INPUT_PREFIX)
+    }
 
 
 def _name_columns(stored_names: Sequence[str]) -> dict[str, str]:
@@ -81,12 +85,12 @@ def _name_columns(stored_names: Sequence[str]) -> dict[str, str]:
     >>> _name_columns(["row", "error", "in:Predicted", "out:label"])
     {'row': 'row', 'in:Predicted': 'Predicted', 'out:label': 'predicted_2', 'error': 'error'}
     """
-    inputs = [name for name in stored_names if name.startswith(INPUT)]
-    outputs = [name for name in stored_names if name.startswith(OUTPUT)]
-    names = {name: name.removeprefix(INPUT) for name in inputs}
+    inputs = [name for name in stored_names if name.startswith(INPUT_PREFIX)]
+    outputs = [name for name in stored_names if name.startswith(OUTPUT_PREFIX)]
+    names = {name: name.removeprefix(INPUT_PREFIX) for name in inputs}
     used = {name.lower() for name in names.values()}
     for name in ("row", *outputs, "error"):
-        base = name.removeprefix(OUTPUT)
+        base = name.removeprefix(OUTPUT_PREFIX)
         base = PREDICTION_COLUMNS.get(base, base)
         numbered = (f"{base}_{number}" for number in count(2))
         names[name] = next(candidate for candidate in chain([base], numbered) if candidate.lower() not in used)
@@ -129,8 +133,8 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
         directory: the directory of the job.
         first: the number of results that are stored already.
         rows: {name of a column: value} of each row. "row" is the number of the row in the file, and "error" says why
-            the row cannot be used, or is None. The names of the file's columns begin with `INPUT`, those of the
-            prediction with `OUTPUT`.
+            the row cannot be used, or is None. The names of the file's columns begin with `INPUT_PREFIX`, those of the
+            prediction with `OUTPUT_PREFIX`.
 
     Raises:
         BertlabError: the file cannot be written.
@@ -138,8 +142,8 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
     columns = dict.fromkeys(name for row in rows for name in row)
     arrays = {}
     for name in columns:
-        arrow_type = pa.list_(pa.float32()) if name == f"{OUTPUT}vector" else None
-        arrow_type = pa.string() if name == "error" or name.startswith(INPUT) else arrow_type
+        arrow_type = pa.list_(pa.float32()) if name == f"{OUTPUT_PREFIX}vector" else None
+        arrow_type = pa.string() if name == "error" or name.startswith(INPUT_PREFIX) else arrow_type
         arrays[name] = pa.array([row.get(name) for row in rows], arrow_type)
     path = directory / f"part-{first:07d}-{first + len(rows):07d}.parquet"
     # the directory is not created, because it may have been removed while the rows were computed

@@ -115,7 +115,7 @@ class Session(Predictor):
 
     @torch.inference_mode()
     def neuron(self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0) -> NeuronMap:
-        """Compute the parts of one attention head: queries, keys, scores and probabilities.
+        """Compute what the neuron view shows of one attention head: queries, keys, scores and probabilities.
 
         Raises:
             BertlabError: there is no such layer or head.
@@ -157,7 +157,11 @@ class Session(Predictor):
 
     @torch.inference_mode()
     def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
-        """Find, for each head, the simple pattern that gets the largest share of its attention in this text."""
+        """Find the role of each head in this text: the kind of key that gets the largest share of its attention.
+
+        The kinds of keys are the previous token, the next token, the query's own position, other occurrences of the
+        same token, [CLS] and [SEP].
+        """
         return roles.find_head_roles(attention.compute_attention_map(self.model, self._encode(text, pair)))
 
     @torch.inference_mode()
@@ -177,7 +181,10 @@ class Session(Predictor):
         batch_size: int = 8,
         progress: Callable = iter,
     ) -> SpanXray:
-        """Find the answers, and compute the prediction for every window; arguments and errors are those of `answer`."""
+        """Find the answers as `answer` does, and return the scores behind them: the prediction for each window alone.
+
+        The arguments and errors are those of `answer`.
+        """
         query = queries.prepare_reading(self, question, passage, n_best, max_answer_tokens, stride, max_tokens)
         reading = self._answer(query, batch_size, progress)
         result = xray.make_xray(self.tokenizer, reading, n_best, max_answer_tokens)
@@ -199,7 +206,7 @@ class Session(Predictor):
         Args:
             question: the question.
             passage: the passage.
-            window: an index into the `readings` of `xray`.
+            window: the index of the window, from 0, in the `readings` of the result of `xray`, one for each window.
             start: the answer's first character in the passage.
             end: the index after the answer's last character.
             stride: as in `answer`.
@@ -295,7 +302,8 @@ class Session(Predictor):
                 `pair` the passage) or "classification".
             text: the text.
             pair: the second text, if the task type reads two.
-            changes: a line of changes such as "0.3,2.11"; see `explore.intervention_syntax`.
+            changes: changes separated by commas. "0.3,2.11" ablates head 3 of layer 0 and head 11 of layer 2.
+                The module `explore.intervention_syntax` describes all forms.
             other: the text whose hidden states are patched in.
             mask: the index of the [MASK] to predict, from 0.
             top_k: number of best candidates to include, both before and after.

@@ -38,8 +38,8 @@ class ScoredSentence:
     end: int
     """The index after its last character."""
     score: float
-    """The learned probability that it is chosen, 0..1, or its centrality: its PageRank, divided by the mean of the
-    text, so that an average sentence has 1. See `Summary.is_learned`."""
+    """The learned probability that it is chosen, 0..1, or its centrality: the sentence's PageRank divided by the
+    mean PageRank of the text's sentences, so that the mean is 1. See `Summary.has_learned_scores`."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Summary:
     """The indices of the sentences that were left out because they repeat three consecutive words of a chosen one."""
     truncated: tuple[int, ...]
     """The indices of the sentences whose end was cut off, because they have more tokens than the checkpoint reads."""
-    is_trained: bool
-    """Whether the checkpoint was trained to score sentences, or to make sentence vectors."""
-    is_learned: bool = False
-    """Whether an output layer for summaries computed the scores; otherwise they are centrality."""
+    is_checkpoint_suited: bool
+    """Whether the checkpoint was trained for one of the two ways to summarise: to score sentences, or to make sentence
+    vectors."""
+    has_learned_scores: bool = False
+    """Whether an output layer for summaries computed the scores; otherwise the scores are centrality."""
 
     @property
     def text(self) -> str:
@@ -103,11 +104,13 @@ def summarise_texts(
         num_sentences: the maximum number of sentences of a summary.
         diversity: for centrality, the weight, 0..1, of the penalty for similarity to the sentences chosen before.
         use_cache: whether vectors are read from the cache on the disk, and stored in it.
-        progress: wraps the sequence of groups or windows to compute, as `tqdm` does.
+        progress: wraps the sequence of the parts that are computed one after another, as `tqdm` does: the groups of
+            sentences or, with an output layer, the batches of windows.
 
     Raises:
         TextError: a text has no letters or digits, or `texts` is one text instead of a list.
-        CheckpointError: the vectors need a module that bertlab does not have.
+        CheckpointError: the checkpoint's sentence vectors need a module of sentence-transformers that bertlab does not
+            implement.
     """
     if isinstance(texts, str):
         raise TextError("embed-needs-list")
@@ -149,7 +152,7 @@ def _summarise(
     num_sentences: int,
     diversity: float,
     truncated: tuple[int, ...],
-    is_trained: bool,
+    is_checkpoint_suited: bool,
 ) -> Summary:
     centrality_S = compute_centrality(vectors_SP)
     chosen, repeated = choose_sentences(texts, vectors_SP, centrality_S, num_sentences, diversity)
@@ -158,7 +161,7 @@ def _summarise(
         for text, span, value in zip(texts, spans, centrality_S, strict=True)
     )  # fmt: skip
     first = tuple(range(min(num_sentences, len(texts))))
-    return Summary(sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_trained)
+    return Summary(sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_checkpoint_suited)
 
 
 def _summarise_with_head(
@@ -192,8 +195,8 @@ def _summarise_with_head(
         )  # fmt: skip
         first = tuple(range(min(num_sentences, len(scored_sentences))))
         summaries.append(Summary(
-            scored_sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_trained=True,
-            is_learned=True,
+            scored_sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated,
+            is_checkpoint_suited=True, has_learned_scores=True,
         ))  # fmt: skip
     return summaries
 

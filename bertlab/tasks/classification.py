@@ -71,7 +71,7 @@ class ClassificationTask(LabelledTaskType):
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "pair_column")
     uses_labels = True
-    confusion_counts_examples = True
+    confusion_counts_each_example_once = True
     loss = staticmethod(classification_loss)
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:

@@ -68,7 +68,10 @@ def format_json_lines(rows: Sequence[dict]) -> str:
 
 
 class _Slots:
-    """Fill the slots of templates, such as {person}, from lists. One object fills equal slots with the same entry."""
+    """Fill the slots of templates, such as {person}, from lists.
+
+    An instance fills a slot that occurs several times with the same entry each time.
+    """
 
     def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
         self.lists, self.rng = lists, rng
@@ -126,7 +129,7 @@ def _multiple_choice(spec: TaskSpec, labels: Sequence[str], templates: Mapping, 
         right = choices[0]  # each template has the context, the right choice, and then the wrong ones
         choices = (choices * 2)[:num_choices]
         rng.shuffle(choices)
-        row = {context_column: context} | ({spec.start: ""} if spec.start else {})
+        row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
         row |= dict(
             zip(choice_columns, choices, strict=True) if len(choice_columns) > 1 else [(choice_columns[0], choices)]
         )

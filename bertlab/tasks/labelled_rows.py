@@ -29,12 +29,12 @@ class LabelledRowReader(FinetuneTaskType):
         """
         return tuple(read_text(row, column) for column in spec.text)
 
-    def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
+    def check_texts(self, texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
         """Check the texts of a row.
 
         Args:
             texts: the texts of the row.
-            first: the texts of the first valid row.
+            first_row_texts: the texts of the first valid row.
 
         Raises:
             DataError: the texts cannot be used; for example, all of them are empty.
@@ -85,7 +85,7 @@ class LabelledRowReader(FinetuneTaskType):
         """Convert a target to the form that error messages show."""
         return target
 
-    def requires_distinct_targets(self, examples: Examples) -> bool:
+    def requires_varied_targets(self, examples: Examples) -> bool:
         """Whether training rows must have at least two distinct targets."""
         return True
 
@@ -114,7 +114,7 @@ class LabelledRowReader(FinetuneTaskType):
                 have no labels or all have the same one.
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
-        data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
+        data.require_columns((*spec.text, *([spec.choice_prefix_column] if spec.choice_prefix_column else [])))
         column = data.find_label_column(spec.label, training)
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
@@ -133,7 +133,7 @@ class LabelledRowReader(FinetuneTaskType):
             raise DataError("no-usable-row", name=data.name, count=len(data))
         examples = Examples(data.name, spec, labels, tuple(rows), tuple(skipped))
         if training:
-            self._check_distinct_targets(examples)
+            self._check_varied_targets(examples)
         return examples
 
     def _read_rows(
@@ -164,10 +164,10 @@ class LabelledRowReader(FinetuneTaskType):
                 skipped.append(SkippedRow(number - 1, id))
         return rows, sorted(skipped, key=lambda row: row.index)
 
-    def _check_distinct_targets(self, examples: Examples) -> None:
+    def _check_varied_targets(self, examples: Examples) -> None:
         """Raise DataError if all training rows have the same target, unless that may happen by chance."""
         targets = self.distinct_targets(examples)
-        if len(targets) > 1 or not self.requires_distinct_targets(examples):
+        if len(targets) > 1 or not self.requires_varied_targets(examples):
             return
         (target,) = targets
         raise DataError("one-label-only", name=examples.name, label=repr(self.format_target(examples, target)))

@@ -23,8 +23,8 @@ from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
 
-# A smaller number of training rows may all have the same label by chance.
-MIN_ROWS_FOR_DISTINCT_TARGETS = 20
+# From this number of training rows on, it is an error if all have the same label. Fewer rows may have it by chance.
+MIN_ROWS_FOR_VARIED_TARGETS = 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class MultipleChoiceTask(LabelledTaskType):
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "choice_columns")
     required_flags = ("choice_columns", "text_column")
-    confusion_counts_examples = True
+    confusion_counts_each_example_once = True
     fixed_columns = True
     loss = staticmethod(choice_loss)
 
@@ -73,7 +73,10 @@ class MultipleChoiceTask(LabelledTaskType):
         if not text and not choices:
             return spec
         context = text or (spec.text[0] if spec.text else "")
-        return spec.replace(text=(context, *(choices or spec.text[1:])), start="" if choices else spec.start)
+        return spec.replace(
+            text=(context, *(choices or spec.text[1:])),
+            choice_prefix_column="" if choices else spec.choice_prefix_column,
+        )
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
         context, columns = read_text(row, spec.text[0]), spec.text[1:]
@@ -85,14 +88,14 @@ class MultipleChoiceTask(LabelledTaskType):
             choices = [read_text(row, column) for column in columns]
         if len(choices) < 2:
             raise DataError("row-needs-two-choices")
-        start = f"{read_text(row, spec.start)} " if spec.start else ""
+        start = f"{read_text(row, spec.choice_prefix_column)} " if spec.choice_prefix_column else ""
         return (context, *(start + choice if choice.strip() else "" for choice in choices))
 
-    def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
+    def check_texts(self, texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
         if not all(text.strip() for text in texts):
             raise DataError("row-empty")
-        if len(texts) != len(first):
-            raise DataError("row-choice-count-differs", count=len(texts) - 1, first=len(first) - 1)
+        if len(texts) != len(first_row_texts):
+            raise DataError("row-choice-count-differs", count=len(texts) - 1, first=len(first_row_texts) - 1)
 
     def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> int:
         name = read_label_name(cell)
@@ -100,8 +103,8 @@ class MultipleChoiceTask(LabelledTaskType):
             raise DataError("choice-unknown", label=repr(cell)[:80], last=len(texts) - 2)
         return int(name)
 
-    def requires_distinct_targets(self, examples: Examples) -> bool:
-        return len(examples) >= MIN_ROWS_FOR_DISTINCT_TARGETS
+    def requires_varied_targets(self, examples: Examples) -> bool:
+        return len(examples) >= MIN_ROWS_FOR_VARIED_TARGETS
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         texts_a = [row.texts[0] for row in examples for _ in row.texts[1:]]
@@ -115,8 +118,8 @@ class MultipleChoiceTask(LabelledTaskType):
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.inputs_per_example)
-        powers_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
-        return list(powers_EC / powers_EC.sum(1, keepdims=True))
+        exponentials_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
+        return list(exponentials_EC / exponentials_EC.sum(1, keepdims=True))
 
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable

@@ -90,7 +90,7 @@ class SentenceEmbeddingTask(RegressionTask):
     def read_target(self, cell: object, labels, names_by_number, texts) -> float:
         return find_label_index(cell, labels, names_by_number) if labels else super().read_target(cell, (), (), texts)
 
-    def requires_distinct_targets(self, examples: Examples) -> bool:
+    def requires_varied_targets(self, examples: Examples) -> bool:
         return not examples.spec.labels  # all pairs may be entailed
 
     def read_examples(
@@ -124,7 +124,7 @@ class SentenceEmbeddingTask(RegressionTask):
             raise DataError("row-needs-pair")
         return texts
 
-    def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
+    def check_texts(self, texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
         if not all(text.strip() for text in texts):
             raise DataError("row-empty")
 

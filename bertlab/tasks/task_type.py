@@ -133,7 +133,7 @@ class FinetuneTaskType(TaskType):
     """Whether the prediction is a number."""
     scores_no_answer: ClassVar[bool] = False
     """Whether the prediction can be "no answer", which has its own score."""
-    confusion_counts_examples: ClassVar[bool] = False
+    confusion_counts_each_example_once: ClassVar[bool] = False
     """Whether the confusion matrix counts each example once; only then its `majority_share` is an accuracy."""
     makes_sentence_vectors: ClassVar[bool] = False
     """Whether the prediction is a vector for each text."""

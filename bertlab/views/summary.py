@@ -66,11 +66,11 @@ def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
         customdata=[escape_markup(shorten(sentence.text, MAX_HOVER)) for sentence in summary.sentences],
         hovertemplate="%{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
     )  # fmt: skip
-    if not summary.is_learned:
+    if not summary.has_learned_scores:
         figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # an average sentence
     figure.update_xaxes(title=render("figure-sentence-number", lang), nticks=12, showgrid=False)
     figure.update_yaxes(
-        title=render("figure-summary-score" if summary.is_learned else "figure-centrality", lang),
+        title=render("figure-summary-score" if summary.has_learned_scores else "figure-centrality", lang),
         rangemode="tozero",
         showgrid=True,
         gridcolor=GRID,

@@ -95,8 +95,8 @@ def classification_lines(texts: Sequence[str], prediction: Classification) -> li
     lines = [prefix + make_printable(text) for prefix, text in zip(prefixes, texts, strict=True)]
     if prediction.value is not None:
         return [*lines, "", f"value  {prediction.value:.3f}"]
-    ranked = sorted(prediction.labels, key=lambda share: -share.probability)
-    rows = [(make_printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
+    ranked = sorted(prediction.labels, key=lambda label: -label.probability)
+    rows = [(make_printable(label.label), bar(label.probability), percent(label.probability)) for label in ranked]
     return [*lines, "", *format_table(rows, "<<>")]
 
 

@@ -17,7 +17,7 @@ def summary_lines(ids: Sequence[str], summaries: Sequence[Summary], comparison: 
     for id, summary in zip(ids, summaries, strict=True):
         lines += [make_printable(id)] if len(ids) > 1 else []
         header = (
-            "score" if summary.is_learned else "centrality",
+            "score" if summary.has_learned_scores else "centrality",
             "sentence",
             f"{len(summary.chosen)} of {len(summary.sentences):,}",
         )

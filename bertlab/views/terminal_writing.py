@@ -9,7 +9,7 @@ from bertlab.explore.writing.type_ahead import TypeAhead
 from bertlab.views.numbers import percent
 from bertlab.views.terminal import bar, make_printable
 
-FULL_BAR = 25.0  # the surprise in nats of a bar with the full width
+FULL_BAR_SURPRISE = 25.0  # nats; from this surprise on, a bar has its full width
 
 
 def writing_lines(
@@ -23,7 +23,7 @@ def writing_lines(
     misfits = set(surprise.find_misfits(threshold))
     rows = [("word", "surprise", "")]
     for index, word in enumerate(surprise.words):
-        surprise_bar = bar(min(word.surprise / FULL_BAR, 1.0))
+        surprise_bar = bar(min(word.surprise / FULL_BAR_SURPRISE, 1.0))
         rows.append(
             (make_printable(word.text), f"{word.surprise:.2f}", surprise_bar + (" <" if index in misfits else ""))
         )

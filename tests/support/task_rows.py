@@ -35,7 +35,7 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
             row[spec.text[0]] = sentence(number)
             choices = [DID[0] if choice == label else DID[1] for choice in range(4 if len(spec.text) > 2 else 3)]
             if len(spec.text) > 2:
-                row |= {spec.start: "she", **dict(zip(spec.text[1:], choices, strict=True))}
+                row |= {spec.choice_prefix_column: "she", **dict(zip(spec.text[1:], choices, strict=True))}
             else:
                 row[spec.text[1]] = choices
         elif kind == "tagging":

@@ -11,7 +11,7 @@ import streamlit as st
 
 from bertlab.app import selection, url
 from bertlab.app.data import cached_results, sessions
-from bertlab.classroom.computed_values import fill_in, find_names
+from bertlab.classroom.computed_values import fill_in, find_value_names
 from bertlab.classroom.lesson import Lesson, Step
 from bertlab.config.errors import BertlabError
 from bertlab.explore.attention_summary import summarise_attention
@@ -24,7 +24,7 @@ Values = Mapping[str, str]
 
 def fill_in_step(step: Step) -> Step:
     """Return a step in whose text computed values replace their names, or dashes if they cannot be computed."""
-    if not find_names(step.say):
+    if not find_value_names(step.say):
         return step
     values: dict[str, object] = {}
     # a teacher's file may contain any values; the page shows what is wrong with them
@@ -68,7 +68,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> di
     """
     texts = values["a"], values.get("b") or None
     attention = cached_results.compute_attention(checkpoint, *texts)
-    summary = cached_results.find_telling_attention(checkpoint, *texts)
+    summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     if "layer" in values:
         heads = _read(values, "heads") or [_read(values, "head", 0)]
         queries = _read(values, "tokens") or [_read(values, "token", 1)]

@@ -19,16 +19,18 @@ from bertlab.views import payload
 
 
 def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable | None = None, **options):
-    """Return the cached result of `Session.METHOD(*values, **options)`. `calls.call_session` adds its Python code.
+    """Return the cached result of `Session.METHOD(*values, **options)`.
+
+    `calls.call_session` returns the same result together with the Python code that computes it.
 
     Args:
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
         progress: reports the progress of the methods in `stepwise_results.METHODS`; the others ignore it. It wraps the
-            sequence of the parts that are computed one after another, as `frame.progress_bar` does: the windows, or
-            groups of draws, texts, sentences or inputs that are not cached yet. For `head_effects` it is called after
-            each layer with the share of the layers that are finished, from 0 to 1.
+            sequence of the parts of the computation, as `frame.progress_bar` does. A part is a window of a passage, or
+            a group of random draws, texts, sentences or inputs; parts whose result is cached are left out. For
+            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -78,12 +80,12 @@ def compute_attention(checkpoint: CheckpointKey, first: str, second: str | None 
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def find_telling_attention(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
-    """Find the attention weight that stands out most in one input. The result is cached.
+def find_most_striking_weight(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
+    """Find the attention weight that is furthest above its head's mean at the same offset. The result is cached.
 
     The arguments and errors are those of `compute_attention`.
     """
-    return attention_summary.find_telling_attention(compute_attention(checkpoint, first, second))
+    return attention_summary.find_most_striking_weight(compute_attention(checkpoint, first, second))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

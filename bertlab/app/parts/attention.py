@@ -21,13 +21,13 @@ ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
 ROLLOUT_MARGIN, ROLLOUT_TOKEN = 80, 14  # pixels
 
 
-def open_with_telling_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
+def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
     """Open the page at the head and token that stand out most in the text, unless the link or the user chose others.
 
     Raises:
         BertlabError: any error that `Session.attention` raises.
     """
-    summary = cached_results.find_telling_attention(checkpoint, *texts)
+    summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     heads = [summary.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
     selection = {"layer": summary.layer, "head": summary.head, "heads": heads}
     if view_state.open_with(selection | {"tokens": [summary.query], "side": "query", "token": summary.query}):
@@ -140,7 +140,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     """
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)
-    default_position = min(cached_results.find_telling_attention(checkpoint, *texts).query, len(tokens) - 1)
+    default_position = min(cached_results.find_most_striking_weight(checkpoint, *texts).query, len(tokens) - 1)
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     position = fields.position(left, t("attention-rollout-position"), tokens, default_position, key="flow")
     right.caption(t("attention-rollout-lead"))

@@ -45,7 +45,7 @@ def _format_regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> st
 def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     context_column, *choice_columns = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
-    row = {context_column: context} | ({spec.start: ""} if spec.start else {})
+    row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
     if len(choice_columns) > 1:  # one column for each choice; the first choice fills columns that are left over
         filled = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
         row |= dict(zip(choice_columns, filled, strict=True))

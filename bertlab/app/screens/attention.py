@@ -103,6 +103,6 @@ with st.container(key="picture"), frame.show_errors():
         "heads": draw_heads, "neuron": draw_head_computation, "rollout": draw_rollout, "bertviz": draw_bertviz,
     }[view]  # fmt: skip
     checkpoint = selection.open_checkpoint("attend", a, b)
-    parts.open_with_telling_head(checkpoint, texts)
+    parts.open_with_most_striking_head(checkpoint, texts)
     draw_view(checkpoint)
     display.explain(*EXPLANATIONS.get(view, ["attention", "entropy"]))

@@ -11,7 +11,7 @@ from bertlab.app.pages import PAGES, find_page, menu
 from bertlab.app.parts import preview
 from bertlab.app.parts.masked_text import MaskedText, describe_original, draw_masked_text
 from bertlab.config.languages import list_message_ids
-from bertlab.explore.attention_summary import find_telling_attention
+from bertlab.explore.attention_summary import find_most_striking_weight
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
 from bertlab.views.numbers import percent
@@ -94,7 +94,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return
-    summary = find_telling_attention(attention)
+    summary = find_most_striking_weight(attention)
     components.draw_arcs(preview.make_arcs(attention, summary.layer))
     query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
     values = {"query": query, "key": key, "share": percent(summary.share)}

@@ -28,13 +28,13 @@ SCROLLED_HEIGHT = 420  # pixels
 
 def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int) -> None:
     """Say what limits the choice: the checkpoint, a second language, repetitions, and sentences that are too long."""
-    if not summary.is_trained:
+    if not summary.is_checkpoint_suited:
         name = os.path.basename(sessions.open_session(checkpoint).name)
         frame.note(t("summary-untrained", checkpoint=name))
-    if summary.is_learned:
+    if summary.has_learned_scores:
         st.caption(t("summary-learned", checkpoint=os.path.basename(sessions.open_session(checkpoint).name)))
     languages = Counter(detect_language([sentence.text]) for sentence in summary.sentences)
-    if not summary.is_learned and len(languages) > 1:
+    if not summary.has_learned_scores and len(languages) > 1:
         frame.note(t("summary-mixed", count=min(languages.values())))
     if len(summary.truncated):
         frame.note(t("summary-cut", count=len(summary.truncated)))
@@ -58,7 +58,7 @@ def draw_reference(summary: Summary) -> None:
     fields.note_too_long_for_link(st, reference)
     comparison = compare_with_references([summary], [reference])
     if comparison:
-        best = t("summary-best" if summary.is_learned else "summary-chosen")
+        best = t("summary-best" if summary.has_learned_scores else "summary-chosen")
         columns = {t("summary-metric"): [best, t("summary-first")]}
         for metric in METRICS:
             columns[METRIC_NAMES[metric]] = [percent(row[metric]) for row in (comparison.summary, comparison.first)]
@@ -86,17 +86,17 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
     note_limits(checkpoint, summary, count)
     with st.container(height=SCROLLED_HEIGHT) if len(document) > LONG_TEXT else st.container(key="highlights"):
         st.html(summary_html(document, summary))
-    st.caption(t("summary-legend-learned" if summary.is_learned else "summary-legend"))
+    st.caption(t("summary-legend-learned" if summary.has_learned_scores else "summary-legend"))
     if summary.repeated:
         numbers = [str(index + 1) for index in summary.repeated[:MAX_REPEATED]]
         more = len(summary.repeated) - len(numbers)
         st.caption(t("summary-repeated", numbers=", ".join(numbers), count=len(summary.repeated), more=more))
     left, right = st.columns(2, gap="large")
-    draw_sentences(left, "summary-best" if summary.is_learned else "summary-chosen", summary, summary.chosen)
+    draw_sentences(left, "summary-best" if summary.has_learned_scores else "summary-chosen", summary, summary.chosen)
     draw_sentences(right, "summary-first", summary, summary.first)
     shared = len({*summary.chosen} & {*summary.first})
     st.caption(t("summary-overlap", shared=shared, count=len(summary.first)))
-    score = "score" if summary.is_learned else "centrality"
+    score = "score" if summary.has_learned_scores else "centrality"
     rows = [
         {"number": index + 1, "sentence": sentence.text, score: sentence.score,
          "is-chosen": index in summary.chosen}
@@ -114,7 +114,7 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
         "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
     learned, central = ("summary_score", "trigram_blocking"), ("centrality", "summary_choice", "sentence_cosine")
-    display.explain(*(learned if summary.is_learned else central))
+    display.explain(*(learned if summary.has_learned_scores else central))
     draw_reference(summary)
 
 

@@ -52,7 +52,7 @@ class Sentence:
     """The mentions of people and things, in order."""
 
 
-class UnspeakableEvent(Exception):
+class NoWordingForEvent(Exception):
     """No wording of an event is allowed in this part of the data."""
 
 
@@ -84,7 +84,7 @@ class Narrator:
         """Write the sentence of an event.
 
         Raises:
-            UnspeakableEvent: the checksums of all drawn sentences belong to the other part of the data.
+            NoWordingForEvent: the checksums of all drawn sentences belong to the other part of the data.
         """
         wordings = self._wordings[event.kind]
         for _ in range(MAX_DRAWS):
@@ -94,7 +94,7 @@ class Narrator:
                 self._subject = _find_subject(sentence)
                 self._known |= {m.referent for m in sentence.mentions if isinstance(m.referent, Thing)}
                 return sentence
-        raise UnspeakableEvent(event.kind)
+        raise NoWordingForEvent(event.kind)
 
     def write_question(self, event: Event, wording: Wording) -> str:
         """Write a question about an event, with names instead of pronouns."""

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS
 from bertlab.text.story_world.lexicon import Lexicon, load_lexicon
-from bertlab.text.story_world.realisation import Mention, Narrator, UnspeakableEvent
+from bertlab.text.story_world.realisation import Mention, Narrator, NoWordingForEvent
 from bertlab.text.story_world.simulation import Event, Thing, choose_people
 from bertlab.text.story_world.wordings import Wording, parse_wording
 from bertlab.text.story_world.world import Story, StoryWorld
@@ -189,7 +189,7 @@ def make_ending(maker: RowMaker, story: Story) -> Row | None:
     events = [replace(event, link="") for event in events]
     try:
         choices = [maker.make_narrator(story).write_sentence(event).text for event in events]
-    except UnspeakableEvent:
+    except NoWordingForEvent:
         return None
     order = maker.rng.sample(range(4), 4)
     context = story.text[: story.starts[index]].rstrip().replace("\n", " ")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bertlab.text.story_world.lexicon import load_lexicon
 from bertlab.text.story_world.plots import run_plot
-from bertlab.text.story_world.realisation import Narrator, Sentence, UnspeakableEvent
+from bertlab.text.story_world.realisation import Narrator, NoWordingForEvent, Sentence
 from bertlab.text.story_world.simulation import Event, Simulation
 
 
@@ -59,7 +59,7 @@ class StoryWorld:
             yield self.make_story(number, held_out)
 
     def make_story(self, number: int, held_out: bool = False) -> Story:
-        """Make one story, which depends on nothing but its number, the part, the language and the seed.
+        """Make one story, which depends only on its number, on `held_out`, on the language and on the seed.
 
         Raises:
             DataError: the language has no story world.
@@ -72,8 +72,9 @@ class StoryWorld:
             narrator = Narrator(lexicon, rng, held_out)
             try:
                 paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
-            except UnspeakableEvent:
-                continue  # a rare world in which some event has no sentence of this part
+            except NoWordingForEvent:
+                # Rare: all drawn sentences for an event belong to the other part of the data (training or held-out).
+                continue
             return _join_paragraphs(paragraphs, plot, is_happy, world)
 
 
