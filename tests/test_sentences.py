@@ -248,7 +248,7 @@ def test_the_commands(tmp_path, tiny_checkpoint, cache, capsys):
     first, _ = json.loads(captured.out)["neighbours"]
     assert round(first["cosine"], 4) == 1
     assert first["text"] == texts[int(first["id"]) - 1]
-    assert "stsb_vectors" in captured.err  # the checkpoint was not trained on sentence vectors
+    assert "stsb_vectors" in captured.err  # the checkpoint was not trained to make sentence vectors
     assert main(["similar", *words, "--threshold", "0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"] > 0
     assert main(["cluster", *words, "--min-size", "2", "--out", str(tmp_path / "c.csv"), "--json"]) == 0

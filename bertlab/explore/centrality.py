@@ -20,8 +20,8 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     """Compute the PageRank of sentences, divided by its mean -> float64 [S].
 
     The weight between two sentences is their cosine minus the smallest cosine in the text, because the cosines of a
-    checkpoint that was not trained on sentence vectors are all large. The matrix of weights is not stored, so memory
-    grows with the number of sentences, not with its square.
+    checkpoint that was not trained to make sentence vectors are all large. The matrix of weights is not stored, so
+    memory grows with the number of sentences, not with its square.
 
     Args:
         vectors_SP: the vectors, of length 1.
