@@ -250,7 +250,7 @@ class Session(Predictor):
         return run_probes(self.next_sentence, self.language, progress)
 
     def search_tokens(self, text: str) -> list[WordSearch]:
-        """Split every word of a text into tokens by the longest-match search of WordPiece, and return its steps.
+        """Split every word of a text into tokens by WordPiece's longest-match search, and return its steps.
 
         Raises:
             TextError: the text has no words.

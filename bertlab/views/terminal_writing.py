@@ -41,6 +41,7 @@ def writing_lines(
         lines += ["", "suggested changes:" if changes else "no change is suggested", *format_table(changes, "<<<>")]
     predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
     predictions += [("ending of the last word", ahead.endings)] if ahead.endings else []
+    # `last_words`: the candidates for a next word that ends the sentence
     predictions += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
     return [*lines, "", *format_table([(name, _list_words(words)) for name, words in predictions], "<<")]
 

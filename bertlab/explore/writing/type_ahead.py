@@ -41,7 +41,7 @@ class TypeAhead:
     words: tuple[ProposedWord, ...]
     """The most probable next words if nothing follows the [MASK]."""
     last_words: tuple[ProposedWord, ...]
-    """The most probable next words if a full stop follows."""
+    """The most probable next words if a full stop follows, which makes it the last word of a sentence."""
     endings: tuple[ProposedWord, ...]
     """The most probable tokens that continue the last word, such as a Korean particle, without "##"; none if the text
     ends with a space or a punctuation mark."""
