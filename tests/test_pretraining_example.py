@@ -391,20 +391,21 @@ def test_an_example_can_be_written_as_json(session):
 
 
 def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
-    arguments = ["pretraining-example", TEXT, "--draw", "3", "--whole-word", "--checkpoint", str(tiny_checkpoint)]
+    arguments = ["pretraining-example", TEXT, "--seed", "3", "--whole-word", "--checkpoint", str(tiny_checkpoint)]
     assert main(arguments) == 0
     out = capsys.readouterr().out
     example = session.pretraining_example(TEXT, 3, whole_word=True)
-    assert f"draw 3: {example.label_name}" in out
+    assert f"seed 3: {example.label_name}" in out
     assert " ".join(token.read for token in example.tokens) in out
     assert f"sum {example.losses.total:.3f}" in out
-    assert main([*arguments, "--json"]) == 0
+    old_spelling = ["--draw" if argument == "--seed" else argument for argument in arguments]
+    assert main([*old_spelling, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["losses"]["total"] == pytest.approx(example.losses.total)
 
 
 def test_the_command_refuses_what_cannot_be_drawn(tiny_checkpoint):
     place = ("--checkpoint", str(tiny_checkpoint))
     assert command_error("pretraining-example", " ", *place).id == "text-empty"
-    assert command_error("pretraining-example", TEXT, "--draw", "0", *place).id == "number-below-one"
+    assert command_error("pretraining-example", TEXT, "--seed", "0", *place).id == "number-below-one"
     shares = ("--mask-share", "0.9", "--random-share", "0.9")
     assert command_error("pretraining-example", TEXT, *shares, *place).id == "mask-shares-too-large"

@@ -49,9 +49,10 @@ class FamiliesBenchConfig(BenchOptions):
     """Pre-train BERT, RoBERTa, ALBERT, ELECTRA, ModernBERT and a distilled model of the same size for the same CPU time
     on the same text, fine-tune all of them, and print one table.
 
-    Each finished run is a row of --results and is not repeated, so the command can be stopped at any time, and its
-    families and seeds can be divided between machines, whose rows are put into one file afterwards. The corpora need
-    the vocabulary of the teacher: `bertlab prepare TEXTS --tokenizer scratch --out runs/en8k`.
+    Each finished run is written as a row of --results and is not repeated, so you can stop the command at any time. To
+    use several machines, give each of them some of the families and seeds, and join their rows in one file afterwards.
+    The corpora need the vocabulary of the teacher, the checkpoint from which the distilled model learns: `bertlab
+    prepare TEXTS --tokenizer scratch --out runs/en8k`.
 
     Examples:
       bertlab bench families --corpus runs/en8k --validation runs/en8k-val --data tasks --out runs/families

@@ -1,4 +1,4 @@
-"""`bertlab bench serve`: how much faster a CPU classifies texts, step by step, and what that costs in accuracy."""
+"""`bertlab bench serve`: how optimisations speed up text classification on a CPU, and what they cost in accuracy."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -50,13 +50,13 @@ TITLES = {
 
 @dataclass(frozen=True)
 class ServeBenchConfig(BenchOptions):
-    """Measure how much faster a CPU classifies texts, step by step: throughput, latency and accuracy.
+    """Measure how much each optimisation speeds up text classification on a CPU, and what it costs in accuracy.
 
     The first step is a BERT of base size (12 layers, hidden size 768) in PyTorch, which pads every text to the same
     length and uses all cores. Each further step adds one change: a small checkpoint, padding only to the longest text
-    of a batch of similar lengths, ONNX Runtime, int8 weights, a worker process with one thread for each core, and a
-    cache of repeated texts. The peer uses transformers and ONNX Runtime as the documentation of transformers
-    recommends.
+    of a batch of similar lengths, ONNX Runtime, int8 weights, one single-threaded worker process per core, and a cache
+    of repeated texts. Throughput, latency and accuracy are measured after every step. The peer uses transformers and
+    ONNX Runtime as the documentation of transformers recommends.
 
     The texts are the validation rows of the task. Throughput is measured while all texts wait, latency for one text at
     a time; both include the tokenisation. The model of base size has random weights, which need the same time as

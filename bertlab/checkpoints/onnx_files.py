@@ -1,4 +1,4 @@
-"""Write a checkpoint as an ONNX file, which ONNX Runtime computes faster than PyTorch on a CPU.
+"""Write a checkpoint as an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs the checkpoint.
 
 `checkpoint.load` opens the directory; `nn/onnx_model.py` says what it can do, and shows how a server uses it. Other
 programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64, with any

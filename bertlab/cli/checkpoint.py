@@ -121,8 +121,9 @@ class Export(CheckpointOptions):
     either, and can restore abilities that a checkpoint has lost in further training. Measure it with `bertlab
     evaluate`.
 
-    With --format onnx, the directory contains an ONNX file, which ONNX Runtime computes faster than PyTorch on a CPU.
-    The commands that predict open it like a checkpoint; it does not contain attention and other internals.
+    With --format onnx, the directory contains an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs
+    the checkpoint. The commands that predict open it like a checkpoint, but it does not show attention or other
+    internals.
 
     Examples:
       bertlab export small --checkpoint runs/sst2 --dtype float8

@@ -77,7 +77,8 @@ class Heads(QueryOptions):
     intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""
     """The intervention: one part, or several separated by commas. Layers, heads and positions are counted from 0. The
     part 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. r1.2.5-u makes position 5 attend uniformly
-    in head 2 of layer 1, and r1.2.5-7:1 makes it attend only to position 7. For h2.5-1.4, see --other."""
+    in head 2 of layer 1, and r1.2.5-7:1 makes it attend only to position 7 (with weight 1). For h2.5-1.4, see
+    --other."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """Another text, from which --intervention copies hidden states (activation patching): h2.5-1.4 replaces the hidden
     state after layer 2 at position 5 by the hidden state of the other text after layer 1 at position 4."""

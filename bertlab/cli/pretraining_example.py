@@ -1,7 +1,9 @@
 """`bertlab pretraining-example`: sample a pre-training example from a text, and predict its masked tokens."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+import tyro
 
 from bertlab.cli.query import TextQuery, open_session, print_result, read_texts
 
@@ -12,16 +14,16 @@ class PretrainingExampleOptions(TextQuery):
 
     Examples:
       bertlab pretraining-example "She lit the oven. The bread took an hour. It smelled good."
-      bertlab pretraining-example - --draw 7 --whole-word < document.txt
+      bertlab pretraining-example - --seed 7 --whole-word < document.txt
     """
 
-    draw: int = 1
+    seed: Annotated[int, tyro.conf.arg(aliases=("--draw",))] = 1
     """Seed of the random choices; the same seed always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
     """Sentence-pair objective: next (sentence B follows A, or is random with a probability of 50%), or order (A and B
     are neighbours, swapped with a probability of 50%)."""
     mask: float = 0.15
-    """Share of tokens to predict."""
+    """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK]."""
     random_share: float = 0.1
@@ -41,7 +43,7 @@ def pretraining_example(config: PretrainingExampleOptions) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
     example = session.pretraining_example(
-        text, config.draw, top_k=config.top_k, pair_objective=config.pair_objective, mask=config.mask,
+        text, config.seed, top_k=config.top_k, pair_objective=config.pair_objective, mask=config.mask,
         mask_share=config.mask_share, random_share=config.random_share, whole_word=config.whole_word,
         max_tokens=config.max_tokens,
     )  # fmt: skip

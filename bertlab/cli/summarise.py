@@ -24,8 +24,8 @@ class Summarise(QueryOptions):
     By default, the most central sentences are chosen: those whose vectors are most similar to the vectors of the other
     sentences. This needs no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation`
     scores the sentences itself. How good a summary is depends on the texts. If the file has a column of reference
-    summaries, ROUGE compares the chosen sentences and, as a baseline, the first sentences of each text with these
-    references. Without references, the quality is not measured.
+    summaries, ROUGE measures how well the chosen sentences match them, and, as a baseline, how well the first sentences
+    of each text do. Without references, the quality is not measured.
 
     Examples:
       bertlab summarise report.txt --sentences 3

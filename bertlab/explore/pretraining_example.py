@@ -137,9 +137,9 @@ class ExampleDrawer:
         In a text that is longer than a pair, the pair begins at a random sentence, as it would for a chunk in the
         middle of a document. All pairs have the full length, while pre-training makes one in ten shorter.
         """
-        require_positive(draw=number)
+        require_positive(seed=number)
         if number > MAX_INTEGER:
-            raise BertlabError("setting-too-large", flag="draw")
+            raise BertlabError("setting-too-large", flag="seed")
         rng = np.random.default_rng(number)
         max_tokens = min(self.settings.max_tokens, self.model.config.max_tokens)
         lengths = np.array([len(ids) for ids in self.sentences[0]])

@@ -1,4 +1,4 @@
-"""`OnnxBert`: a model in an ONNX file, which ONNX Runtime computes; its predictions are those of a `Bert`.
+"""`OnnxBert`: a model in an ONNX file, which ONNX Runtime runs; its predictions are those of a `Bert`.
 
 `checkpoints.checkpoint.load` opens an ONNX directory like any other checkpoint, so all predictions work without change.
 A server calls `OnnxBert.logits` directly, from any number of threads:

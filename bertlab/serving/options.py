@@ -13,9 +13,10 @@ class ServeOptions:
     """Answer requests over HTTP with the predictions of a checkpoint, as JSON.
 
     The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed; a route exists if the checkpoint has the
-    output layer for it. The fields of a request and of its reply are those of the command with the same name and
-    --json. /docs lists the routes and lets you try them, /health says whether the server is ready, and /metrics is for
-    Prometheus.
+    output layer for it. A request contains the texts and some of the options of the corresponding command (for /nsp:
+    next-sentence), and the reply is what this command prints with --json. The reply of /embed has the `vectors` and the
+    indices of the `truncated` texts. /docs lists the routes with their fields and lets you try them, /health says
+    whether the server is ready, and /metrics is for Prometheus.
 
     Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
     worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is
@@ -41,8 +42,8 @@ class ServeOptions:
     """
 
     checkpoint: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CHECKPOINT")]
-    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id. ONNX Runtime computes a directory
-    that `bertlab export --format onnx` wrote, and PyTorch all others."""
+    """A checkpoint or run directory, the name of a shipped checkpoint, or a hub id. A directory written by `bertlab
+    export --format onnx` runs in ONNX Runtime, all others in PyTorch."""
     host: str = "127.0.0.1"
     """Address to listen on. The default accepts connections from this machine only, and 0.0.0.0 from all. There is no
     password and no encryption: put a reverse proxy in front of a public server."""

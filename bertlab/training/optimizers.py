@@ -33,8 +33,8 @@ class OptimConfig:
     """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
-    the run, whose length is given in steps or in minutes. With `low_share`, it first rises no further than
-    `low_lr` for that share of the run.
+    the run, whose length is given in steps or in minutes. For the share `low_share` of the run, at its start, it does
+    not exceed `low_lr`.
     """
 
     lr: float = 1e-3
@@ -45,10 +45,10 @@ class OptimConfig:
     """Share of the run, at its end, in which the learning rate falls; 1: from the end of the warm-up on, as in the
     paper."""
     low_share: float = 0.0
-    """Share of the run, at its start, in which the learning rate does not exceed `low_lr`; then it rises to its
-    peak."""
+    """Share of the run, at its start, in which the learning rate does not exceed --optim.low-lr. After that, it rises
+    to its peak."""
     low_lr: float = 3e-4
-    """The maximum learning rate during `low_share`."""
+    """Maximum learning rate in the share of the run that --optim.low-share sets."""
     beta1: float = 0.9
     """Adam's decay rate for the mean of the gradients."""
     beta2: float = 0.98

@@ -27,7 +27,7 @@ SPAN_LENGTHS = {
     "ngram": tuple(1 / n for n in range(1, NGRAM_WORDS + 1)),
     "geometric": tuple(0.2 * 0.8 ** (n - 1) for n in range(1, MAX_SPAN_WORDS + 1)),
 }
-"""How runs of consecutive words are masked together -> the relative frequency of runs of 1, 2, ... words.
+"""How spans of consecutive words are masked together -> the relative frequency of spans of 1, 2, ... words.
 
 ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric: 0.2 * 0.8^(n - 1) for up
 to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1). Where the spans begin is
@@ -56,7 +56,7 @@ class MaskRule:
     continues_V: torch.Tensor | None = None
     """Bool [V]: True for tokens that continue a word ("##s"), to mask whole words; None to mask single tokens."""
     span_lengths: tuple[float, ...] = SPAN_LENGTHS["none"]
-    """With `continues_V`: the relative frequency of runs of 1, 2, ... words that are masked together."""
+    """With `continues_V`: the relative frequency of spans of 1, 2, ... words that are masked together."""
 
     @classmethod
     def for_tokenizer(
@@ -67,7 +67,7 @@ class MaskRule:
         Args:
             probability: the share of tokens that are predicted.
             whole_word: whether to mask whole words.
-            spans: how runs of consecutive whole words are masked together, a key of `SPAN_LENGTHS`.
+            spans: how spans of consecutive whole words are masked together, a key of `SPAN_LENGTHS`.
             shares: `mask_share` and `random_share`, if they differ from those of the paper.
         """
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)

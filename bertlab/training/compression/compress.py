@@ -48,8 +48,9 @@ _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {
 class CompressConfig(TaskFlags):
     """Make a fine-tuned checkpoint smaller and faster, and print its size, speed and metric before and after.
 
-    Without retraining, remove only a little at a time: importance is measured once, before anything is removed. Sparse
-    weights (--magnitude) make neither the file smaller nor the model faster; they show how many weights the task needs.
+    Without --retrain-steps, remove only a small share: importance is measured once, before anything is removed, so it
+    is less reliable the more is removed. Setting weights to zero (--magnitude) makes neither the file smaller nor the
+    model faster; it shows how many weights the task needs.
 
     Examples:
       bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/small --heads 0.4 --retrain-steps 200

@@ -28,12 +28,12 @@ class PretrainConfig(RunConfig):
     same command continues an interrupted run.
 
     Examples:
-      bertlab pretrain --out runs/first --minutes 5    # without own text: generated stories
+      bertlab pretrain --out runs/first --minutes 5    # if you have no text: generated stories
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/modern --family modernbert --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/electra --family electra --preset tiny --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
-      bertlab pretrain runs/novels --out runs/domain --from strongest --minutes 60    # or with an extended vocabulary
+      bertlab pretrain runs/novels --out runs/domain --from strongest --minutes 60
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
     """
@@ -110,9 +110,9 @@ class PretrainConfig(RunConfig):
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_spans: Literal[tuple(SPAN_LENGTHS)] = "none"
-    """Mask runs of consecutive whole words together. ngram: one to three words, n words with a frequency of 1/n, as in
-    ALBERT. geometric: one to ten words with geometric frequencies, 3.8 on average, as in SpanBERT. Each token of a run
-    is replaced independently (see --mask-share), whereas SpanBERT replaces all of them alike."""
+    """Mask spans of consecutive whole words. ngram: one to three words; the frequency of n words is proportional to
+    1/n, as in ALBERT. geometric: one to ten words with geometric frequencies, 3.8 on average, as in SpanBERT. Each
+    token of a span is replaced independently (see --mask-share), whereas SpanBERT replaces all of them alike."""
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
     random_share: float = 0.1
@@ -140,9 +140,9 @@ class PretrainConfig(RunConfig):
     The long pairs of the last part of the run (--final-max-tokens) are always drawn as in the paper."""
     unmasked_share: float = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
-    A pair gives only one bit, and until the model compares both sentences, the gradient of the masked tokens is much
-    larger than that of the pair. Use a low learning rate for this share (--optim.low-share). Ignored with
-    --pair-objective none."""
+    At the start of the training, the gradient of the masked tokens would be much larger than that of the pairs, whose
+    labels carry only one bit each; training on the pairs alone first lets the model learn to compare sentences. Use a
+    low learning rate for this share (--optim.low-share). Ignored with --pair-objective none."""
     dropout: float = 0.0
     """Dropout rate, 0.1 in the paper. Use 0 if the run uses every text only once: training is then faster and reaches a
     lower loss."""

@@ -33,8 +33,8 @@ class PrepareConfig:
       bertlab prepare texts/ --out runs/corpus            # train a vocabulary, then tokenise
       bertlab prepare texts/ --cased --out runs/corpus    # Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
-      bertlab prepare novels/ --tokenizer strongest --extend-vocabulary 2000 --out runs/novels    # add domain tokens
-      bertlab prepare story-world --out runs/world        # without own text: generated stories
+      bertlab prepare novels/ --tokenizer strongest --extend-vocabulary 2000 --out runs/novels    # add domain words
+      bertlab prepare story-world --out runs/world        # if you have no text: generated stories
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    # an epoch uses the novels three times
     """
 
