@@ -36,6 +36,8 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 - Always predicting the most frequent label gives 50.9 on SST-2, 81.2 on MRPC and 0 on CoLA; a constant prediction
   gives 0 on STS-B.
 - ModernBERT is computed with padding and without our faster layouts, so its speed is partly that of our code.
+- Tokens per second are those of processor time. They also depend on what else the machine computed meanwhile, and so
+  does the number of tokens.
 """
 
 
