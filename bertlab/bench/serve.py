@@ -217,8 +217,10 @@ def run(config: ServeBenchConfig) -> None:
 def make_result(run: ServingRun) -> Result:
     """Make the row of BENCHMARKS.md: how many times the throughput of the first step the last one has."""
     layers, hidden = run.student_size
+    accuracy = run.find(LAST_STEP).accuracy
+    published = "" if run.base else f" (published accuracy {PUBLISHED[run.task].percent})"
     return Result(
         f"Serving: {run.task} ({layers} x {hidden}), int8 in ONNX Runtime, a worker for each core, texts/s",
         round(run.times_faster(LAST_STEP), 1), "x", n=run.rounds, target=TARGET, hardware=run.hardware,
-        peer=f"base size, PyTorch, padded; accuracy {-run.points_lost:+.2f} points against float32",
+        peer=f"base size, PyTorch, padded{published}; accuracy {accuracy:.2f}, {-run.points_lost:+.2f} points by int8",
     )  # fmt: skip
