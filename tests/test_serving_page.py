@@ -52,6 +52,15 @@ def test_the_latency_of_another_task_is_in_the_address(shipped, rows, monkeypatc
     assert list(figure.data[0].text) == ["2.0 ms"] * 9
 
 
+@pytest.mark.parametrize(("language", "texts"), [("en", "sst2"), ("ko", "nsmc")])
+def test_texts_in_the_language_of_the_interface_come_first(shipped, rows, language, texts):
+    append_run(make_run(), rows)
+    append_run(make_run(task="nsmc", base="mine"), rows)
+    app = open_page("serving", lang=language)
+    choice = next(group for group in app.button_group if group.label == render("serving-task", language))
+    assert choice.options[0] == render(f"serving-task-{texts}", language)
+
+
 def test_without_a_run_the_page_names_the_command(shipped, rows):
     app = open_page("serving")
     assert not app.exception

@@ -6,6 +6,7 @@ from bertlab.app import calls, display, fields, frame, plots, url
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import serving as parts
 from bertlab.bench.serve_rows import LAST_STEP, STEPS, list_values, read_runs
+from bertlab.config.tasks import get_task
 from bertlab.views import serving as serving_views
 from bertlab.views.numbers import signed
 
@@ -18,7 +19,8 @@ with frame.show_errors():
     if not runs.result:
         frame.note_with_command(t("serving-no-runs"), COMMAND)
     else:
-        names = {task: t(f"serving-task-{task}") for task in sorted(runs.result, reverse=True)}
+        tasks = sorted(runs.result, key=lambda task: (get_task(task).language != language(), task))
+        names = {task: t(f"serving-task-{task}") for task in tasks}
         run = runs[fields.choice(st.segmented_control, t("serving-task"), names, "serving-task", required=True)]
         first, last = run.result.find(STEPS[0]), run.result.find(LAST_STEP)
         with st.container(horizontal=True):
