@@ -132,7 +132,7 @@ def test_evaluate_adds_predictions_to_an_older_checkpoint(corpus, tmp_path, caps
     del record["cloze"]
     checkpoint.write_record(saved, record, render_card("run", record))
     config = EvaluateConfig(
-        what="pretraining", data=str(corpus), checkpoint=str(saved), limit=64, max_tokens=32, record=True
+        task="pretraining", data=str(corpus), checkpoint=str(saved), limit=64, max_tokens=32, record=True
     )
     run_evaluate(config)
     assert len(checkpoint.load(saved).record["cloze"]) == 10

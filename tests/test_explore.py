@@ -427,6 +427,6 @@ def test_unfinished_checkpoints_are_not_shipped(tmp_path, monkeypatch, tiny_mode
 
 def test_the_package_lists_and_loads_its_public_names():
     assert bertlab.Session is Session
-    assert {"load", "shipped", "Session"} <= set(dir(bertlab))
+    assert {"load", "find_shipped_checkpoints", "Session"} <= set(dir(bertlab))
     with pytest.raises(AttributeError, match="no attribute 'unload'"):
         bertlab.unload  # noqa: B018

@@ -13,7 +13,6 @@ from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app import selection
 from bertlab.app.parts import batch, files
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
@@ -23,6 +22,7 @@ from bertlab.tasks.classification import Classification
 from bertlab.tasks.tag_prediction import Entity, TaggedWord, Tags
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.text_file import TEXT_NAMES
+from bertlab.text.word_spans import detect_text_language
 from bertlab.views import labels
 
 
@@ -372,7 +372,7 @@ def test_korean_letters_are_composed_and_chinese_ones_are_not_english(shipped):
     app = open_page("classify", judged=decomposed)
     assert app.query_params["judged"] in ("정말 좋은 영화", ["정말 좋은 영화"])
     assert any("[UNK]" in body for body in bodies(app)), "the note that the checkpoint is English"
-    detected = [selection._detect_language([text]) for text in (decomposed, "ᄒᆞᆫ", "國破山河在", "🙂", "tea 漢字", "é")]
+    detected = [detect_text_language([text]) for text in (decomposed, "ᄒᆞᆫ", "國破山河在", "🙂", "tea 漢字", "é")]
     assert detected == ["ko", "ko", None, None, "en", "en"]
 
 

@@ -246,6 +246,7 @@ def test_the_benchmark_of_the_app_covers_every_page():
         "lessons",
         "sentences",
         "paper",
+        "serving",
         "training",
         "evaluation",
         "time-machine",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 PAGES = (
-    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "input", "attention", "fill-mask", "writing",
+    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "serving", "input", "attention", "fill-mask", "writing",
     "next-sentence", "question", "classify", "choose", "tag", "sentences", "summary", "heads", "logit-lens", "xray",
     "compare", "training", "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
