@@ -47,4 +47,4 @@ def show_numbers(run: ServingRun) -> None:
         st.caption(f"{t('number-source')}: [{published.title}]({published.link})")
     st.caption(t("serving-measured", texts=run.texts, mean=run.mean_tokens, rows=run.rows, batch=run.batch_size,
                  rounds=run.rounds))  # fmt: skip
-    st.caption(f"{run.hardware} · {run.date} · {run.commit or '–'} · `{run.command}`")
+    st.caption(t("serving-run", hardware=run.hardware, date=run.date, commit=run.commit or "–", command=run.command))

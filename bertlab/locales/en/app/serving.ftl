@@ -34,3 +34,4 @@ serving-why-cache = A text that was classified before is not computed again. Her
 serving-why-peers = transformers and ONNX Runtime, used as their documentation recommends: the model is exported with torch.onnx, batches keep the order of arrival and are padded to their longest text, and ONNX Runtime has its default settings.
 serving-published = BERT base has random weights here. They need the same time as trained weights, but their accuracy means nothing. A published trained model has an accuracy of { $accuracy }, which is { $gap } points more than the small model of step 2.
 serving-measured = Speed: { $texts } texts with { $mean } tokens on average, in batches of up to { $batch }, median of { $rounds } rounds; tokenisation is included. Latency: one text at a time. Accuracy: { $rows } rows.
+serving-run = Measured on { $date } with commit { $commit } ({ $hardware }): `{ $command }`

@@ -34,3 +34,4 @@ serving-why-cache = 한 번 답한 텍스트는 다시 계산하지 않아요. �
 serving-why-peers = transformers와 ONNX Runtime을 문서에 나온 대로 쓴 결과예요. torch.onnx로 모델을 내보내고, 도착한 순서대로 배치를 만들어 가장 긴 텍스트까지 패딩을 채우며, ONNX Runtime은 기본 설정 그대로예요.
 serving-published = 여기 BERT base의 가중치는 무작위예요. 걸리는 시간은 학습한 가중치를 쓸 때와 같지만, 정확도에는 의미가 없어요. 학습한 모델의 공개된 정확도는 { $accuracy }로, 2단계의 작은 모델보다 { $gap }포인트 높아요.
 serving-measured = 속도: 평균 { $mean }토큰인 텍스트 { $texts }개를 최대 { $batch }개씩 묶어 { $rounds }라운드 측정한 중앙값이에요. 토큰화 시간도 들어 있어요. 지연 시간: 텍스트를 하나씩 측정했어요. 정확도: { $rows }행에서 측정했어요.
+serving-run = { $date }에 커밋 { $commit }로 측정했어요({ $hardware }). 명령: `{ $command }`
