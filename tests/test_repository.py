@@ -38,6 +38,10 @@ def test_shipped_checkpoints_and_runs_fit_their_bounds():
         assert sizes.get(f"checkpoints/{name}", 0) <= bound, sizes
 
 
+def test_the_model_that_a_lesson_opens_is_read_in_a_sitting():
+    assert len((ROOT / "bertlab/nn/bert.py").read_text(encoding="utf-8").splitlines()) <= 300
+
+
 def test_nothing_is_unpickled_that_could_run_code():
     """torch.load appears once, with weights_only=True; pickle.load not at all."""
     loads = []

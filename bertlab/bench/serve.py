@@ -33,19 +33,9 @@ from bertlab.tasks.examples import Examples
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
+from bertlab.views.serving import name_step
 
 TARGET = 30  # how many times faster than the first step the last one should be
-TITLES = {
-    "base": "BERT base size, PyTorch, padded to full length",
-    "student": "+ small model",
-    "dynamic": "+ padded to the longest text of a batch, grouped by length",
-    "onnx": "+ ONNX Runtime",
-    "int8": "+ int8 weights",
-    "workers": "+ a worker process per core, one thread each",
-    "cache": "+ a cache, if requests repeat",
-    "peer-base": "peer: BERT base size, exported by transformers",
-    "peer-student": "peer: small model, exported by transformers",
-}
 
 
 @dataclass(frozen=True)
@@ -182,7 +172,7 @@ def format_run(run: ServingRun) -> list[str]:
         accuracy = "" if step.accuracy is None else f"{step.accuracy:.2f}"
         changed = "" if step.changed is None else f"{step.changed:,}"
         rows.append((
-            TITLES[step.name], f"{step.texts_per_second:,.1f}", f"{run.times_faster(step.name):.1f}",
+            name_step(step.name), f"{step.texts_per_second:,.1f}", f"{run.times_faster(step.name):.1f}",
             f"{step.p50_ms:.2f}", f"{step.p95_ms:.2f}", accuracy, changed,
         ))  # fmt: skip
     notes = [

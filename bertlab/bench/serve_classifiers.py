@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from torch.nn.utils.rnn import pad_sequence
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.onnx_files import OPSET
 from bertlab.nn.onnx_model import require_onnxruntime
-from bertlab.text.batch import Batch
+from bertlab.tasks.features import Input
+from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 ClassifyBatch = Callable[[Sequence[str]], list[int]]
@@ -155,9 +155,7 @@ def make_onnx_function(directory: Path, max_tokens: int, threads: int) -> Classi
 def make_batch(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> Batch:
     """Tokenise texts, truncate them, and pad them to the longest of them."""
     rows = [[tokenizer.cls_id, *ids[: max_tokens - 2], tokenizer.sep_id] for ids in tokenizer.encode_ids(texts)]
-    ids_BT = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=tokenizer.pad_id)
-    length_B = torch.tensor([len(row) for row in rows])
-    return Batch(ids_BT, torch.zeros_like(ids_BT), torch.arange(ids_BT.shape[1]) < length_B[:, None])
+    return collate([Input(np.array(row), np.zeros(len(row), np.int64)) for row in rows], tokenizer.pad_id)
 
 
 _classify_in_worker: ClassifyBatch | None = None

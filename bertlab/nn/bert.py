@@ -279,8 +279,6 @@ def make_additive_mask(
 ) -> torch.Tensor | None:
     """Make a mask to add to attention scores: 0 where a query attends to a key, the lowest finite number elsewhere.
 
-    With -inf instead, a row that is only padding would become NaN.
-
     Args:
         attention_mask_BT: True for tokens, False for padding; None if there is no padding.
         hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
@@ -292,7 +290,7 @@ def make_additive_mask(
     >>> make_additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
     tensor([[[[    -0., -65504.]]]], dtype=torch.float16)
     """
-    mask, lowest = None, torch.finfo(hidden_BTH.dtype).min
+    mask, lowest = None, torch.finfo(hidden_BTH.dtype).min  # with -inf, a row that is only padding would become NaN
     if attention_mask_BT is not None:
         mask = ((~attention_mask_BT.bool()).to(hidden_BTH.dtype) * lowest)[:, None, None, :]
     if causal:

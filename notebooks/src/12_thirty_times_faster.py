@@ -60,7 +60,7 @@ assert lengths.max() <= max_tokens and lengths.mean() < max_tokens / 2
 # 과제로 파인튜닝한 작은 모델로 바꿔요. 지식 증류로도 이런 모델을 만들어요.
 #
 # **예상해 보세요.** 두 숫자를 적으세요. base 크기로는 스레드 하나가 1초에 텍스트를 몇 개 분류할까요? 작은 모델은 그 몇 배일까요? 셀은 두 모델의 크기를 보여 주고
-# 속도를 재요. 큰 모델의 가중치는 무작위인데, 학습한 가중치와 걸리는 시간이 같아요.
+# 속도를 재요. 큰 모델의 가중치는 무작위지만, 학습한 가중치를 쓸 때와 같은 시간이 걸려요.
 # %% predict
 from bertlab.config.presets import get_preset
 from bertlab.nn.bert import Bert

@@ -18,9 +18,10 @@ from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.nn.variants.bottleneck import BottleneckEncoder
 from bertlab.nn.variants.embeddings import SumEmbeddings, TokenEmbeddings, TrigramEmbeddings
+from bertlab.nn.variants.layer_masks import LayerMaskEncoder
 from bertlab.nn.variants.pre_norm import PreNormEncoder
 from bertlab.nn.variants.pruned import remove_pruned_heads
-from bertlab.nn.variants.sparse import BlockEncoder, GlobalMask, SparseEncoder, WindowEncoder, find_global_tokens
+from bertlab.nn.variants.sparse import BlockEncoder, GlobalMask, WindowEncoder, find_global_tokens
 
 # Value of `Family.pooler_activation` -> function.
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
@@ -98,7 +99,7 @@ ENCODERS = {
 
 def has_fast_layers(encoder: Encoder) -> bool:
     """Return whether `nn.fast` can compute the layers of an encoder; otherwise its own method `run_from` does."""
-    return not isinstance(encoder, PreNormEncoder | SparseEncoder)
+    return not isinstance(encoder, LayerMaskEncoder)
 
 
 class FamilyBert(Bert):

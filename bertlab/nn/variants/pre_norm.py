@@ -11,9 +11,10 @@ from torch import nn
 
 from bertlab.config.config import ModelConfig
 from bertlab.nn.activation import make_activation
-from bertlab.nn.bert import Encoder, EncoderLayer, SelfAttention
+from bertlab.nn.bert import EncoderLayer, SelfAttention
 from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
 from bertlab.nn.trace import NO_TRACE, Trace
+from bertlab.nn.variants.layer_masks import LayerMaskEncoder
 
 
 class RotarySelfAttention(SelfAttention):
@@ -116,7 +117,7 @@ class PreNormLayer(EncoderLayer):
         return hidden_XH + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_XH)))
 
 
-class PreNormEncoder(Encoder):
+class PreNormEncoder(LayerMaskEncoder):
     """A stack of L layers of type `PreNormLayer` and a final LayerNorm; most layers attend to nearby tokens only."""
 
     def __init__(self, config: ModelConfig):
@@ -125,48 +126,12 @@ class PreNormEncoder(Encoder):
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.family.has_biases)
         self.rotary = config.rotary
 
-    def forward(
-        self,
-        hidden_BTH: torch.Tensor,
-        mask: torch.Tensor | None = None,
-        *,
-        trace: Trace = NO_TRACE,
-        interventions: Interventions = NO_INTERVENTIONS,
-    ) -> torch.Tensor:
-        """Run the embeddings through all layers -> the last layer's output after the final LayerNorm, [B, T, H]."""
-        hidden_BTH = interventions.patch(0, hidden_BTH)
-        trace.record("hidden", hidden_BTH)
-        return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
-
-    def run_from(
-        self,
-        first: int,
-        hidden_BTH: torch.Tensor,
-        mask: torch.Tensor | None = None,
-        *,
-        trace: Trace = NO_TRACE,
-        interventions: Interventions = NO_INTERVENTIONS,
-    ) -> torch.Tensor:
-        """Run hidden states through a layer, all later ones and the final LayerNorm -> [B, T, H].
-
-        Args:
-            first: the number of the first layer to compute, counted from 0.
-            hidden_BTH: the input of this layer.
-            mask: the result of `make_additive_mask`.
-            trace: records tensors of these layers.
-            interventions: the interventions in these layers.
-        """
+    def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
         local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
-        for layer in range(first, len(self.layers)):
-            hidden_BTH = self.layers[layer](
-                hidden_BTH, local_mask if self.rotary.is_local(layer) else mask, layer=layer, trace=trace,
-                interventions=interventions,
-            )  # fmt: skip
-            if layer + 1 == len(self.layers):
-                hidden_BTH = self.norm(hidden_BTH)
-            hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
-            trace.record("hidden", hidden_BTH)
-        return hidden_BTH
+        return [local_mask if self.rotary.is_local(layer) else mask for layer in range(len(self.layers))]
+
+    def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        return self.norm(hidden_BTH)
 
 
 def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:

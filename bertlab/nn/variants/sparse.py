@@ -19,9 +19,10 @@ from torch import nn
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.sparse import BlockAttention
-from bertlab.nn.bert import Encoder, EncoderLayer, SelfAttention
+from bertlab.nn.bert import EncoderLayer, SelfAttention
 from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
 from bertlab.nn.trace import NO_TRACE, Trace
+from bertlab.nn.variants.layer_masks import LayerMaskEncoder
 
 
 @dataclass(frozen=True)
@@ -116,53 +117,7 @@ class WindowLayer(EncoderLayer):
         self.attention = GlobalSelfAttention(config)
 
 
-class SparseEncoder(Encoder):
-    """A stack of layers that may have different masks, which `mask_layer` makes."""
-
-    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask):
-        """Make the mask of a layer.
-
-        Args:
-            layer: the number of the layer, counted from 0.
-            hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
-            mask: the mask that `Bert.make_mask` makes for all layers.
-        """
-        raise NotImplementedError
-
-    def forward(
-        self,
-        hidden_BTH: torch.Tensor,
-        mask=None,
-        *,
-        trace: Trace = NO_TRACE,
-        interventions: Interventions = NO_INTERVENTIONS,
-    ) -> torch.Tensor:
-        """Run the embeddings through all layers -> the last layer's output, [B, T, H]."""
-        hidden_BTH = interventions.patch(0, hidden_BTH)
-        trace.record("hidden", hidden_BTH)
-        return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
-
-    def run_from(
-        self,
-        first: int,
-        hidden_BTH: torch.Tensor,
-        mask=None,
-        *,
-        trace: Trace = NO_TRACE,
-        interventions: Interventions = NO_INTERVENTIONS,
-    ) -> torch.Tensor:
-        """Run `hidden_BTH`, the input of layer number `first`, through this layer and all later ones."""
-        for layer in range(first, len(self.layers)):
-            hidden_BTH = self.layers[layer](
-                hidden_BTH, self.mask_layer(layer, hidden_BTH, mask), layer=layer, trace=trace,
-                interventions=interventions,
-            )  # fmt: skip
-            hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
-            trace.record("hidden", hidden_BTH)
-        return hidden_BTH
-
-
-class WindowEncoder(SparseEncoder):
+class WindowEncoder(LayerMaskEncoder):
     """Longformer's layers; their mask is a `GlobalMask`."""
 
     def __init__(self, config: ModelConfig):
@@ -170,22 +125,23 @@ class WindowEncoder(SparseEncoder):
         self.layers = nn.ModuleList(WindowLayer(config) for _ in range(config.num_layers))
         self.windows = config.sparse.windows
 
-    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask: GlobalMask) -> GlobalMask:
-        return mask.add_window(self.windows[layer], hidden_BTH)
+    def make_masks(self, hidden_BTH: torch.Tensor, mask: GlobalMask) -> list[GlobalMask]:
+        mask_by_window = {window: mask.add_window(window, hidden_BTH) for window in set(self.windows)}
+        return [mask_by_window[window] for window in self.windows]
 
 
-class BlockEncoder(SparseEncoder):
+class BlockEncoder(LayerMaskEncoder):
     """BERT's layers with BigBird's blocks; their mask is the result of `bert.make_additive_mask`."""
 
     def __init__(self, config: ModelConfig):
         super().__init__(config)
         self.sparse = config.sparse
 
-    def mask_layer(self, layer: int, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor | None:
-        if self.sparse.is_full(hidden_BTH.shape[1]):
-            return mask
-        blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
-        return blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)
+    def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
+        if not self.sparse.is_full(hidden_BTH.shape[1]):
+            blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
+            mask = blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)
+        return [mask] * len(self.layers)
 
 
 def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.Tensor:
