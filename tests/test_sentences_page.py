@@ -63,8 +63,8 @@ def test_lines_that_the_checkpoint_cannot_read_are_counted(monkeypatch):
     monkeypatch.delenv("BERTLAB_CHECKPOINTS")  # the tiny checkpoints of the tests know Korean letters
     lines = ["The price of rice rises", "A new bridge opens", "Rain fell", "강에 다리가 열린다"]
     page = open_page(lines="\n".join(lines))
-    assert "1 line is in another language or script than sentences can read" in notes(page)
-    assert "can read" not in notes(open_page(lines="\n".join(lines[:3])))
+    assert "1 line is in a language or script that sentences cannot read" in notes(page)
+    assert "cannot read" not in notes(open_page(lines="\n".join(lines[:3])))
 
 
 def test_unusual_lines_are_shown_as_text():

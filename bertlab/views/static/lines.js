@@ -364,7 +364,7 @@ export class Lines {
     const { others, totals } = this.sumAttention(focus);
     const best = Array.from(others.keys()).sort((a, b) => totals[b] - totals[a]).slice(0, view.isNarrow ? 3 : 5);
     const firstTokens = focus.list.slice(0, 8).map((position) => view.data.tokens[position]).join(" + ");
-    const subject = focus.list.length > 8 ? `${firstTokens} + … (${focus.list.length} ${view.texts.tokens})` : firstTokens;
+    const subject = focus.list.length > 8 ? `${firstTokens} + … (${view.texts.tokens.replace("{}", focus.list.length)})` : firstTokens;
     view.showReadout(subject, focus.side === "query" ? view.texts.attends : view.texts.attendedBy,
       best.map((o) => [view.data.tokens[others[o]], formatProbability(totals[o], view.data.error)]));
   }

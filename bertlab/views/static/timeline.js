@@ -301,7 +301,7 @@ class TimelineView {
     this.nextButton.disabled = this.at === data.moments.length - 1;
     this.compareButton.setAttribute("aria-pressed", String(this.against !== null));
     this.compareButton.disabled = data.moments.length < 2;
-    this.value.replaceChildren(`${text.step} ${formatCount(moment.step)}`, element("small", {}, ` · ${formatCount(moment.tokens)} ${text.tokensRead}`));
+    this.value.replaceChildren(`${text.step} ${formatCount(moment.step)}`, element("small", {}, ` · ${text.tokensRead.replace("{}", formatCount(moment.tokens))}`));
     const metrics = [["masked_accuracy", text.mlmAccuracy, formatPercent], ["nsp_accuracy", text.nspAccuracy, formatPercent],
       ["bits_per_character", text.bits, (value) => value.toFixed(2)], ["mlm_loss", text.maskedLoss, (value) => value.toFixed(2)]]
       .filter(([name]) => name in moment.validation)

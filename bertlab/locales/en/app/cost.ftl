@@ -44,7 +44,7 @@ cost-growth = Growth with the sequence length
 cost-quantity = Quantity
 cost-quadratic = The attention scores (orange) grow with the square of the length. From { FORMAT($tokens, spec: ",") } tokens on, they need more FLOP than the rest of a layer. At { FORMAT($now, spec: ",") } tokens, they need { $share } of the FLOP of a training step.
 cost-sparse = n instead of n²: Longformer and BigBird
-cost-sparse-note = FLOP of the attention scores of one text in the forward pass. A token of Longformer attends to the 256 tokens on each side, and a block of 64 tokens of BigBird to its two neighbours, the first, the last and three random blocks. The pattern is as wide for a long text as for a short one, so the FLOP grow with n instead of n². At { FORMAT($tokens, spec: ",") } tokens, full attention takes { $longformer } times as many FLOP as Longformer and { $bigbird } times as many as BigBird. bertlab opens both for predictions and shows their patterns on the page Attention, but computes all n² scores and masks them, so here they are not faster than BERT.
+cost-sparse-note = FLOP of the attention scores of one text in the forward pass. A token of Longformer attends to the 256 tokens on each side, and in BigBird a block of 64 tokens attends to its two neighbouring blocks, to the first and the last block, and to three random blocks. The pattern is as wide for a long text as for a short one, so the FLOP grow with n instead of n². At { FORMAT($tokens, spec: ",") } tokens, full attention takes { $longformer } times as many FLOP as Longformer and { $bigbird } times as many as BigBird. bertlab can predict with Longformer and BigBird checkpoints and shows their patterns on the page Attention. It computes all n² scores and then masks them, so in bertlab they are not faster than BERT.
 cost-time = Time and money
 cost-steps = Training steps
 cost-share = Share of a GPU's peak, %
@@ -71,7 +71,7 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = memory for that batch (bertlab's estimate)
 cost-column-float32 = largest batch (bertlab, float32)
 cost-column-bfloat16 = largest batch (bertlab, bfloat16)
-cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to measured steps of bertlab. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * multiply quickly in float16 but not in bfloat16, so bertlab trains in float32 on these GPUs.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to measured steps of bertlab. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * are fast in float16 but not in bfloat16. bertlab does not train in float16, so it trains in float32 on these GPUs.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step

@@ -12,7 +12,7 @@ number-mask_shares = shares of masked tokens
 number-token_loss = −ln p of a token
 number-word_surprise = surprise of a word
 number-pseudo_log_likelihood = pseudo-log-likelihood
-number-correction_gain = gain of a change
+number-correction_gain = gain of a correction
 number-pretraining_loss = pre-training loss
 number-nsp_probability = probability that B follows A
 number-rank = rank of a token
@@ -34,7 +34,7 @@ number-cosine_distance = cosine distance
 number-masked_accuracy = masked-token accuracy
 number-nsp_accuracy = next-sentence accuracy
 number-order_accuracy = sentence-order accuracy
-number-replaced_precision = precision of replaced tokens
+number-replaced_precision = precision of detecting replaced tokens
 number-replaced_recall = recall of replaced tokens
 number-error = mean absolute error
 number-loss = loss
@@ -64,7 +64,7 @@ number-token_loss-explanation = The loss of one predicted token, in nats: 0 if i
 number-word_surprise-explanation = Each token is masked together with the later tokens of its word, because these would reveal it. The values of −ln p are added up. 0 nats means certain, 2.3 nats a probability of 10%, and 9.2 nats a probability of 0.01%. A long or split word has more tokens, so its sum is larger.
 number-pseudo_log_likelihood-explanation = The sum of the surprise of all words, with the sign changed. It is called “pseudo” because BERT predicts each token from the context on both sides. Use it only to compare versions of one text that are about equally long: the larger (nearer to 0), the more natural the text is to BERT. The mean surprise per token gives the pseudo-perplexity: if the pseudo-perplexity is 20, BERT is as unsure as if it had to guess one of 20 tokens. Neither the pseudo-log-likelihood nor the pseudo-perplexity can be compared between vocabularies.
 number-correction_gain-explanation = How far the pseudo-log-likelihood of the text rises if one letter or one space is changed. A change is suggested if its gain exceeds the margin m; `bertlab bench writing` tunes the margin on text with artificial errors.
-number-pretraining_loss-explanation = The MLM loss (the mean over the predicted tokens) plus the loss of the sentence pair. Guessing gives ln V (10.3 for 30,522 tokens) plus ln 2 = 0.69. The value here is the loss of one pair. A training step takes the mean over the pairs of a batch; the running mean is the mean over the pairs that you have drawn.
+number-pretraining_loss-explanation = The MLM loss (the mean over the predicted tokens) plus the loss of the sentence pair. Guessing gives ln V (10.3 for 30,522 tokens) plus ln 2 (0.69). The value here is the loss of one pair. A training step takes the mean over the pairs of a batch; the running mean is the mean over the pairs that you have drawn.
 number-nsp_probability-explanation = The model was trained on true next sentences and on sentences from other texts, in equal numbers. It detects a change of topic far better than a wrong sentence on the same topic.
 number-rank-explanation = 1 is the most probable token. The rank improves long before the probability becomes visible, so it shows early which token the model will predict.
 number-layer_probability-explanation = The prediction of the output layer from the hidden states of layer l. The output layer was trained on the last layer only, so a small value in an early layer does not mean that the layer contains no information.
@@ -146,7 +146,7 @@ number-summary_choice = choice of the sentences
 number-summary_score = score of a sentence
 number-trigram_blocking = trigram blocking
 number-rouge = ROUGE
-number-centrality-explanation = PageRank on the sentences: a sentence is central if its vector v is similar to the vectors of other sentences, above all of central sentences. S is the number of sentences and d = 0.85. The figure shows S · r: 1 is an average sentence. The smallest cosine of the text is subtracted from every cosine, because the cosines of a checkpoint that was not trained to make sentence vectors are all large.
+number-centrality-explanation = PageRank on the sentences: a sentence is central if its vector v is similar to the vectors of other sentences, above all of central sentences. S is the number of sentences and d = 0.85. The figure shows S · r, where r is the PageRank of the sentence; an average sentence has 1. The smallest cosine of the text is subtracted from every cosine, because the cosines of a checkpoint that was not trained to make sentence vectors are all large.
 number-summary_choice-explanation = Sentences are chosen one at a time. c is the centrality and s the cosine, both scaled to 0–1 within the text; C are the sentences chosen so far, and λ is the value of “Avoid similar sentences”. A sentence that shares three consecutive words with a chosen one is left out (trigram blocking).
 number-summary_score-explanation = The probability that a sentence belongs to the summary. Every sentence i has its own [CLS] token, and h is the last hidden state of that token; w and b are the output layer that was fine-tuned on documents with marked summary sentences. Each sentence is scored on its own, so the scores do not add up to 1.
 number-trigram_blocking-explanation = Sentences are chosen one at a time, the largest score first. C are the sentences chosen so far. A sentence that shares three consecutive words with a chosen sentence is left out.

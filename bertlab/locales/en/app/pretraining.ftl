@@ -51,7 +51,7 @@ pretraining-mean = { $draws ->
         [one] { $draws } draw so far:
        *[other] Mean over { $draws } draws:
     } { $losses }
-pretraining-progress = Computing the losses of earlier draws: { $done } of { $of } groups of draws
+pretraining-progress = Computing the losses of earlier draws: { $done } of { $of } batches
 pretraining-objective-none = This checkpoint has no sentence-pair output layer, so there is only an MLM loss.
 pretraining-objective-next = This checkpoint was trained on next-sentence prediction. It cannot judge the order of two sentences, so there is no SOP loss.
 pretraining-objective-order = This checkpoint was trained on sentence order. It cannot judge whether B is random, so there is no NSP loss.

@@ -22,8 +22,8 @@ sentences-cut = { $count ->
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
 sentences-unreadable-page = { $count ->
-        [one] 1 line is in another language or script than { $checkpoint } can read, so its vector is unreliable.
-       *[other] { FORMAT($count, spec: ",") } lines are in another language or script than { $checkpoint } can read, so their vectors are unreliable. Such lines may look like duplicates by accident.
+        [one] 1 line is in a language or script that { $checkpoint } cannot read, so its vector is unreliable.
+       *[other] { FORMAT($count, spec: ",") } lines are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable. Such lines may look like duplicates by accident.
     }
 sentences-map-method = Map method
 sentences-map-tsne = t-SNE
@@ -34,7 +34,7 @@ sentences-map-help = { $clusters ->
         [0] No clusters.
         [one] 1 cluster; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
        *[other] { FORMAT($clusters, spec: ",") } clusters; { FORMAT($outside, spec: ",") } of { FORMAT($total, spec: ",") } lines belong to no cluster.
-    } Draw a line around points to list the lines of text below, or click a single point.
+    } Circle some points, or click one, to list their texts below.
 sentences-min-size = Smallest cluster
 sentences-min-size-help = The smallest number of lines that form a cluster. With “auto” it depends on the number of lines.
 sentences-min-size-auto = auto
@@ -60,8 +60,8 @@ sentences-pairs = { $pairs ->
         }
     }
 sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
-sentences-matrix-overview = More than { $limit } lines do not fit, so each cell shows the mean cosine between the lines of two clusters.
-sentences-matrix-none = More than { $limit } lines do not fit, and there are no clusters to group them by.
+sentences-matrix-overview = The matrix has room for { $limit } lines at most, so each cell shows the mean cosine between the lines of two clusters.
+sentences-matrix-none = The matrix has room for { $limit } lines at most, and there are no clusters by which more lines could be grouped.
 sentences-column-number = number
 sentences-column-line = line
 sentences-column-words = cluster

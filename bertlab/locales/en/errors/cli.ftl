@@ -16,7 +16,7 @@ unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $r
 unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack trace)
 
 # export
-export-no-directory = name the directory for the copy
+export-no-directory = name the directory to export to
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
 export-share-without-average = --share sets how much another checkpoint counts in the average: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
@@ -36,8 +36,8 @@ sentences-truncated = { $count ->
        *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint can read, so the ends of these texts have no effect
     }
 sentences-unreadable = { $count ->
-        [one] 1 text is in another language or script than { $checkpoint } can read, so its vector is unreliable
-       *[other] { FORMAT($count, spec: ",") } texts are in another language or script than { $checkpoint } can read, so their vectors are unreliable and may be equal by accident
+        [one] 1 text is in a language or script that { $checkpoint } cannot read, so its vector is unreliable
+       *[other] { FORMAT($count, spec: ",") } texts are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable and may be equal by accident
     }
 checkpoint-of-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`

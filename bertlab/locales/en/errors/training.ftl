@@ -44,7 +44,7 @@ run-data-difference = { $name } { $before }, now { $now }
 # settings of pre-training
 optimizer-unknown = there is no optimiser { $name }: choose one of { $names } with --optim.name
 mask-shares-too-large = --mask-share and --random-share must not add up to more than 1
-new-vocabulary-without-from = --new-vocabulary keeps the encoder of a checkpoint: name the checkpoint with --from
+new-vocabulary-without-from = --new-vocabulary keeps only the encoder of a checkpoint and starts with new token embeddings: name the checkpoint with --from
 left-to-right-unsupported = the config.json of { $family } cannot record left-to-right attention: use --family bert
 start-unsupported = --start { $start } changes the position embeddings of BERT, which { $family } does not have in this form: use --start paper
 from-with-random-init-flags = --from continues a model with its own size and weights: leave out { $flags }
@@ -101,7 +101,7 @@ reproduce-perplexity-needs-validation = perplexity is measured on held-out text:
 reproduce-data-not-found = there is no directory { $directory }: --data must contain a directory for each task
 reproduce-task-not-found = { $directory } has no directory { $task }, which should contain the rows of that task
 reproduce-other-settings = { $directory } contains a table made with different settings ({ $changed }): choose another --out, or use the same settings
-reproduce-flag-for-benchmarks = { $flag } is for tables 1 to 4: leave it out
+reproduce-flag-for-benchmarks = { $flag } applies only to tables 1 to 4 of the paper: leave it out
 reproduce-quick-with-grid = --quick and --grid contradict each other: choose one of them
 
 ## Compression

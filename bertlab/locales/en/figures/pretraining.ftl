@@ -8,4 +8,4 @@ figure-loss-total = sum
 figure-running-mean = { $loss }, running mean
 figure-sentence-a = sentence A
 figure-sentence-b = sentence B
-figure-true-token = true: p, rank
+figure-true-token = true token: p, rank

@@ -34,7 +34,7 @@ number-cosine_distance = 코사인 거리
 number-masked_accuracy = 마스크 토큰 정확도
 number-nsp_accuracy = 다음 문장 정확도
 number-order_accuracy = 문장 순서 정확도
-number-replaced_precision = 교체된 토큰의 정밀도
+number-replaced_precision = 교체된 토큰 탐지의 정밀도
 number-replaced_recall = 교체된 토큰의 재현율
 number-error = 평균 절대 오차
 number-loss = 손실
@@ -64,7 +64,7 @@ number-token_loss-explanation = 예측한 토큰 하나의 손실이에요. 자�
 number-word_surprise-explanation = 토큰을 하나씩 가려 −ln p를 구하고 더해요. 답이 드러나지 않게 같은 단어의 뒤쪽 토큰도 함께 가려요. 확실하면 0내트, 확률이 10%면 2.3내트, 0.01%면 9.2내트예요. 길거나 잘게 나뉜 단어는 토큰이 많아 합이 더 커요.
 number-pseudo_log_likelihood-explanation = 모든 단어의 의외성을 더하고 부호를 바꾼 값이에요. BERT는 양쪽 문맥을 보고 예측해서 ‘의사(pseudo)’라는 말을 붙여요. 같은 글을 조금씩 다르게 쓴, 길이가 비슷한 글끼리만 비교하세요. 클수록(0에 가까울수록) BERT가 자연스럽게 보는 글이에요. 토큰당 평균 의외성으로 의사 퍼플렉시티를 구하는데, 의사 퍼플렉시티가 20이면 토큰 20개 중 하나를 찍을 때만큼 BERT가 확신이 없다는 뜻이에요. 의사 로그 우도와 의사 퍼플렉시티는 어휘 집합이 다르면 비교할 수 없어요.
 number-correction_gain-explanation = 글자 하나나 띄어쓰기 하나를 고치면 글의 의사 로그 우도가 얼마나 커지는지 나타내요. 이득이 기준 m보다 크면 제안해요. 기준은 오류를 일부러 넣은 글에서 `bertlab bench writing` 명령으로 정해요.
-number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2 = 0.69를 더한 값이 나와요. 여기에 보이는 값은 문장 쌍 하나의 손실이에요. 학습 스텝에서는 배치에 든 여러 쌍의 평균을 내고, 누적 평균은 지금까지 뽑은 쌍들의 평균이에요.
+number-pretraining_loss-explanation = MLM 손실(예측한 토큰들의 손실을 평균한 값)에 문장 쌍 손실을 더한 값이에요. 찍으면 ln V(토큰 30,522개면 10.3)에 ln 2(0.69)를 더한 값이 나와요. 여기에 보이는 값은 문장 쌍 하나의 손실이에요. 학습 스텝에서는 배치에 든 여러 쌍의 평균을 내고, 누적 평균은 지금까지 뽑은 쌍들의 평균이에요.
 number-nsp_probability-explanation = 절반은 실제로 이어지는 문장, 절반은 다른 텍스트에서 가져온 문장으로 학습했어요. 주제가 바뀐 것은 잘 알아채지만, 주제는 같고 이어지지 않는 문장은 잘 구별하지 못해요.
 number-rank-explanation = 1이면 확률이 가장 높은 토큰이에요. 확률이 눈에 띄기 훨씬 전에 순위가 먼저 올라가므로, 어떤 예측이 만들어지고 있는지 일찍 알 수 있어요.
 number-layer_probability-explanation = l번 레이어의 은닉 상태에 출력층을 적용한 예측이에요. 출력층은 마지막 레이어로만 학습했으므로, 앞쪽 레이어에서 값이 작아도 정보가 없다는 뜻은 아니에요.
@@ -135,8 +135,8 @@ number-cluster_words = 군집의 단어
 number-map_tsne = 지도의 위치(t-SNE)
 number-map_pca = 지도의 위치(PCA)
 number-map_umap = 지도의 위치(UMAP)
-number-sentence_cosine-explanation = 한 줄이 벡터 하나가 돼요. 토큰들의 은닉 상태 평균이거나, 체크포인트가 정한 방법으로 구해요. 두 벡터의 코사인은 방향이 같으면 1이고, 문장 벡터를 만들도록 학습한 체크포인트라면 상관없는 문장끼리는 0에 가까워요.
-number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 두 벡터의 거리로는 두 벡터 사이의 거리와, 각 벡터에서 k번째 이웃(k = 3)까지의 거리, 이 세 값 가운데 가장 큰 값을 써요. 그래서 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
+number-sentence_cosine-explanation = 한 줄이 벡터 하나가 돼요. 벡터는 토큰들의 은닉 상태를 평균하거나, 체크포인트에 정해진 방법으로 구해요. 두 벡터의 코사인은 방향이 같으면 1이고, 문장 벡터를 만들도록 학습한 체크포인트라면 상관없는 문장끼리는 0에 가까워요.
+number-cluster-explanation = HDBSCAN은 벡터가 빽빽하게 모인 곳을 찾아요. 이때 쓰는 거리는 세 값 가운데 가장 큰 값이에요. 두 벡터 사이의 실제 거리와, 두 벡터 각각에서 k번째 이웃(k = 3)까지의 거리예요. 그래서 듬성듬성한 곳은 서로 멀어져요. 먼저 PCA로 벡터를 10차원으로 줄여요. 빽빽한 곳에 없는 줄은 군집에 들어가지 않아요.
 number-cluster_words-explanation = 단어마다, 군집에서 그 단어가 든 줄의 수를 센 다음 전체에서 드문 단어일수록 큰 값을 곱해요. A는 군집 하나의 평균 단어 수이고, f는 전체에서 그 단어가 든 줄의 수예요.
 number-map_tsne-explanation = 모든 차원에서 이웃인 줄이 지도에서도 이웃이 되게 놓아요. 묶음 사이의 거리와 묶음의 크기에는 뜻이 없어요.
 number-map_pca-explanation = 벡터들이 가장 많이 달라지는 두 방향이에요. 큰 거리는 믿을 수 있지만, 이 두 방향이 아닌 방향에서만 차이 나는 줄은 겹쳐 보여요.
@@ -146,7 +146,7 @@ number-summary_choice = 문장을 고르는 방법
 number-summary_score = 문장 점수
 number-trigram_blocking = 트라이그램 차단
 number-rouge = ROUGE
-number-centrality-explanation = 문장에 PageRank를 써요. 벡터 v가 다른 문장들과, 특히 중심적인 문장들과 비슷할수록 값이 커요. S는 문장 수이고 d = 0.85예요. 그림의 값은 S · r이라서 평균인 문장이 1이에요. 문장 벡터를 만들도록 학습하지 않은 체크포인트는 코사인이 모두 크기 때문에, 모든 코사인에서 이 텍스트의 가장 작은 코사인을 빼요.
+number-centrality-explanation = 문장에 PageRank를 써요. 벡터 v가 다른 문장들과, 특히 중심적인 문장들과 비슷할수록 값이 커요. S는 문장 수이고 d = 0.85예요. 그림의 값은 S · r이고, r은 문장의 PageRank예요. 평균인 문장은 1이에요. 문장 벡터를 만들도록 학습하지 않은 체크포인트는 코사인이 모두 크기 때문에, 모든 코사인에서 이 텍스트의 가장 작은 코사인을 빼요.
 number-summary_choice-explanation = 문장을 하나씩 골라요. c는 중심성, s는 코사인이고 둘 다 이 텍스트 안에서 0~1로 맞춰요. C는 지금까지 고른 문장들, λ는 “비슷한 문장 피하기”의 값이에요. 이미 고른 문장과 연속된 세 단어가 겹치는 문장은 빼요(트라이그램 차단).
 number-summary_score-explanation = 문장이 요약에 들어갈 확률이에요. 문장 i마다 [CLS] 토큰이 하나씩 있고, h는 그 토큰의 마지막 은닉 상태예요. w와 b는 요약 문장이 표시된 문서로 파인튜닝한 출력층이에요. 문장마다 따로 점수를 매기기 때문에 더해도 1이 되지 않아요.
 number-trigram_blocking-explanation = 점수가 큰 문장부터 하나씩 골라요. C는 지금까지 고른 문장들이고, 그중 하나와 연속된 세 단어가 겹치는 문장은 빼요.

@@ -40,4 +40,4 @@ paper-average = GLUE 평균(테스트 세트)
 paper-averages = large와 base는 논문 표 1의 아홉 결과(MNLI는 두 개, WNLI 제외)를 평균한 값이에요. 작은 모델의 값은 GLUE의 공식 점수예요. WNLI를 포함한 모든 태스크의 평균이고, 지표가 둘인 태스크는 두 지표를 평균해 하나로 계산해요. 아래 명령을 실행하면 내 컴퓨터에서 얻은 결과로 표를 채울 수 있어요.
 paper-korean = 한국어 태스크
 paper-korean-size = 레이어 수 × 은닉 차원
-paper-korean-splits = 결과는 퍼센트이고, 괄호 안은 출처예요. kpfBERT 개발팀은 NSMC는 테스트 세트로, 나머지는 개발 세트로 측정했어요. KLUE 페이지에는 어떤 데이터로 측정했는지 적혀 있지 않아요. bertlab은 이 데이터의 일부로 측정하고, KLUE-NLI와 KorQuAD는 나머지로 학습까지 하므로 대략적으로만 비교할 수 있어요. 자세한 내용은 모델 카드에 있어요.
+paper-korean-splits = 결과는 퍼센트이고, 괄호 안은 출처예요. kpfBERT 개발팀은 NSMC는 테스트 세트로, 나머지는 개발 세트로 측정했어요. KLUE 페이지에는 어떤 데이터로 측정했는지 적혀 있지 않아요. bertlab은 개발 세트(NSMC는 테스트 세트)의 일부로 측정하고, KLUE-NLI와 KorQuAD에서는 개발 세트의 나머지를 학습에 쓰므로 대략적으로만 비교할 수 있어요. 자세한 내용은 모델 카드에 있어요.

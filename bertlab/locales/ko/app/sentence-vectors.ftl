@@ -1,9 +1,9 @@
 sentences = 문장 벡터
 sentences-title = 문장을 벡터로
-sentences-lead = 기사 제목 같은 짧은 글을 한 줄에 하나씩 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 묶음, 이웃, 중복을 볼 수 있어요.
+sentences-lead = 기사 제목 같은 짧은 글을 한 줄에 하나씩 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 군집, 이웃, 중복을 볼 수 있어요.
 sentences-about = BERT는 토큰마다 벡터를 만들어요. 이 벡터들의 평균이 문장 전체를 나타내는 문장 벡터예요. 문장 쌍으로 파인튜닝하면, 두 문장 벡터의 코사인으로 두 문장의 뜻이 얼마나 비슷한지 알 수 있어요. 지도는 벡터를 2차원에 놓은 것이고, 군집은 여러 줄이 가까이 모인 곳이에요.
 sentences-try = 한 줄을 다른 말로 다시 써 보고, 이웃 가운데에서 찾아보세요.
-start-sentences = 여러 줄의 묶음, 이웃, 중복을 봐요.
+start-sentences = 여러 줄의 군집, 이웃, 중복을 봐요.
 
 sentences-lines = 한 줄에 텍스트 하나씩
 sentences-upload = 또는 파일 올리기
@@ -43,7 +43,7 @@ sentences-group-none = 군집 없음 ({ $count })
 sentences-group-empty = 고른 줄이 없어요. 지도에서 점들을 선으로 둘러싸거나, 여기에서 군집을 고르세요.
 sentences-line = 줄
 sentences-threshold = 최소 코사인
-sentences-threshold-help = 코사인이 이 값 이상이면 중복으로 봐요. 다른 중복을 거쳐 이어지는 줄도 한 묶음이 돼요.
+sentences-threshold-help = 코사인이 이 값 이상이면 중복으로 봐요. A와 B가 중복이고 B와 C도 중복이면 A, B, C가 한 묶음이 돼요.
 sentences-pairs = { $pairs ->
         [0] 코사인이 이 값 이상인 두 줄이 없어요.
        *[other] { FORMAT($groups, spec: ",") }묶음, { FORMAT($pairs, spec: ",") }쌍

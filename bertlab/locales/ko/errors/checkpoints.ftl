@@ -45,7 +45,7 @@ weights-unused = 가중치에 이 BERT에는 없는 텐서가 있어요: { $tens
    *[other] {" "}외 { $more }개
 }
 
-checkpoint-target-in-use = { $path }: 이미 있고 체크포인트가 아니에요. 다른 폴더를 고르세요.
+checkpoint-target-in-use = { $path }: 체크포인트가 아닌 폴더나 파일이 이미 있어요. 다른 폴더를 고르세요.
 checkpoint-several-classifiers = 체크포인트에는 이 출력층 가운데 하나만 담을 수 있어요: { $heads }
 checkpoint-not-saved = 체크포인트를 { $path }에 저장할 수 없어요. { $reason }
 weights-overflow = { $tensor }: { $dtype } 자료형으로 나타낼 수 없는 값이 있어요. 학습이 발산했거나 더 넓은 자료형이 필요해요.

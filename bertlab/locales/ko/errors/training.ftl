@@ -38,7 +38,7 @@ run-data-difference = { $name } { $before } → { $now }
 # settings of pre-training
 optimizer-unknown = { $name } 옵티마이저가 없어요. --optim.name에는 { $names } 중 하나를 쓰세요.
 mask-shares-too-large = --mask-share와 --random-share의 합은 1을 넘을 수 없어요.
-new-vocabulary-without-from = --new-vocabulary는 체크포인트의 인코더를 그대로 쓰는 옵션이에요. 그 체크포인트를 --from으로 지정하세요.
+new-vocabulary-without-from = --new-vocabulary는 체크포인트에서 인코더만 쓰고 토큰 임베딩은 새로 시작하는 옵션이에요. 그 체크포인트를 --from으로 지정하세요.
 left-to-right-unsupported = { $family }의 config.json에는 왼쪽에서 오른쪽으로만 보는 어텐션을 기록할 수 없어요. --family bert를 쓰세요.
 start-unsupported = --start { $start }는 BERT의 위치 임베딩을 바꾸는데, { $family }에는 그런 임베딩이 없어요. --start paper를 쓰세요.
 from-with-random-init-flags = --from은 체크포인트의 크기와 가중치를 그대로 이어 써요. { $flags } 옵션은 빼세요.
