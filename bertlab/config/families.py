@@ -133,6 +133,8 @@ class Family:
     token_heads_have_dense_layer: bool = False
     """Whether output layers for tokens (tagging, spans) begin with a dense layer, an activation and a LayerNorm, as in
     ModernBERT."""
+    span_head_has_feed_forward: bool = False
+    """Whether the output layer for answer spans begins with a feed-forward network, as in BigBird."""
     pair_objective: str = "next"
     """The sentence-pair objective of its checkpoints: "next" (NSP) or "order" (SOP)."""
 

@@ -347,17 +347,25 @@ register_family(
             "pooler.dense": ("bert.pooler",),
         },
         heads={
-            name: HeadNames(
-                "BigBirdForSequenceClassification",
-                {"": "classifier.out_proj"},
-                {"dense": "classifier.dense"},
-                pooler_uses_feed_forward_activation=True,
-            )
-            for name in ("classify", "regress")
+            **{
+                name: HeadNames(
+                    "BigBirdForSequenceClassification",
+                    {"": "classifier.out_proj"},
+                    {"dense": "classifier.dense"},
+                    pooler_uses_feed_forward_activation=True,
+                )
+                for name in ("classify", "regress")
+            },
+            "span": HeadNames(
+                "BigBirdForQuestionAnswering",
+                {"": "qa_classifier.qa_outputs", "transform.up": "qa_classifier.intermediate.dense",
+                 "transform.down": "qa_classifier.output.dense", "transform.norm": "qa_classifier.output.LayerNorm"},
+            ),
         },
         fixed_fields={"rescale_embeddings": False, "use_bias": True},
         max_positions=4096,
         activation="gelu_new",
         layers="block",
+        span_head_has_feed_forward=True,
     )
-)
+)  # fmt: skip

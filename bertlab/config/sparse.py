@@ -61,6 +61,8 @@ class BlockAttention:
     """Number of random blocks for each block."""
     is_sparse: bool = True
     """Whether long texts have sparse attention; False for checkpoints with the `attention_type` "original_full"."""
+    separator_id: int = 66
+    """The token id of [SEP], by which `transformers` finds the question in a question-answering input."""
     has_global_weights: ClassVar[bool] = False
     """Whether global tokens have queries, keys and values of their own."""
 
@@ -85,8 +87,12 @@ class BlockAttention:
 
     def to_hf(self) -> dict:
         """Return the fields of `config.json`."""
-        kind = "block_sparse" if self.is_sparse else "original_full"
-        return {"attention_type": kind, "block_size": self.block_size, "num_random_blocks": self.num_random_blocks}
+        return {
+            "attention_type": "block_sparse" if self.is_sparse else "original_full",
+            "block_size": self.block_size,
+            "num_random_blocks": self.num_random_blocks,
+            "sep_token_id": self.separator_id,
+        }
 
 
 SparseAttention = WindowAttention | BlockAttention
@@ -111,10 +117,7 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
         for width in windows:
             if not _is_between(width, 2, MAX_WINDOW) or width % 2:
                 _refuse("attention_window", width, "an even number")
-        separator_id = fields.get("sep_token_id", 2)
-        if not _is_between(separator_id, 0, 10**8):
-            _refuse("sep_token_id", separator_id, "a token id")
-        return {"sparse": WindowAttention(tuple(windows), separator_id)}
+        return {"sparse": WindowAttention(tuple(windows), _read_separator_id(fields, 2))}
     if layers == "block":
         block_size, random_blocks = fields.get("block_size", 64), fields.get("num_random_blocks", 3)
         kind = fields.get("attention_type", "block_sparse")
@@ -124,8 +127,16 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
             _refuse("num_random_blocks", random_blocks, "a number of blocks")
         if kind not in ("block_sparse", "original_full"):
             _refuse("attention_type", kind, '"block_sparse" or "original_full"')
-        return {"sparse": BlockAttention(block_size, random_blocks, kind == "block_sparse")}
+        separator_id = _read_separator_id(fields, 66)
+        return {"sparse": BlockAttention(block_size, random_blocks, kind == "block_sparse", separator_id)}
     return {}
+
+
+def _read_separator_id(fields: Mapping, default: int) -> int:
+    separator_id = fields.get("sep_token_id", default)
+    if not _is_between(separator_id, 0, 10**8):
+        _refuse("sep_token_id", separator_id, "a token id")
+    return separator_id
 
 
 def _is_between(value: object, least: int, most: int) -> bool:

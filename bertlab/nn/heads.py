@@ -63,15 +63,36 @@ class TokenTransform(nn.Module):
         return self.norm(F.gelu(self.dense(hidden_XH)))
 
 
+class FeedForwardTransform(nn.Module):
+    """Feed-forward network, residual sum, LayerNorm, [X, H] -> [X, H] (`BigBirdForQuestionAnsweringHead` in
+    `transformers`)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.up = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.activation = make_activation(config.activation)
+        self.dropout = Dropout(config.hidden_dropout)
+
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        change_XH = self.down(self.activation(self.up(self.dropout(hidden_XH))))
+        return self.norm(hidden_XH + self.dropout(change_XH))
+
+
 class SpanHead(nn.Linear):
     """Two logits for each token: whether an answer starts there, and whether one ends there.
 
-    In ModernBERT, a `TokenTransform` comes first.
+    In ModernBERT, a `TokenTransform` comes first; in BigBird, a `FeedForwardTransform`.
     """
 
     def __init__(self, config: ModelConfig):
         super().__init__(config.hidden_size, 2)
-        self.transform = TokenTransform(config) if config.family.token_heads_have_dense_layer else nn.Identity()
+        self.transform: nn.Module = nn.Identity()
+        if config.family.token_heads_have_dense_layer:
+            self.transform = TokenTransform(config)
+        elif config.family.span_head_has_feed_forward:
+            self.transform = FeedForwardTransform(config)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Compute logits_X2."""
