@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tokenizers
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
@@ -161,6 +162,48 @@ def test_a_damaged_checkpoint_of_a_family_is_refused_in_one_line(tiny_tokenizer,
     refused("checkpoint-tokenizer-of-other", fields={"pad_token_id": 1})
     (tmp_path / "tokenizer.json").write_text(train_hf_tokenizer("XLMRoberta", 150).backend_tokenizer.to_str())
     refused("checkpoint-tokenizer-of-other")
+
+
+def test_the_tokenizer_of_xlm_r_in_an_albert_is_refused(tmp_path):
+    tokenizer = train_hf_tokenizer("XLMRoberta")
+    make_hf_model("Albert", "MaskedLM", len(tokenizer) + 3).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with raises_error(CheckpointError, "checkpoint-token-ids-differ", ids=[1, 0, 2]) as caught:
+        checkpoint.load(tmp_path)
+    assert caught.value.params["fields"] == ["pad_token_id 0", "bos_token_id 2", "eos_token_id 3"]
+    assert "\n" not in caught.value.render("ko") != str(caught.value)
+
+
+def test_save_writes_the_ids_that_tell_tokenizers_apart(tiny_tokenizer, tmp_path):
+    save_hf_checkpoint(tmp_path / "hf", "Albert", "MaskedLM", tiny_tokenizer)
+    loaded = checkpoint.load(tmp_path / "hf")
+    exported = checkpoint.save(tmp_path / "out", loaded.model, loaded.tokenizer, {})
+    train_hf_tokenizer("XLMRoberta").save_pretrained(exported)
+    with raises_error(CheckpointError, "checkpoint-token-ids-differ"):
+        checkpoint.load(exported)
+
+
+@pytest.mark.parametrize("prefix", FAMILIES)
+def test_a_wordpiece_tokenizer_opens_in_every_family(prefix, tiny_tokenizer, tmp_path):
+    make_hf_model(prefix, "MaskedLM", tiny_tokenizer.vocab_size, pad_token_id=0).save_pretrained(tmp_path)
+    tiny_tokenizer.save(tmp_path)
+    assert checkpoint.load(tmp_path).tokenizer.digest == tiny_tokenizer.digest
+
+
+@pytest.mark.parametrize(
+    ("prefix", "first_ids"),
+    [
+        ("Albert", ["[PAD]", *(f"[unused{n}]" for n in range(1, 9)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]),
+        ("Albert", ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"]),
+        ("Bert", ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]),
+    ],
+    ids=["BERT's vocabulary", "KoBERT's vocabulary", "XLM-R's vocabulary, as in the multilingual MiniLM"],
+)
+def test_a_tokenizer_with_some_other_ids_opens(prefix, first_ids, tmp_path):
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([(token, -1.0) for token in [*first_ids, "▁tea"]], 0))
+    backend.save(str(tmp_path / "tokenizer.json"))
+    make_hf_model(prefix, "MaskedLM", len(first_ids) + 1).save_pretrained(tmp_path)
+    assert checkpoint.load(tmp_path).config.pad_token_id == 0
 
 
 def test_the_explorer_names_the_special_tokens_of_the_checkpoint(tiny_tokenizer, tmp_path):

@@ -31,6 +31,11 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # An embedding table may be padded to a round size; this is the maximum number of rows that belong to no token.
 MAX_PADDING_ROWS = 1024
 FLOAT8 = torch.float8_e4m3fn
+# Field of config.json with the id of a special token -> attribute of `Tokenizer` with its id.
+TOKEN_ID_FIELDS = {
+    "pad_token_id": "pad_id", "bos_token_id": "cls_id", "cls_token_id": "cls_id", "eos_token_id": "sep_id",
+    "sep_token_id": "sep_id",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,31 @@ def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Toke
             "checkpoint-tokenizer-of-other", name=source, token=tokenizer.special.pad, id=tokenizer.pad_id,
             expected=config.pad_token_id,
         )  # fmt: skip
+    _check_token_ids(source, path, config, tokenizer)
     return tokenizer
+
+
+def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and in the tokenizer all of them differ.
+
+    One wrong id does not mean that the tokenizer is of another model: many multilingual models have the tokenizer of
+    XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.
+    """
+    fields = read_json_object(path / CONFIG)
+    stated = {
+        name: fields[name]
+        for name in TOKEN_ID_FIELDS
+        if type(fields.get(name)) is int and 0 <= fields[name] < config.vocab_size
+    }
+    actual = {name: getattr(tokenizer, TOKEN_ID_FIELDS[name]) for name in stated}
+    has_all_three = {TOKEN_ID_FIELDS[name] for name in stated} == set(TOKEN_ID_FIELDS.values())
+    if has_all_three and not stated.items() & actual.items():
+        raise CheckpointError(
+            "checkpoint-token-ids-differ",
+            name=source,
+            fields=[f"{name} {id}" for name, id in stated.items()],
+            ids=list(actual.values()),
+        )
 
 
 def read_record(source: str | Path) -> dict:
@@ -268,6 +297,7 @@ def write_directory(
         CheckpointError: the directory contains something other than a checkpoint, or cannot be written.
     """
     target, config = check_target(directory), ModelConfig.from_hf(fields)
+    fields = {**fields, "cls_token_id": tokenizer.cls_id, "sep_token_id": tokenizer.sep_id}
     texts = {
         CONFIG: json.dumps(fields, indent=2) + "\n",
         RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n",

@@ -19,6 +19,7 @@ checkpoint-no-config = { $path } is not a checkpoint: it has no config.json
 checkpoint-no-weights = { $path } has no weights: there is neither model.safetensors nor pytorch_model.bin
 checkpoint-unusable = { $name } cannot be opened: { $reason }
 checkpoint-tokenizer-of-other = the tokenizer of { $name } does not belong to its model: { $token } has the id { $id }, but config.json has pad_token_id { $expected }
+checkpoint-token-ids-differ = the tokenizer of { $name } does not belong to its model: config.json has { $fields }, but in the tokenizer the ids of these tokens are { $ids }; if it is the right tokenizer, correct config.json
 checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens but its embedding table has { $rows } rows, so they belong to different models
 checkpoint-multi-label = the model gives several labels to one text (multi-label), which bertlab does not support
 config-not-a-bert = { $path } does not describe a BERT: { $reason }

@@ -17,6 +17,7 @@ checkpoint-no-config = { $path }: 체크포인트가 아니에요. config.json�
 checkpoint-no-weights = { $path }: 가중치가 없어요. model.safetensors도 pytorch_model.bin도 없어요.
 checkpoint-unusable = { $name }: 열 수 없어요. { $reason }
 checkpoint-tokenizer-of-other = { $name }의 토크나이저가 모델과 맞지 않아요. { $token }의 토큰 ID({ $id })가 config.json의 pad_token_id({ $expected })와 달라요.
+checkpoint-token-ids-differ = { $name }의 토크나이저가 모델과 맞지 않아요. config.json의 { $fields } 값이 토크나이저의 토큰 ID({ $ids })와 모두 달라요. 토크나이저가 맞다면 config.json을 고쳐 주세요.
 checkpoint-vocabulary-size = { $name }: 열 수 없어요. 어휘 집합은 토큰 { $tokens }개인데 임베딩은 { $rows }행이에요. 서로 다른 모델의 파일이에요.
 checkpoint-multi-label = 텍스트 하나에 레이블을 여러 개 붙이는 모델(multi-label)이에요. bertlab은 지원하지 않아요.
 config-not-a-bert = { $path }: BERT의 설정이 아니에요. { $reason }
