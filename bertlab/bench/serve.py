@@ -45,15 +45,15 @@ class ServeBenchConfig(BenchOptions):
     The first step is a BERT of base size (12 layers, hidden size 768) in PyTorch, which pads every text to the same
     length and uses all cores. Each further step adds one change: a small checkpoint, padding only to the longest text
     of a batch of similar lengths, ONNX Runtime, int8 weights, one single-threaded worker process per core, and a cache
-    of repeated texts. Throughput, latency and accuracy are measured after every step. The peer uses transformers and
-    ONNX Runtime as the documentation of transformers recommends.
+    of repeated texts. Throughput, latency and accuracy are measured after every step. For comparison, a peer
+    is measured: transformers with ONNX Runtime, used as the documentation of transformers recommends.
 
     The texts are the validation rows of the task. Throughput is measured while all texts wait, latency for one text at
     a time; both include the tokenisation. The model of base size has random weights, which need the same time as
     trained ones. With --base, a fine-tuned checkpoint takes its place, and its accuracy is measured too.
 
-    The rounding of int8 depends slightly on the batch. Therefore `bertlab serve` computes int8 files one text at a
-    time, as --batch-size 1 does here.
+    The rounding of int8 depends slightly on the batch. Therefore `bertlab serve` predicts one text at a time
+    with an int8 file; here, --batch-size 1 does the same.
 
     Needs: pip install "bertlab[onnx]" transformers
 
@@ -68,7 +68,7 @@ class ServeBenchConfig(BenchOptions):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The validation rows: a file, a directory or a hub id. Default: the task's data on the hub."""
     student: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """The small checkpoint, fine-tuned on the task. Default: the shipped one."""
+    """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint with the task's name."""
     base: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint of the first step, fine-tuned on the task. Default: random weights of BERT's base size."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -31,7 +31,7 @@ class ServeLoadBenchConfig(BenchOptions):
     """Measure the throughput and the latency of `bertlab serve`, under load and during failures.
 
     The server runs on this machine, and a growing number of clients each send one request after another to /classify.
-    Every reply is compared with the prediction of the command. The texts are the first 1 to 8 sentences of stories of
+    Every reply is compared with the prediction of `bertlab classify`. The texts are the first 1 to 8 sentences of stories of
     the story world. Then the queue is overloaded, a worker is killed, and the server is stopped, each while clients
     send requests: no request may be lost or answered wrongly. The clients share the cores with the server.
 
@@ -53,7 +53,7 @@ class ServeLoadBenchConfig(BenchOptions):
     batch_size: int = 8
     """Maximum number of requests that a worker computes at once."""
     queue: int = 64
-    """Maximum number of waiting requests; twice as many clients overload it."""
+    """Maximum number of waiting requests. To overload the queue, the benchmark starts twice as many clients."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class StoryWorldOptions:
     """Write labelled rows about stories from the same generator as `bertlab prepare story-world`. The labels are exact,
     because the events of a story are known.
 
-    It also prints the command that fine-tunes a checkpoint on these rows.
+    The command also prints how to fine-tune a checkpoint on these rows.
 
     Examples:
       bertlab story-world questions --out runs/rows/questions.jsonl
@@ -25,9 +25,9 @@ class StoryWorldOptions:
     """
 
     task: Annotated[tyro.conf.Positional[RowTaskName], tyro.conf.arg(metavar="TASK")]
-    """next-sentence: does a sentence follow another? questions: questions with and without an answer in the story.
-    entities: people, places, objects and days. sentiment: does the story end well? endings: which of four sentences
-    continues the story? pronouns: whom does a pronoun refer to?"""
+    """next-sentence (pairs of sentences that follow each other or do not), questions (with and without an answer in the
+    story), entities (people, places, objects and days), sentiment (whether the story ends well), endings (which of
+    four sentences continues the story), pronouns (to whom a pronoun refers)."""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """The file for the training rows, in JSON Lines (.jsonl). The held-out rows are written beside it, to a file whose
     name ends in "-heldout"."""

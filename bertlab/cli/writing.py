@@ -37,8 +37,8 @@ class Writing(QueryOptions):
     top_k: int = 5
     """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
-    """Mask the later tokens of a word when one of its tokens is predicted. By default, these later tokens are masked,
-    because they would give the predicted token away."""
+    """Mask the later tokens of a word together with the token that is predicted. By default, they are masked, because
+    they would give that token away."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0

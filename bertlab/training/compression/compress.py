@@ -48,8 +48,8 @@ _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {
 class CompressConfig(TaskFlags):
     """Make a fine-tuned checkpoint smaller and faster, and print its size, speed and metric before and after.
 
-    Without --retrain-steps, remove only a small share: importance is measured once, before anything is removed, so it
-    is less reliable the more is removed. Setting weights to zero (--magnitude) makes neither the file smaller nor the
+    If you do not retrain (--retrain-steps), choose small shares: importance is measured once, before anything is
+    removed, so it is less reliable the more is removed. Setting weights to zero (--magnitude) makes neither the file smaller nor the
     model faster; it shows how many weights the task needs.
 
     Examples:
