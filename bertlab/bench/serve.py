@@ -68,7 +68,7 @@ class ServeBenchConfig(BenchOptions):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The validation rows: a file, a directory or a hub id. Default: the task's data on the hub."""
     student: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint with the task's name."""
+    """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint of the task."""
     base: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint of the first step, fine-tuned on the task. Default: random weights of BERT's base size."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

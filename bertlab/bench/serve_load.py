@@ -31,9 +31,10 @@ class ServeLoadBenchConfig(BenchOptions):
     """Measure the throughput and the latency of `bertlab serve`, under load and during failures.
 
     The server runs on this machine, and a growing number of clients each send one request after another to /classify.
-    Every reply is compared with the prediction of `bertlab classify`. The texts are the first 1 to 8 sentences of stories of
-    the story world. Then the queue is overloaded, a worker is killed, and the server is stopped, each while clients
-    send requests: no request may be lost or answered wrongly. The clients share the cores with the server.
+    Every reply is compared with the prediction of `bertlab classify`. The texts are the first 1 to 8 sentences of
+    stories of the story world. Then the queue is overloaded, a worker is killed, and the server is stopped, each
+    while clients send requests: no request may be lost or answered wrongly. The clients share the cores with the
+    server.
 
     Examples:
       bertlab bench serve-load
