@@ -102,7 +102,8 @@ def test_entities_are_marked_in_their_text_and_nothing_else_is_html():
     html = labels.tagged_html(text, tags)
     assert html.count("<mark") == 2
     assert "&lt;b&gt;" in html
-    assert "B-PER 80.0%" in html
+    assert "PER: person | B-PER 80.0%" in html
+    assert "PER: 사람 | B-PER 80.0%" in labels.tagged_html(text, tags, lang="ko")
     assert labels.tag_heat(tags).data[0].z[1] == [0.8, 0.1, 0.1, 0.8]
 
 
@@ -381,6 +382,7 @@ def test_tags_of_tokens_are_shown_by_word_or_by_token(unit, monkeypatch):
     sentence = "이순신은 1592년 한산도에서 일본 함대를 물리쳤다."
     app = open_page("tag", lang="ko", named=sentence, unit=unit)
     assert not errors(app)
+    assert any("PS: 사람" in caption.value and "QT: 수량" in caption.value for caption in app.caption)
     tags = bertlab.load("klue_ner").tag(sentence)
     (chart,) = read_charts(app)
     (heat,) = trace_values(chart)

@@ -5,9 +5,10 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from bertlab.config.languages import DEFAULT, render
+from bertlab.config.languages import DEFAULT, list_message_ids, render
 from bertlab.explore.results import WordEffects
 from bertlab.tasks.classification import Classification
+from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import SignedNumber, percent
@@ -113,11 +114,13 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
 
 
-def tagged_html(text: str, tags: Tags) -> str:
+def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
     """The text with its entities marked and named; if the tags do not mark entities, every word with its tag.
 
-    Hovering over a marked part shows the probabilities of its tags.
+    Hovering over a marked part shows the meaning of its entity type, in the language `lang`, and the probabilities of
+    its tags.
     """
+    descriptions = describe_entity_types(tags, lang)
     probabilities_by_span = {
         (word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words
     }
@@ -137,7 +140,9 @@ def tagged_html(text: str, tags: Tags) -> str:
             f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
-        tooltip = escape(" | ".join(_format_top_labels(probabilities) for probabilities in probabilities_of_words))
+        tooltip_parts = [descriptions[label]] if label in descriptions else []
+        tooltip_parts += [_format_top_labels(probabilities) for probabilities in probabilities_of_words]
+        tooltip = escape(" | ".join(tooltip_parts))
         name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
         parts.append(escape_html(text[cursor:start]))
         parts.append(
@@ -154,6 +159,25 @@ def entity_types(tags: Tags) -> Sequence[str]:
     ['PER', 'LOC']
     """
     return list(dict.fromkeys(label.removeprefix("B-").removeprefix("I-") for label in tags.labels if label != "O"))
+
+
+def describe_entity_types(tags: Tags, lang: str = DEFAULT) -> dict[str, str]:
+    """Explain the abbreviations that a tagger uses for entity types.
+
+    Returns:
+        entity type -> its description, without the types that the catalogues do not explain.
+
+    >>> describe_entity_types(Tags(("O", "B-PS", "I-PS", "B-product"), (), ()))
+    {'PS': 'PS: person'}
+    """
+    if not is_entity_scheme(tags.labels):  # the parts of speech of some treebanks have the same abbreviations
+        return {}
+    message_ids = {entity_type: f"entity-type-{entity_type}" for entity_type in entity_types(tags)}
+    return {
+        entity_type: f"{entity_type}: {render(id, lang)}"
+        for entity_type, id in message_ids.items()
+        if id in list_message_ids()
+    }
 
 
 def tag_heat(tags: Tags) -> go.Figure:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.app.parts import batch, files
 from bertlab.tasks.tag_prediction import merge_tokens
 from bertlab.views import labels
@@ -16,12 +16,15 @@ with frame.show_errors():
     tagging = calls.call_session(checkpoint, "tag", text)
     tags = tagging.result
     with st.container(key="entities"):
-        st.html(labels.tagged_html(text, tags))
+        st.html(labels.tagged_html(text, tags, lang=language()))
+        descriptions = labels.describe_entity_types(tags, language())
+        if descriptions:
+            st.caption(" · ".join(descriptions.values()))
         st.caption(t("tag-hint"))
         if tags.entities:
             rows = {
                 t("tag-entity"): [entity.text for entity in tags.entities],
-                t("tag-entity-type"): [entity.label for entity in tags.entities],
+                t("tag-entity-type"): [descriptions.get(entity.label, entity.label) for entity in tags.entities],
                 t("tag-probability"): [100 * entity.probability for entity in tags.entities],
             }
             percentage = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
