@@ -2,8 +2,8 @@
 
 Effects are differences of log-odds, log(p / (1 - p)), because probabilities near 0 or 1 hardly change.
 
-Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates, K best candidates, P positions of the probe,
-X any leading dimension.
+Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates, K best candidates, P positions of the
+prediction, X any leading dimension.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from bertlab.nn.interventions import (
 )
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import find_device
-from bertlab.tasks.probe import Probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 MAX_PROBS = 2**24  # maximum number of attention probabilities of a layer in one forward pass, over the whole batch
@@ -71,7 +71,7 @@ def resolve_interventions(
 
 
 def intervene(
-    model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5
+    model: Bert, prediction: RecomputablePrediction, changes: Changes, other: Encoding | None = None, top_k: int = 5
 ) -> PredictionChange:
     """Compute a prediction before and after interventions.
 
@@ -81,11 +81,11 @@ def intervene(
     Raises:
         InterventionError: an intervention does not fit this model and input.
     """
-    batch = make_batch_of_one(probe.encoding, find_device(model))
-    before_and_after = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
+    batch = make_batch_of_one(prediction.encoding, find_device(model))
+    before_and_after = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(prediction.encoding), other))
     logits_2C = torch.cat(
         [
-            _compute_logits(probe, model(batch, interventions=interventions).hidden_BTH)
+            _compute_logits(prediction, model(batch, interventions=interventions).hidden_BTH)
             for interventions in before_and_after
         ]
     )
@@ -94,29 +94,35 @@ def intervene(
     candidates = list(dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()]))
     outcomes = [
         Outcome(
-            probe.label(candidate), *log_odds_2C[:, candidate].sigmoid().tolist(), *log_odds_2C[:, candidate].tolist()
+            prediction.label(candidate),
+            *log_odds_2C[:, candidate].sigmoid().tolist(),
+            *log_odds_2C[:, candidate].tolist(),
         )
         for candidate in candidates
     ]
-    return PredictionChange(probe.kind, tuple(outcomes), top=candidates.index(int(best_2K[1, 0])))
+    return PredictionChange(prediction.kind, tuple(outcomes), top=candidates.index(int(best_2K[1, 0])))
 
 
-def compute_head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None) -> HeadEffects:
+def compute_head_effects(
+    model: Bert, prediction: RecomputablePrediction, layers: Sequence[int] | None = None
+) -> HeadEffects:
     """Measure, for every head, how the log-odds of the model's prediction change when that head is ablated.
 
     Args:
         model: the model.
-        probe: the prediction.
+        prediction: the prediction.
         layers: ablate only the heads of these layers; all layers by default.
 
     Raises:
         InterventionError: there is no such layer.
     """
     selected_layers = range(model.config.num_layers) if layers is None else layers
-    return join_effects(list(compute_effects_by_layer(model, probe, selected_layers)))
+    return join_effects(list(compute_effects_by_layer(model, prediction, selected_layers)))
 
 
-def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:
+def compute_effects_by_layer(
+    model: Bert, prediction: RecomputablePrediction, layers: Sequence[int]
+) -> Iterator[HeadEffects]:
     """Yield the result of `compute_head_effects` layer by layer; the pass without ablation is computed only once.
 
     Raises:
@@ -125,17 +131,20 @@ def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -
     for layer in layers:
         check_layer(layer, model.config.num_layers)
     trace = Trace.of("hidden")
-    batch = replace(make_batch_of_one(probe.encoding, find_device(model)), attention_mask_BT=None)  # it has no padding
-    logits_C = _compute_logits(probe, model(batch, trace=trace).hidden_BTH)[0]
+    batch = make_batch_of_one(prediction.encoding, find_device(model))
+    batch = replace(batch, attention_mask_BT=None)  # it has no padding
+    logits_C = _compute_logits(prediction, model(batch, trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     log_odds_before = float(log_odds(logits_C)[best])
-    tokens, label = make_token_rows(probe.encoding), probe.label(best)
-    positions_P = torch.tensor(probe.positions, device=logits_C.device)
+    tokens, label = make_token_rows(prediction.encoding), prediction.label(best)
+    positions_P = torch.tensor(prediction.positions, device=logits_C.device)
     batch_size = max(1, MAX_PROBS // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
         hidden_NPH = ablate_each_head(model, batch, trace["hidden"][layer], layer, positions_P, batch_size)
-        effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - log_odds_before
-        yield HeadEffects(probe.kind, tokens, label, log_odds_before, (layer,), effects_N[None].float().cpu().numpy())
+        effects_N = log_odds(prediction.logits(hidden_NPH))[:, best] - log_odds_before
+        yield HeadEffects(
+            prediction.kind, tokens, label, log_odds_before, (layer,), effects_N[None].float().cpu().numpy()
+        )
 
 
 def join_effects(parts: Sequence[HeadEffects]) -> HeadEffects:
@@ -159,8 +168,8 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     return log_odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)
 
 
-def _compute_logits(probe: Probe, hidden_BTH: torch.Tensor) -> torch.Tensor:
-    return probe.logits(hidden_BTH[:, list(probe.positions)])
+def _compute_logits(prediction: RecomputablePrediction, hidden_BTH: torch.Tensor) -> torch.Tensor:
+    return prediction.logits(hidden_BTH[:, list(prediction.positions)])
 
 
 def _make_row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:

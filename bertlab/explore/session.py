@@ -49,8 +49,8 @@ from bertlab.explore.results import (
 from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
-from bertlab.tasks.probe import Probe
-from bertlab.tasks.registry import TASK_TYPES, list_probe_types, list_types_of_command
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction
+from bertlab.tasks.registry import TASK_TYPES, list_intervention_types, list_types_of_command
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 
 
@@ -311,10 +311,10 @@ class Session(Predictor):
         Raises:
             InterventionError: a change cannot be parsed, or does not fit this model and input.
         """
-        probe = self._make_probe(kind, text, pair, mask)
+        prediction = self._make_recomputable_prediction(kind, text, pair, mask)
         resolved = resolve(changes, self.config.num_heads)
         encoded_other = self._encode(other) if resolved.patches and other is not None else None
-        return explore_interventions.intervene(self.model, probe, resolved, encoded_other, top_k)
+        return explore_interventions.intervene(self.model, prediction, resolved, encoded_other, top_k)
 
     @torch.inference_mode()
     def head_effects(
@@ -327,7 +327,8 @@ class Session(Predictor):
         Args:
             layers: ablate only the heads of these layers; all layers by default.
         """
-        return explore_interventions.compute_head_effects(self.model, self._make_probe(kind, text, pair, mask), layers)
+        prediction = self._make_recomputable_prediction(kind, text, pair, mask)
+        return explore_interventions.compute_head_effects(self.model, prediction, layers)
 
     @torch.inference_mode()
     def head_effects_by_layer(
@@ -335,9 +336,8 @@ class Session(Predictor):
     ) -> Iterator[HeadEffects]:
         """Yield the result of `head_effects` layer by layer, each as soon as it is computed; same arguments."""
         layers = range(self.config.num_layers) if layers is None else layers
-        yield from explore_interventions.compute_effects_by_layer(
-            self.model, self._make_probe(kind, text, pair, mask), layers
-        )
+        prediction = self._make_recomputable_prediction(kind, text, pair, mask)
+        yield from explore_interventions.compute_effects_by_layer(self.model, prediction, layers)
 
     def prune(self, heads: str, *, zeroed: bool = False) -> "Session":
         """Remove attention heads, and return the result as a new session; see `checkpoints.prune`.
@@ -366,13 +366,15 @@ class Session(Predictor):
             raise CheckpointError("average-vocabularies-differ")
         return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
-    def _make_probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
+    def _make_recomputable_prediction(
+        self, kind: str, text: str, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
         task_type = TASK_TYPES.get(kind)
-        if task_type is None or not task_type.can_probe:
-            names = [each.name for each in list_probe_types()]
+        if task_type is None or not task_type.supports_interventions:
+            names = [each.name for each in list_intervention_types()]
             raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
         self._require_head(kind)
-        if task_type.probe_reads_pair and pair is None:
+        if task_type.interventions_need_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
         encoding = self._encode(text, pair)
-        return task_type.probe(self.loaded, encoding, pair, mask)
+        return task_type.make_recomputable_prediction(self.loaded, encoding, pair, mask)

@@ -19,7 +19,7 @@ from bertlab.tasks.examples import Example, Examples, find_label_index, read_lab
 from bertlab.tasks.features import Features
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
-from bertlab.tasks.probe import Probe, make_pooled_probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction, make_pooled_prediction
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.readers.rows import Rows
@@ -66,7 +66,7 @@ class ClassificationTask(LabelledTaskType):
     head = "classify"
     command = "classify"
     page = "classify"
-    can_probe = True
+    supports_interventions = True
     metrics = ("accuracy",)
     progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "pair_column")
@@ -119,8 +119,12 @@ class ClassificationTask(LabelledTaskType):
             raise ValueError(cell)
         return examples.labels.index((examples.spec.labels or examples.labels)[number])
 
-    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        return make_pooled_probe(loaded.model, self.name, encoding, loaded.model.classify, loaded.model.config.labels)
+    def make_recomputable_prediction(
+        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
+        return make_pooled_prediction(
+            loaded.model, self.name, encoding, loaded.model.classify, loaded.model.config.labels
+        )
 
     def read_logits(self, labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
         """Turn the logits of one text into the probability of every label."""

@@ -18,7 +18,7 @@ from bertlab.config.errors import TextError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
 from bertlab.tasks.loss import Loss
-from bertlab.tasks.probe import Probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
@@ -232,13 +232,15 @@ class MaskedLMTask(TaskType):
     head = "mlm"
     command = "fill-mask"
     page = "fill-mask"
-    can_probe = True
+    supports_interventions = True
 
     def can_predict(self, model: Bert) -> bool:
         # a model with causal attention cannot use the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
-    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    def make_recomputable_prediction(
+        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
         positions = find_mask_positions(loaded.tokenizer, encoding)
         if not 0 <= mask < len(positions):
             raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
@@ -246,4 +248,6 @@ class MaskedLMTask(TaskType):
         def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
             return loaded.model.mlm(hidden_B1H[:, 0])[:, : loaded.tokenizer.vocab_size]
 
-        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: loaded.tokenizer.tokens([id])[0])
+        return RecomputablePrediction(
+            self.name, encoding, (positions[mask],), logits, lambda id: loaded.tokenizer.tokens([id])[0]
+        )

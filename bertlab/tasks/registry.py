@@ -75,9 +75,9 @@ def list_finetune_types() -> list[FinetuneTaskType]:
     return [task_type for task_type in TASK_TYPES.values() if isinstance(task_type, FinetuneTaskType)]
 
 
-def list_probe_types() -> list[TaskType]:
-    """List the task types whose prediction can be recomputed under interventions; see `probe.Probe`."""
-    return [task_type for task_type in TASK_TYPES.values() if task_type.can_probe]
+def list_intervention_types() -> list[TaskType]:
+    """List the task types whose prediction can be recomputed under interventions."""
+    return [task_type for task_type in TASK_TYPES.values() if task_type.supports_interventions]
 
 
 def list_types_of_model(model: Bert) -> list[TaskType]:

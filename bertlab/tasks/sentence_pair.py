@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.checkpoints.checkpoint import Checkpoint
-from bertlab.tasks.probe import Probe, make_pooled_probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction, make_pooled_prediction
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding
@@ -76,11 +76,13 @@ class SentencePairTask(TaskType):
     page = "next-sentence"
     reads_only_pairs = True
     column_flags = ("text_column", "pair_column")
-    can_probe = True
-    probe_reads_pair = True
+    supports_interventions = True
+    interventions_need_pair = True
 
-    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        return make_pooled_probe(
+    def make_recomputable_prediction(
+        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
+        return make_pooled_prediction(
             loaded.model, self.name, encoding, loaded.model.nsp, PAIR_OBJECTIVES[loaded.pair_objective].labels
         )
 

@@ -20,7 +20,7 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
-from bertlab.tasks.probe import Probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
@@ -44,13 +44,14 @@ class TaskType(ABC):
     """The fields of `task_flags.TaskFlags` that name columns of this type, except those of the label and the id."""
     reads_only_pairs: ClassVar[bool] = False
     """Whether every input of the command is a pair of texts."""
-    can_probe: ClassVar[bool] = False
-    """Whether the type implements `probe`, so that its prediction can be recomputed under interventions."""
-    probe_reads_pair: ClassVar[bool] = False
-    """Whether `probe` needs a second text."""
-    probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether the probabilities of `probe` are over all candidates, although those of the command are over the best
-    ones only."""
+    supports_interventions: ClassVar[bool] = False
+    """Whether the type implements `make_recomputable_prediction`, so that its prediction can be recomputed under
+    interventions."""
+    interventions_need_pair: ClassVar[bool] = False
+    """Whether `make_recomputable_prediction` needs a second text."""
+    interventions_cover_all_candidates: ClassVar[bool] = False
+    """Whether the probabilities of the recomputable prediction are over all candidates, although those of the command
+    are over the best ones only."""
 
     @property
     def hf_class(self) -> str:
@@ -61,8 +62,10 @@ class TaskType(ABC):
         """Whether a model can make predictions of this type."""
         return self.head in model.head_names if self.head else model.gives_hidden_states
 
-    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """Make a probe: one prediction that can be recomputed under interventions; see `probe.Probe`.
+    def make_recomputable_prediction(
+        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
+        """Make a prediction that can be recomputed under interventions.
 
         Args:
             loaded: the checkpoint that predicts.
@@ -71,9 +74,9 @@ class TaskType(ABC):
             mask: for masked language modelling, which [MASK] of the text to predict, counted from 0.
 
         Raises:
-            BertlabError: the type has no probe (`can_probe`).
+            BertlabError: the type does not support interventions (`supports_interventions`).
         """
-        raise BertlabError("task-type-without-probe", type=self.name)
+        raise BertlabError("task-type-without-interventions", type=self.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from bertlab.config.errors import InterventionError
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.results import HeadEffects, HeadRoles, PredictionChange
 from bertlab.explore.roles import PATTERNS
-from bertlab.tasks.registry import TASK_TYPES, list_probe_types
+from bertlab.tasks.registry import TASK_TYPES, list_intervention_types
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK
@@ -39,11 +39,11 @@ GRID_COLOURS = {
 
 
 @dataclass(frozen=True)
-class ProbeInput:
+class SurgeryInput:
     """The input of `Session.intervene`, which compares a prediction for this input before and after the changes."""
 
     kind: str
-    """The name of a task type with `can_probe`."""
+    """The name of a task type with `supports_interventions`."""
     text: str
     """The text, or the question."""
     pair: str | None
@@ -57,10 +57,10 @@ class ProbeInput:
         return self.kind, self.text, self.pair
 
 
-def choose_probe_input() -> ProbeInput:
+def choose_surgery_input() -> SurgeryInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
-    names = [task_type.name for task_type in list_probe_types()]
+    names = [task_type.name for task_type in list_intervention_types()]
     if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
         url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url_fields.choice(
@@ -71,30 +71,30 @@ def choose_probe_input() -> ProbeInput:
     return _FIELDS.get(kind, _draw_text_field)(kind, examples, right)
 
 
-def _draw_sentence_fields(kind: str, examples: Examples, right) -> ProbeInput:
-    return ProbeInput(kind, *fields.sentence_pair(*examples.pair))
+def _draw_sentence_fields(kind: str, examples: Examples, right) -> SurgeryInput:
+    return SurgeryInput(kind, *fields.sentence_pair(*examples.pair))
 
 
-def _draw_question_fields(kind: str, examples: Examples, right) -> ProbeInput:
+def _draw_question_fields(kind: str, examples: Examples, right) -> SurgeryInput:
     question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
-    return ProbeInput(kind, question, fields.passage(st, examples.passage, 130))
+    return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
 
 
-def _draw_text_field(kind: str, examples: Examples, right) -> ProbeInput:
-    return ProbeInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
+def _draw_text_field(kind: str, examples: Examples, right) -> SurgeryInput:
+    return SurgeryInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
 
 
-def _draw_mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
+def _draw_mask_fields(kind: str, examples: Examples, right) -> SurgeryInput:
     text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
     num_masks = sum(map(text.count, MASK_NAMES))
     if num_masks < 2:
-        return ProbeInput(kind, text, None)
+        return SurgeryInput(kind, text, None)
     widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
     mask = url_fields.integer_choice(
         right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which", **widget_options
     )
-    return ProbeInput(kind, text, None, mask - 1)
+    return SurgeryInput(kind, text, None, mask - 1)
 
 
 # task type -> the function that draws the fields of its texts; other task types have one text field
@@ -173,41 +173,41 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def recall_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput) -> calls.Expression | None:
+def recall_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput) -> calls.Expression | None:
     """Return the effect of every head from the cache; None until `measure_effects` has computed it.
 
     Args:
         checkpoint: the checkpoint.
-        probe_input: the input of the prediction whose change is measured.
+        surgery_input: the input of the prediction whose change is measured.
     """
-    if st.session_state.get("heads.measured") != (checkpoint, probe_input):
+    if st.session_state.get("heads.measured") != (checkpoint, surgery_input):
         return None
-    return _call_head_effects(checkpoint, probe_input)
+    return _call_head_effects(checkpoint, surgery_input)
 
 
 def _call_head_effects(
-    checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, progress: Callable | None = None
+    checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, progress: Callable | None = None
 ) -> calls.Expression:
-    options = {"mask": probe_input.mask, "progress": progress}
-    return calls.call_session(checkpoint, "head_effects", *probe_input.values, **options)
+    options = {"mask": surgery_input.mask, "progress": progress}
+    return calls.call_session(checkpoint, "head_effects", *surgery_input.values, **options)
 
 
-def measure_effects(checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, container) -> None:
+def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, container) -> None:
     """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
 
     A user action interrupts the computation. Finished layers are cached, so the next run continues with the next layer.
 
     Args:
         checkpoint: the checkpoint.
-        probe_input: the input of the prediction whose change is measured.
+        surgery_input: the input of the prediction whose change is measured.
         container: the Streamlit element to draw the progress bar in.
 
     Raises:
         BertlabError: any error that `Session.head_effects` raises.
     """
     bar = container.progress(0.0, t("heads-measuring"))
-    _call_head_effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
-    st.session_state["heads.measured"] = (checkpoint, probe_input)
+    _call_head_effects(checkpoint, surgery_input, lambda share: bar.progress(share, t("heads-measuring")))
+    st.session_state["heads.measured"] = (checkpoint, surgery_input)
     url.write_address()
     st.rerun()
 

@@ -12,7 +12,7 @@ import streamlit as st
 from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
-from bertlab.app.parts.surgery import ProbeInput, name_outcome, parse_changes, store_changes
+from bertlab.app.parts.surgery import SurgeryInput, name_outcome, parse_changes, store_changes
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.results import TokenRow
 from bertlab.tasks.registry import TASK_TYPES
@@ -28,14 +28,14 @@ def _choose_position(container, tokens: tuple[TokenRow, ...], key: str, default:
 
 
 def edit_attention(
-    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
+    line: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
     """Draw the fields that replace a row of attention: all weight on one position, equal weights, or typed weights.
 
     Args:
         line: the line of changes.
         checkpoint: the checkpoint.
-        probe_input: the texts of the prediction.
+        surgery_input: the texts of the prediction.
         tokens: the tokens of these texts.
         other: the text from which hidden states are patched.
 
@@ -44,7 +44,7 @@ def edit_attention(
     """
     st.caption(t("heads-row-lead"))
     config = sessions.open_session(checkpoint).config
-    (default_layer, default_head, default_position), default_target = _find_example_row(probe_input)
+    (default_layer, default_head, default_position), default_target = _find_example_row(surgery_input)
     default_layer, default_head = min(default_layer, config.num_layers - 1), min(default_head, config.num_heads - 1)
     cells = st.columns([1, 1, 2])
     layer = url_fields.number(
@@ -61,14 +61,20 @@ def edit_attention(
         weights = [(_choose_position(st, tokens, "row.to", default_target), 1.0)]
     if method == "hand":
         probs_T = cached_results.compute(
-            checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
+            checkpoint,
+            "attention_row",
+            surgery_input.text,
+            surgery_input.pair,
+            layer=layer,
+            head=head,
+            position=position,
         )
         probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
         current, new = t("heads-row-now"), t("heads-row-new")
         rows = {t("heads-row-token"): token_labels(tokens), current: probs_T.round(4), new: probs_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited_rows = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), current],
+            rows, key=f"row-{layer}-{head}-{position}-{hash(surgery_input)}", disabled=[t("heads-row-token"), current],
             column_config={current: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
         weights = [(target, float(weight)) for target, weight in enumerate(edited_rows[new]) if weight and weight > 0]
@@ -81,18 +87,18 @@ def edit_attention(
         icon=":material/check:", disabled=method == "hand" and not weights,
     )  # fmt: skip
     if weights or method == "uniform":
-        show_preview(line, part, checkpoint, probe_input, other)
+        show_preview(line, part, checkpoint, surgery_input, other)
 
 
 def patch_hidden_states(
-    line: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, tokens: tuple[TokenRow, ...], other: str
+    line: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
     """Draw the fields that replace a hidden state by one from another text.
 
     Args:
         line: the line of changes.
         checkpoint: the checkpoint.
-        probe_input: the texts of the prediction.
+        surgery_input: the texts of the prediction.
         tokens: the tokens of these texts.
         other: the other text.
 
@@ -102,7 +108,7 @@ def patch_hidden_states(
     config = sessions.open_session(checkpoint).config
     other_tokens = cached_results.compute(checkpoint, "encode", other)
     (default_target, default_target_position), (default_source, default_source_position) = _find_example_patch(
-        probe_input
+        surgery_input
     )
     cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     from_layer = fields.hidden_state(
@@ -126,43 +132,45 @@ def patch_hidden_states(
                 key=key,
                 icon=":material/check:",
             )
-    show_preview(line, one, checkpoint, probe_input, other)
+    show_preview(line, one, checkpoint, surgery_input, other)
     st.caption(t("heads-patch-help"))
 
 
-def _find_example_row(probe_input: ProbeInput) -> tuple[tuple[int, int, int], int]:
+def _find_example_row(surgery_input: SurgeryInput) -> tuple[tuple[int, int, int], int]:
     """Find the initial row of "Edit attention": its (layer, head, position), and the position to attend to."""
-    if (parts := _find_example(probe_input)) is None:
+    if (parts := _find_example(surgery_input)) is None:
         return (0, 0, 0), 0
     ((row, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
     return row, target
 
 
-def _find_example_patch(probe_input: ProbeInput) -> tuple[tuple[int, int], tuple[int, int]]:
+def _find_example_patch(surgery_input: SurgeryInput) -> tuple[tuple[int, int], tuple[int, int]]:
     """Find the initial patch of "Patch hidden states": the (hidden index, position) to replace, and its source."""
-    if (parts := _find_example(probe_input)) is None:
+    if (parts := _find_example(surgery_input)) is None:
         return (0, 1), (0, 1)
     ((target, source),) = changes.resolve(parts[1], 1).patches.items()
     return target, source
 
 
-def _find_example(probe_input: ProbeInput) -> tuple[str, str] | None:
+def _find_example(surgery_input: SurgeryInput) -> tuple[str, str] | None:
     """Find the example changes for the example text of a prediction; None for any other text."""
-    examples = selection.examples_for(TASK_TYPES[probe_input.kind].command)
+    examples = selection.examples_for(TASK_TYPES[surgery_input.kind].command)
     texts = {"masked_lm": (examples.masked_sentence, None), "sentence_pair": examples.pair}
-    if (probe_input.text, probe_input.pair) != texts.get(probe_input.kind, (examples.review, None)):
+    if (surgery_input.text, surgery_input.pair) != texts.get(surgery_input.kind, (examples.review, None)):
         return None
-    return examples.surgery.get(probe_input.kind)
+    return examples.surgery.get(surgery_input.kind)
 
 
-def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe_input: ProbeInput, other: str) -> None:
+def show_preview(
+    line: str, part: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, other: str
+) -> None:
     """Say what a change would do to the prediction, or that it is applied already.
 
     Args:
         line: the line of changes.
         part: the part that "Apply" adds to it.
         checkpoint: the checkpoint.
-        probe_input: the prediction.
+        surgery_input: the prediction.
         other: the text from which hidden states are patched.
     """
     if part in changes.split(line):
@@ -171,7 +179,7 @@ def show_preview(line: str, part: str, checkpoint: sessions.CheckpointKey, probe
     config = sessions.open_session(checkpoint).config
     now, then = (
         cached_results.compute(
-            checkpoint, "intervene", *probe_input.values, changes=each, other=other, mask=probe_input.mask
+            checkpoint, "intervene", *surgery_input.values, changes=each, other=other, mask=surgery_input.mask
         )
         for each in (line, changes.add(line, part, config.num_heads))
     )

@@ -13,16 +13,16 @@ from bertlab.views import change_figures, columns
 TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
-probe_input, changes = surgery.choose_probe_input(), surgery.recall_changes()
+surgery_input, changes = surgery.choose_surgery_input(), surgery.recall_changes()
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(
-        TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
+        TASK_TYPES[surgery_input.kind].command, surgery_input.text, surgery_input.pair or ""
     )
     config = sessions.open_session(checkpoint).config
     # predict before anything is drawn, so that an error in the text is shown only once
-    cached_results.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
-    tokens = cached_results.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
-    effects = surgery.recall_effects(checkpoint, probe_input)
+    cached_results.compute(checkpoint, "intervene", *surgery_input.values, mask=surgery_input.mask)
+    tokens = cached_results.compute(checkpoint, "encode", surgery_input.text, surgery_input.pair)
+    effects = surgery.recall_effects(checkpoint, surgery_input)
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
         progress = st.empty()  # first in its container, where the style sheet lays it over the grid
@@ -30,7 +30,7 @@ with frame.show_errors():
             changes,
             config,
             effects and effects.result,
-            cached_results.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
+            cached_results.compute(checkpoint, "head_roles", surgery_input.text, surgery_input.pair),
         )
         surgery.draw_change_buttons(changes, config)
         display.explain("head_effect", "patch_effect")
@@ -38,15 +38,15 @@ with frame.show_errors():
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
-    example = selection.examples_for(TASK_TYPES[probe_input.kind].command).other_masked_sentence
+    example = selection.examples_for(TASK_TYPES[surgery_input.kind].command).other_masked_sentence
     other_text = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
-            surgery_tools.edit_attention(changes, checkpoint, probe_input, tokens, other_text)
+            surgery_tools.edit_attention(changes, checkpoint, surgery_input, tokens, other_text)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
             other_text = fields.text_line(st, t("heads-patch-other"), example, key="other")
-            surgery_tools.patch_hidden_states(changes, checkpoint, probe_input, tokens, other_text)
+            surgery_tools.patch_hidden_states(changes, checkpoint, surgery_input, tokens, other_text)
         elif tool == "keep":
             surgery_tools.show_export_command(changes, checkpoint)
         elif tool == "map" and effects is not None:
@@ -57,8 +57,8 @@ with frame.show_errors():
             )
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
-        options = {"changes": changes, "other": other_text, "mask": probe_input.mask}
-        change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
+        options = {"changes": changes, "other": other_text, "mask": surgery_input.mask}
+        change = calls.call_session(checkpoint, "intervene", *surgery_input.values, **options)
         st.html(surgery.prediction_html(change.result))
         names = surgery.outcome_names(change.result.kind)
         options = {
@@ -70,7 +70,7 @@ with frame.show_errors():
         plots.draw("before-after", change_figures.before_after, change, data=data, is_shared=True, **options)
         if changes:
             display.sentence(sentences.prediction_change(change.result, names))
-        if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:
+        if TASK_TYPES[surgery_input.kind].interventions_cover_all_candidates:
             st.caption(t("heads-span-probabilities"))
     if effects is None:
-        surgery.measure_effects(checkpoint, probe_input, progress)
+        surgery.measure_effects(checkpoint, surgery_input, progress)

@@ -22,7 +22,7 @@ from bertlab.config.tasks import TaskSpec, make_span_task
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
-from bertlab.tasks.probe import Probe
+from bertlab.tasks.recomputable_prediction import RecomputablePrediction
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.error_analysis import analyse_questions
 from bertlab.tasks.span.metrics import choose_script, score_squad, score_with_threshold
@@ -176,9 +176,9 @@ class SpanTask(FinetuneTaskType):
     head = "span"
     command = "answer"
     page = "question"
-    can_probe = True
-    probe_reads_pair = True
-    probe_covers_all_candidates = True
+    supports_interventions = True
+    interventions_need_pair = True
+    interventions_cover_all_candidates = True
     metrics = ("f1", "exact_match")
     max_tokens = 384
     reads_windows = True
@@ -334,10 +334,12 @@ class SpanTask(FinetuneTaskType):
         start, end = answers.windows[answers.best_window]
         return question, passage[start:end]
 
-    # -- probe -------------------------------------------------------------------------------------------------
+    # -- recomputable prediction -------------------------------------------------------------------------------
 
-    def probe(self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """Make a probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
+    def make_recomputable_prediction(
+        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+    ) -> RecomputablePrediction:
+        """Make a prediction whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
         passage = [
             position
             for position, (segment, special) in enumerate(zip(encoding.token_type_ids, encoding.special, strict=True))
@@ -358,4 +360,4 @@ class SpanTask(FinetuneTaskType):
             first, last = spans[candidate]
             return pair[encoding.offsets[first][0] : encoding.offsets[last][1]]
 
-        return Probe(self.name, encoding, positions, compute_logits, text_of)
+        return RecomputablePrediction(self.name, encoding, positions, compute_logits, text_of)

@@ -132,5 +132,5 @@ known-task-has-kind = { $task } already has the type { $kind }: leave out --type
 column-flag-missing = the name of a column is missing: use { $flag }
 column-flag-of-other-kind = { $flag } is for { $kinds }, not for { $kind }
 task-record-damaged = the checkpoint's record of its task is damaged: { $reason }
-task-type-without-probe = predictions of type { $type } do not support changes inside the model, such as switching off a head
+task-type-without-interventions = predictions of type { $type } do not support changes inside the model, such as switching off a head
 task-type-without-table = predictions of { $type } cannot be shown as a table

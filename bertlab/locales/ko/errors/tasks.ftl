@@ -93,5 +93,5 @@ known-task-has-kind = { $task }의 태스크 유형은 이미 정해져 있어�
 column-flag-missing = { $flag } 옵션으로 읽을 열을 지정해 주세요.
 column-flag-of-other-kind = { $flag } 옵션은 { $kinds } 유형에 써요. { $kind } 유형에는 쓸 수 없어요.
 task-record-damaged = 체크포인트의 태스크 기록이 손상되었어요: { $reason }
-task-type-without-probe = { $type } 유형의 예측에서는 헤드 끄기처럼 모델 안을 바꾸는 일을 할 수 없어요.
+task-type-without-interventions = { $type } 유형의 예측에서는 헤드 끄기처럼 모델 안을 바꾸는 일을 할 수 없어요.
 task-type-without-table = { $type } 유형의 예측은 표로 나타낼 수 없어요.

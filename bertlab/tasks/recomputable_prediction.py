@@ -13,7 +13,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 @dataclass(frozen=True)
-class Probe:
+class RecomputablePrediction:
     """A prediction for one input: logits of candidates, computed from hidden states of the last layer."""
 
     kind: str
@@ -28,8 +28,10 @@ class Probe:
     """Function: index of a candidate -> its text."""
 
 
-def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
-    """Make a probe for an output layer on the pooled hidden state.
+def make_pooled_prediction(
+    model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]
+) -> RecomputablePrediction:
+    """Make a recomputable prediction for an output layer on the pooled hidden state.
 
     Args:
         model: the model.
@@ -39,10 +41,12 @@ def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable
         labels: the names of the C candidates.
     """
     if model.config.pooling == "mean":
-        return Probe(
+        return RecomputablePrediction(
             kind, encoding, tuple(range(len(encoding))),
             lambda hidden_BTH: head(model.pooler(hidden_BTH.mean(1, keepdim=True))), labels.__getitem__,
         )  # fmt: skip
     # the position that `Bert.pool` reads
     position = len(encoding) - 1 if model.config.left_to_right else 0
-    return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)
+    return RecomputablePrediction(
+        kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__
+    )
