@@ -118,9 +118,9 @@ def test_training_draws_no_runs_of_other_directories(restricted, shipped, shippe
 def test_another_machine_cannot_read_files_of_the_server(chromium, checkpoints, secrets, tmp_path):
     """A real server on every address, reached by the address that other machines use."""
     host = socket.gethostbyname(socket.gethostname())
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port = probe.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        port = listener.getsockname()[1]
     environment = {**os.environ, "BERTLAB_CHECKPOINTS": str(checkpoints), "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-m", "bertlab", "app", "--host", "0.0.0.0", "--port", str(port), "--no-browser"]
     with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL) as server:
@@ -144,8 +144,8 @@ def test_another_machine_cannot_read_files_of_the_server(chromium, checkpoints, 
 
 def _wait_for(host: str, port: int) -> None:
     for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex((host, port)) == 0:
+        with socket.socket() as connection:
+            if connection.connect_ex((host, port)) == 0:
                 return
         time.sleep(0.2)
     raise AssertionError("the server did not start")

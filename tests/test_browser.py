@@ -44,9 +44,9 @@ def address(request) -> Iterator[str]:
         environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
     if not history.find_shipped_runs():
         environment["BERTLAB_RUNS"] = str(request.getfixturevalue("runs"))
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        port = listener.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "bertlab" / "app" / "streamlit_app.py")]
     server = subprocess.Popen(
         [*command, "--server.port", str(port), "--server.address", "localhost", "--server.headless", "true"],

@@ -46,9 +46,9 @@ class Server:
     def __init__(self, directory):
         (directory / "tea.toml").write_text(LESSON)
         self.directory = directory
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            self.port = probe.getsockname()[1]
+        with socket.socket() as listener:
+            listener.bind(("localhost", 0))
+            self.port = listener.getsockname()[1]
         self.address = f"http://localhost:{self.port}/"
 
     def start(self):

@@ -541,15 +541,15 @@ def test_stopping_the_app_stops_its_server():
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("localhost", port)) == 0:
+            with socket.socket() as connection:
+                if connection.connect_ex(("localhost", port)) == 0:
                     break
             assert process.poll() is None, "the server stopped"
             time.sleep(0.1)
         process.terminate()
         process.wait(30)
-        with socket.socket() as probe:
-            assert probe.connect_ex(("localhost", port)) != 0, "the port is still open"
+        with socket.socket() as connection:
+            assert connection.connect_ex(("localhost", port)) != 0, "the port is still open"
     finally:
         process.kill()
 

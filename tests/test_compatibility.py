@@ -21,7 +21,7 @@ FLAGS = [(command, flag) for command, row in OLD.items() for flag in row["flags"
 LINK_PARAMETERS = {
     "attention": [{"view": "matrix", "layer": "1"}, {"look": "neuron", "token": "2"}, {"hide": "1", "layer": "2"}],
     "fill_mask": [{"mask": "3.6"}, {"text": "A [MASK] of tea."}],
-    "next_sentence": [{"first": "Green tea.", "second": "Bread."}],
+    "next_sentence": [{"first": "Green tea.", "second": "Bread."}, {"nsp": "probes"}],
     "question": [{"question": "Who?", "passage": "The keeper carried the lantern."}],
     "classify": [{"judged": "A small wonder."}],
     "tag": [{"named": "Clara Schumann played in Vienna."}],
@@ -37,7 +37,7 @@ LINK_PARAMETERS = {
 
 
 # Values that a page replaces with their new name in its URL.
-RENAMED_VALUES = {"nsp": "sentence_pair", "classify": "classification", "mask": "masked_lm"}
+RENAMED_VALUES = {"nsp": "sentence_pair", "classify": "classification", "mask": "masked_lm", "probes": "test-pairs"}
 
 
 @pytest.mark.parametrize(("command", "flag"), FLAGS, ids=lambda value: value if isinstance(value, str) else value[0])

@@ -88,9 +88,9 @@ display(TimelineWidget(timeline(Path({str(runs / "learner")!r}), "Rain [MASK] on
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(notebook, tmp_path / "widgets.ipynb")
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        port = listener.getsockname()[1]
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
         "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}", "--allow-root",
@@ -122,8 +122,8 @@ def wait_for_port(port: int, process: subprocess.Popen) -> None:
     """Wait until a server listens."""
     for _ in range(600):
         assert process.poll() is None, "the server stopped"
-        with socket.socket() as probe:
-            if probe.connect_ex(("localhost", port)) == 0:
+        with socket.socket() as connection:
+            if connection.connect_ex(("localhost", port)) == 0:
                 return
         time.sleep(0.2)
     raise AssertionError("the server did not start")

@@ -1,4 +1,4 @@
-"""The next-sentence laboratory: candidates, attention between the sentences, probes, lists of pairs, and the page."""
+"""The next-sentence laboratory: candidates, attention between the sentences, test pairs, lists of pairs, the page."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from bertlab.app.parts.pair_laboratory import shuffle_words
 from bertlab.config.errors import TextError
 from bertlab.config.languages import languages, read_data
 from bertlab.explore.batch_predict import predict_texts
-from bertlab.explore.pair_laboratory import PROBE_KINDS
+from bertlab.explore.pair_laboratory import TEST_PAIR_KINDS
 from bertlab.views import pair_laboratory
 
 FIRST, CANDIDATES = "She asked for tea.", ["He brought a kettle.", "The boats stayed in.", "A train leaves at six."]
@@ -23,9 +23,9 @@ def session(shipped):
 
 
 @pytest.fixture
-def short_probes(monkeypatch) -> list[dict]:
-    """Two groups of probes that are short enough for the tiny model."""
-    probes = [
+def short_test_pairs(monkeypatch) -> list[dict]:
+    """Two groups of test pairs that are short enough for the tiny model."""
+    pairs = [
         {
             "first": "Tea is hot.",
             "follows": "Bread is warm.",
@@ -39,8 +39,8 @@ def short_probes(monkeypatch) -> list[dict]:
             "other_topic": "Tea cools.",
         },
     ]
-    monkeypatch.setattr("bertlab.explore.pair_laboratory.read_data", lambda *_: {"probes": probes})
-    return probes
+    monkeypatch.setattr("bertlab.explore.pair_laboratory.read_data", lambda *_: {"test_pairs": pairs})
+    return pairs
 
 
 def test_candidates_are_ranked_by_the_prediction_of_each_pair(session):
@@ -66,24 +66,25 @@ def test_attention_between_the_sentences_is_the_sum_of_attention_weights(session
 
 
 @pytest.mark.parametrize("language", list(languages()))
-def test_probes_are_complete(language):
-    probes = read_data("next_sentence_probes", language)["probes"]
-    assert len(probes) == 12
-    for group in probes:
-        assert set(group) == {"first", *PROBE_KINDS}
-    sentences = [sentence for group in probes for sentence in group.values()]
+def test_the_test_pairs_are_complete(language):
+    pairs = read_data("next_sentence_test_pairs", language)["test_pairs"]
+    assert len(pairs) == 12
+    for group in pairs:
+        assert set(group) == {"first", *TEST_PAIR_KINDS}
+    sentences = [sentence for group in pairs for sentence in group.values()]
     assert len(set(sentences)) == len(sentences)
     uses_script = languages()[language].uses_script
     assert not languages()[language].script or all(map(uses_script, sentences))
 
 
-def test_probes_are_scored_by_kind(session, short_probes):
-    results = session.next_sentence_probes()
+def test_the_test_pairs_are_scored_by_kind(session, short_test_pairs):
+    results = session.predict_test_pairs()
+    assert session.next_sentence_probes() == results, "the old name"
     assert len(results) == 6
     for result in results:
         assert result.probability == session.next_sentence(result.first, result.second).probability
         assert result.is_correct == ((result.probability >= 0.5) == (result.kind == "follows"))
-    bars = pair_laboratory.probe_bars(results).data[0]
+    bars = pair_laboratory.pair_kind_bars(results).data[0]
     assert sum(bars.x) * 2 == pytest.approx(sum(result.is_correct for result in results))
 
 
@@ -106,8 +107,8 @@ def test_pairs_of_a_table_are_predicted_and_single_texts_are_reported(session):
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize(("view", "charts"), [("pair", 2), ("candidates", 1), ("probes", 1), ("list", 0)])
-def test_every_view_of_the_page_opens(shipped, short_probes, language, view, charts):
+@pytest.mark.parametrize(("view", "charts"), [("pair", 2), ("candidates", 1), ("test-pairs", 1), ("list", 0)])
+def test_every_view_of_the_page_opens(shipped, short_test_pairs, language, view, charts):
     app = open_page("next_sentence", lang=language, nsp=view)
     assert not app.exception
     assert not errors(app)
@@ -126,11 +127,11 @@ def test_shuffle_button_changes_sentence_b(shipped):
     assert app.query_params["second"] == shuffle_words(CANDIDATES[0])
 
 
-def test_a_probe_opens_in_the_first_view(shipped, short_probes):
-    app = open_page("next_sentence", nsp="probes")
-    app.button(key="probe-1").click().run()
+def test_a_test_pair_opens_in_the_first_view(shipped, short_test_pairs):
+    app = open_page("next_sentence", nsp="test-pairs")
+    app.button(key="test-pair-1").click().run()
     assert not errors(app)
-    assert app.text_input(key="second").value == short_probes[1]["follows"]
+    assert app.text_input(key="second").value == short_test_pairs[1]["follows"]
     assert "nsp" not in app.query_params
 
 

@@ -25,9 +25,9 @@ class AppProcess:
     """
 
     def __init__(self, *words: str, directory: Path | None = None):
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            self.port = probe.getsockname()[1]
+        with socket.socket() as listener:
+            listener.bind(("localhost", 0))
+            self.port = listener.getsockname()[1]
         self._words, self._directory = words, directory
         self._process: subprocess.Popen
 

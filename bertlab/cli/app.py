@@ -67,8 +67,8 @@ def app(config: App) -> int:
     for directory in config.allow:
         if not directory.expanduser().is_dir():
             raise BertlabError("app-directory-not-found", path=directory)
-    with socket.socket() as probe:
-        if probe.connect_ex(("localhost", config.port)) == 0:
+    with socket.socket() as connection:
+        if connection.connect_ex(("localhost", config.port)) == 0:
             raise BertlabError("app-port-in-use", port=config.port)
     host = config.host or ("0.0.0.0" if config.class_ else "localhost")
     for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):
@@ -123,9 +123,9 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
 
 def _find_own_address() -> str:
     """Return the address of this machine in its network; "localhost" without a network. Nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         try:
-            probe.connect(("192.0.2.1", 9))  # an address reserved for documentation, which no machine has
-            return probe.getsockname()[0]
+            connection.connect(("192.0.2.1", 9))  # an address reserved for documentation, which no machine has
+            return connection.getsockname()[0]
         except OSError:
             return "localhost"

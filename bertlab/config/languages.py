@@ -12,7 +12,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `story_world/`: words, wordings and grammar of generated stories (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
 - `documents.toml`: documents for the page *Pre-training by hand*
-- `next_sentence_probes.toml`: sentence pairs for the pair laboratory
+- `next_sentence_test_pairs.toml`: sentence pairs for the pair laboratory
 - `clozes.toml`: sentences with a [MASK], and the words that fit
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
 - `question_words.toml`: question words, by which the error analysis groups questions

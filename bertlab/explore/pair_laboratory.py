@@ -12,7 +12,7 @@ from bertlab.config.errors import TextError
 from bertlab.config.languages import DEFAULT, read_data
 from bertlab.explore.results import AttentionMap
 
-PROBE_KINDS = ("follows", "same_topic", "other_topic")  # kinds of sentence B; the first is IsNext
+TEST_PAIR_KINDS = ("follows", "same_topic", "other_topic")  # kinds of sentence B; the first is IsNext
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PairAttention:
 
 
 @dataclass(frozen=True)
-class ProbeResult:
+class TestPairResult:
     """The prediction for one test pair."""
 
     first: str
@@ -48,7 +48,7 @@ class ProbeResult:
     second: str
     """Sentence B."""
     kind: str
-    """How B relates to A, one of `PROBE_KINDS`."""
+    """How B relates to A, one of `TEST_PAIR_KINDS`."""
     probability: float
     """The probability that B follows A, 0..1."""
 
@@ -89,7 +89,7 @@ def compute_pair_attention(attention: AttentionMap) -> PairAttention:
     return PairAttention(share_LN, len(a) / len(attention.tokens), tuple(b))
 
 
-def run_probes(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[ProbeResult]:
+def predict_test_pairs(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[TestPairResult]:
     """Predict all test pairs of a language, which show whether the model recognises coherence or only the topic.
 
     Each group of test pairs has one sentence A and a sentence B of every kind: one that follows, one about the same
@@ -101,7 +101,7 @@ def run_probes(predict: Callable, language: str = DEFAULT, progress: Callable = 
         progress: wraps the iterable of groups, as `tqdm` does.
     """
     return [
-        ProbeResult(group["first"], group[kind], kind, predict(group["first"], group[kind]).probability)
-        for group in progress(read_data("next_sentence_probes", language)["probes"])
-        for kind in PROBE_KINDS
+        TestPairResult(group["first"], group[kind], kind, predict(group["first"], group[kind]).probability)
+        for group in progress(read_data("next_sentence_test_pairs", language)["test_pairs"])
+        for kind in TEST_PAIR_KINDS
     ]

@@ -25,11 +25,11 @@ from bertlab.explore.block import BlockMap
 from bertlab.explore.intervention_syntax import read_heads, resolve
 from bertlab.explore.pair_laboratory import (
     PairAttention,
-    ProbeResult,
     RankedSentence,
+    TestPairResult,
     compute_pair_attention,
+    predict_test_pairs,
     rank_candidates,
-    run_probes,
 )
 from bertlab.explore.position_similarity import PositionSimilarity, compute_position_similarity
 from bertlab.explore.predictor import Predictor
@@ -239,15 +239,17 @@ class Session(Predictor):
         """
         return rank_candidates(self.next_sentence, first, candidates)
 
-    def next_sentence_probes(self, progress: Callable = iter) -> list[ProbeResult]:
-        """Run next-sentence prediction on fixed pairs.
+    def predict_test_pairs(self, progress: Callable = iter) -> list[TestPairResult]:
+        """Run next-sentence prediction on the test pairs of the checkpoint's language.
 
-        The pairs show whether the checkpoint recognises coherence or only the topic.
+        The test pairs show whether the checkpoint recognises coherence or only the topic.
 
         Args:
             progress: wraps the iterable of groups of pairs, as `tqdm` does.
         """
-        return run_probes(self.next_sentence, self.language, progress)
+        return predict_test_pairs(self.next_sentence, self.language, progress)
+
+    next_sentence_probes = predict_test_pairs  # an old name
 
     def search_tokens(self, text: str) -> list[WordSearch]:
         """Split every word of a text into tokens by WordPiece's longest-match search, and return its steps.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
-from bertlab.explore.pair_laboratory import PROBE_KINDS, ProbeResult, RankedSentence
+from bertlab.explore.pair_laboratory import TEST_PAIR_KINDS, RankedSentence, TestPairResult
 from bertlab.views.figures import BLUE, GREY, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 from bertlab.views.shortening import shorten
@@ -36,24 +36,24 @@ def candidate_bars(ranking: Sequence[RankedSentence], *, zoom: bool = False) -> 
     return figure
 
 
-def probe_bars(results: Sequence[ProbeResult], *, lang: str = DEFAULT) -> go.Figure:
+def pair_kind_bars(results: Sequence[TestPairResult], *, lang: str = DEFAULT) -> go.Figure:
     """The share of correct predictions for each kind of second sentence, and the mean probability of IsNext.
 
     Args:
-        results: from `Session.next_sentence_probes`.
+        results: from `Session.predict_test_pairs`.
         lang: the language of the labels.
     """
-    kinds = PROBE_KINDS[::-1]
+    kinds = TEST_PAIR_KINDS[::-1]
     by_kind = {kind: [result for result in results if result.kind == kind] for kind in kinds}
     series = (
-        ("figure-probes-correct", BLUE, lambda rows: sum(row.is_correct for row in rows) / len(rows)),
-        ("figure-probes-probability", ORANGE, lambda rows: sum(row.probability for row in rows) / len(rows)),
+        ("figure-test-pairs-correct", BLUE, lambda rows: sum(row.is_correct for row in rows) / len(rows)),
+        ("figure-test-pairs-probability", ORANGE, lambda rows: sum(row.probability for row in rows) / len(rows)),
     )
     figure = empty_figure(height=300)
     for label, colour, measure in series:
         values = [measure(by_kind[kind]) for kind in kinds]
         figure.add_bar(
-            x=values, y=[render(f"figure-probe-{kind.replace('_', '-')}", lang) for kind in kinds], orientation="h",
+            x=values, y=[render(f"figure-test-pair-{kind.replace('_', '-')}", lang) for kind in kinds], orientation="h",
             name=render(label, lang), marker={"color": colour, "cornerradius": 4},
             text=[f"{value:.0%}" for value in values], textposition="outside", cliponaxis=False,
             hovertemplate="%{y}: %{text}<extra></extra>",

@@ -142,13 +142,13 @@ show(
     ),
 )
 # %% [markdown] en
-# One example can be an accident. The library has twelve such groups of three (see *Probes* on the app's page
-# [Next sentence](app:next-sentence?nsp=probes)). If the model understood what can follow, the second kind would have a low probability.
+# One example can be an accident. The library has twelve such groups of three (see *Test pairs* on the app's page
+# [Next sentence](app:next-sentence?nsp=test-pairs)). If the model understood what can follow, the second kind would have a low probability.
 # %% [markdown] ko
-# 예 하나는 우연일 수 있어요. 라이브러리에는 이런 세 문장 묶음이 열두 개 있어요(앱의 [다음 문장](app:next-sentence?nsp=probes) 화면에서도 볼
+# 예 하나는 우연일 수 있어요. 라이브러리에는 이런 세 문장 묶음이 열두 개 있어요(앱의 [다음 문장](app:next-sentence?nsp=test-pairs) 화면에서도 볼
 # 수 있어요). 모델이 무엇이 이어질 수 있는지 이해했다면 두 번째 종류의 확률이 낮아야 해요.
 # %%
-results = session.next_sentence_probes()
+results = session.predict_test_pairs()
 kinds = pick(
     en={"follows": "follows", "same_topic": "same topic, but impossible", "other_topic": "other topic"},
     ko={"follows": "이어지는 문장", "same_topic": "같은 주제지만 이어질 수 없음", "other_topic": "다른 주제"},

@@ -8,7 +8,7 @@ from bertlab.app import calls, display, fields, plots, selection, sentences, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import language, t
-from bertlab.explore.pair_laboratory import PROBE_KINDS
+from bertlab.explore.pair_laboratory import TEST_PAIR_KINDS
 from bertlab.views import columns, pair_laboratory, span_attention
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
@@ -84,24 +84,24 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
         display.explain("nsp_probability")
 
 
-def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
+def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
     """Predict the fixed test pairs, and show the score of each kind and all predictions.
 
     Raises:
-        BertlabError: any error that `Session.next_sentence_probes` raises.
+        BertlabError: any error that `Session.predict_test_pairs` raises.
     """
-    with st.spinner(t("next-sentence-probes-progress")):
-        probes = calls.call_session(checkpoint, "next_sentence_probes")
-    results = probes.result
+    with st.spinner(t("next-sentence-test-pairs-progress")):
+        test_pairs = calls.call_session(checkpoint, "predict_test_pairs")
+    results = test_pairs.result
     correct = sum(result.is_correct for result in results)
-    st.html(f'<p class="say">{t("next-sentence-probes-score", correct=correct, total=len(results))}</p>')
+    st.html(f'<p class="say">{t("next-sentence-test-pairs-score", correct=correct, total=len(results))}</p>')
     names = ("first", "second", "kind", "probability", "is_correct")
     data = {name: [getattr(result, name) for result in results] for name in names}
-    plots.draw("probes", pair_laboratory.probe_bars, probes, data=data, lang=language())
+    plots.draw("test-pairs", pair_laboratory.pair_kind_bars, test_pairs, data=data, lang=language())
     display.explain("nsp_accuracy")
     kind = url_fields.choice(
-        st.segmented_control, t("next-sentence-probes-kind"), list(PROBE_KINDS), key="kind", required=True,
-        format_func=lambda kind: t(f"figure-probe-{kind.replace('_', '-')}"),
+        st.segmented_control, t("next-sentence-test-pairs-kind"), list(TEST_PAIR_KINDS), key="kind", required=True,
+        format_func=lambda kind: t(f"figure-test-pair-{kind.replace('_', '-')}"),
     )  # fmt: skip
     for number, result in enumerate(result for result in results if result.kind == kind):
         left, right = st.columns([5, 1], vertical_alignment="center")
@@ -111,7 +111,7 @@ def draw_probes(checkpoint: sessions.CheckpointKey) -> None:
             f"<b>{escape_html(result.second)}</b></p>"
         )
         values = {"first": result.first, "second": result.second, VIEW_KEY: "pair"}
-        right.button(t("next-sentence-probe-open"), key=f"probe-{number}", on_click=_open_pair, args=(values,))
+        right.button(t("next-sentence-test-pairs-open"), key=f"test-pair-{number}", on_click=_open_pair, args=(values,))
 
 
 def _open_pair(values: dict[str, str]) -> None:

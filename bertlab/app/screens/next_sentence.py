@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from bertlab.app import calls, display, fields, frame, plots, selection, url_fields
+from bertlab.app import calls, display, fields, frame, plots, selection, url, url_fields
 from bertlab.app.data import cached_results, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch, files, pair_laboratory
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 
-VIEWS = ["pair", "candidates", "probes", "list"]
+VIEWS = ["pair", "candidates", "test-pairs", "list"]
 
 
 def fill_fields(first: str, second: str) -> None:
@@ -39,6 +39,8 @@ def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) ->
 
 
 frame.heading("next-sentence")
+if url.recall(pair_laboratory.VIEW_KEY) == "probes":  # the name of the view in older links
+    url.store(pair_laboratory.VIEW_KEY, "test-pairs")
 view = url_fields.choice(
     st.segmented_control, t("view"), VIEWS, key=pair_laboratory.VIEW_KEY, required=True,
     format_func=lambda name: t(f"next-sentence-view-{name}"), label_visibility="collapsed",
@@ -66,9 +68,9 @@ with st.container(key="verdict"), frame.show_errors():
         pair_laboratory.draw_attention(checkpoint, first, second)
     elif view == "candidates":
         pair_laboratory.draw_candidates(checkpoint, first, examples)
-    elif view == "probes":
-        st.caption(t("next-sentence-probes-lead"))
-        pair_laboratory.draw_probes(checkpoint)
+    elif view == "test-pairs":
+        st.caption(t("next-sentence-test-pairs-lead"))
+        pair_laboratory.draw_test_pairs(checkpoint)
     else:
         st.caption(t("next-sentence-list-lead"))
         batch.draw_panel(checkpoint, "next-sentence", is_open=True)

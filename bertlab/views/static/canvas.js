@@ -12,13 +12,13 @@ export function headColours(count, dark) {
 /** The host's colours, read from the computed style of the root, in the form that a canvas needs. */
 export function readTheme(root) {
   const style = getComputedStyle(root);
-  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgb = (value, fallback) => {
-    probe.clearRect(0, 0, 1, 1);
-    probe.fillStyle = fallback;
-    probe.fillStyle = value || fallback;
-    probe.fillRect(0, 0, 1, 1);
-    return Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3));
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = fallback;
+    context.fillStyle = value || fallback;
+    context.fillRect(0, 0, 1, 1);
+    return Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3));
   };
   const { ink, ground, accent } = PALETTE.themes.light;
   return makeTheme(rgb(style.color, ink), rgb(style.backgroundColor, ground), rgb(style.accentColor, accent), style.fontFamily,

@@ -7,7 +7,7 @@ export class Recorder {
   constructor(width, height, ground) {
     Object.assign(this, { width, height, ground, parts: [], defs: [], d: "", dash: "", stack: [], open: 0, cells: 0 });
     Object.assign(this, { globalAlpha: 1, fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, font: "10px sans-serif", textAlign: "left" });
-    this.probe = document.createElement("canvas").getContext("2d");
+    this.textMeasurer = document.createElement("canvas").getContext("2d");
   }
 
   save() {
@@ -90,8 +90,8 @@ export class Recorder {
   clearRect() {}
 
   measureText(text) {
-    this.probe.font = this.font;
-    return this.probe.measureText(text);
+    this.textMeasurer.font = this.font;
+    return this.textMeasurer.measureText(text);
   }
 
   fillText(text, x, y) {
