@@ -229,6 +229,16 @@ def test_other_fields_are_checked_too(apps, name, path, body, id):
     assert (reply.status_code, reply.json()["error"]) == (422, id)
 
 
+def test_a_body_that_does_not_arrive_is_refused(checkpoints):
+    async def send_slowly():
+        yield b'{"te'
+        await asyncio.sleep(60)
+
+    app = make_application(DirectDispatcher(checkpoints / "sst2", time_limit=0.1))
+    (reply,) = send(app, ("POST", "/classify", {"content": send_slowly()}))
+    assert (reply.status_code, reply.json()["error"]) == (408, "serve-body-too-slow")
+
+
 def test_a_route_without_output_layer_says_which_one_is_missing(apps):
     for name, app in apps.items():
         served = {path for path, *_ in REQUESTS.get(name, ())} | {"/embed"}
