@@ -532,9 +532,14 @@ def save_compressed(path: Path) -> None:
         (lambda path: torch.save({"a": torch.zeros(1).expand(10**6, 10**6)}, path), "weights-tensor-not-stored"),
         (lambda path: torch.save({"a": torch.eye(3).to_sparse()}, path), "weights-tensor-not-stored"),
         (save_compressed, "weights-compressed"),
+        # as in the state dict of a linear layer that `torch.ao.quantization` has quantised
+        (lambda path: torch.save({"dense._packed_params.dtype": torch.qint8}, path), "weights-quantised"),
     ],
-    ids=["empty", "noise", "list", "numbers", "number as name", "module", "cut", "meta", "stretched", "sparse", "zip"],
-)
+    ids=[
+        "empty", "noise", "list", "numbers", "number as name", "module", "cut", "meta", "stretched", "sparse", "zip",
+        "quantised",
+    ],
+)  # fmt: skip
 def test_a_bad_pytorch_model_bin_is_refused(saved, write, id):
     (saved / WEIGHTS).unlink()
     write(saved / "pytorch_model.bin")

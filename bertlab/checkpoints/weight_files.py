@@ -5,6 +5,7 @@ contains NaN or infinity, or has more elements than its file contains, is an err
 """
 
 import pickle
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,7 +94,9 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
     try:
         if _is_compressed(path):
             raise CheckpointError("weights-compressed", path=path)
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # for example, that quantised tensors are deprecated
+            warnings.simplefilter("ignore")
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         # The message of torch is not shown, since it explains how to disable this protection.
         raise CheckpointError("weights-more-than-tensors", path=path) from None
@@ -101,6 +104,8 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
         raise
     except errors_of_damaged_files as error:
         raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
+    if isinstance(tensors, Mapping) and any(_is_quantised(*item) for item in tensors.items()):
+        raise CheckpointError("weights-quantised", path=path)
     if not isinstance(tensors, Mapping) or not all(
         isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
     ):
@@ -119,8 +124,13 @@ def _is_compressed(path: Path) -> bool:
         return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
 
 
+def _is_quantised(name: object, value: object) -> bool:
+    """Return whether an entry of a state dict is from a module that `torch.ao.quantization` has quantised."""
+    return "_packed_params" in str(name) or (isinstance(value, torch.Tensor) and value.is_quantized)
+
+
 def _is_completely_stored(tensor: torch.Tensor) -> bool:
     """Return whether a file contains every element of a tensor; meta tensors and expanded tensors lack some."""
-    if tensor.is_meta or tensor.layout != torch.strided or tensor.is_quantized:
+    if tensor.is_meta or tensor.layout != torch.strided:
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()

@@ -32,6 +32,7 @@ weights-more-than-tensors = { $path } is damaged, or contains Python objects tha
 weights-compressed = { $path } is compressed, but torch.save does not compress weights, and bertlab does not decompress such files
 weights-no-table = { $path } is not a dictionary of named tensors
 weights-tensor-not-stored = { $path } does not contain the values of tensor { $tensor }
+weights-quantised = the weights in { $path } were quantised with PyTorch, and bertlab reads only weights in floating point: use the checkpoint from which they were quantised
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
 weights-not-finite = the weights in { $path } contain NaN or infinity in { $tensor }
 weights-of-other-family = config.json has the model_type { $type }, but the names of the tensors begin with { $name }, as in a checkpoint of { $other }
@@ -44,9 +45,9 @@ weights-tensor-missing = the weights have no tensor { $tensor }, which should ha
 weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json requires { $expected }
 weights-tensor-type = { $tensor } is of type { $type }, not floating point
 weights-tensor-twice = the weights contain { $tensor } twice, once under the name { $alias }
-weights-not-tied = { $tensor } differs from { $other }; in a BERT the two are the same tensor
+weights-not-tied = { $tensor } differs from { $other }; in such a model the two are the same tensor
 weights-no-pooler = the weights have a { $head } output layer but no pooler, which that layer needs
-weights-unused = the weights contain tensors that this BERT does not have: { $tensors }{ $more ->
+weights-unused = the weights contain tensors that this model does not have: { $tensors }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
 }

@@ -30,6 +30,7 @@ weights-more-than-tensors = { $path }: 손상되었거나 텐서가 아닌 파�
 weights-compressed = { $path }: 압축되어 있어요. torch.save는 가중치를 압축해서 저장하지 않아요. bertlab은 이런 파일의 압축을 풀지 않아요.
 weights-no-table = { $path }: 텐서 이름과 텐서로 이루어진 딕셔너리가 아니에요.
 weights-tensor-not-stored = { $path }: 텐서 { $tensor }의 값이 들어 있지 않아요.
+weights-quantised = { $path }: PyTorch로 양자화한 가중치예요. bertlab은 부동소수점 가중치만 읽으니 양자화하기 전의 체크포인트를 써 주세요.
 weights-index-invalid = { $path }: 손상된 파일이에요. 파일 이름을 담은 weight_map이 없어요.
 weights-not-finite = { $path }: 가중치 { $tensor }에 NaN이나 무한대가 있어요.
 weights-of-other-family = config.json의 model_type은 { $type }인데, 텐서 이름의 앞부분({ $name })은 { $other } 체크포인트의 것이에요.
@@ -39,9 +40,9 @@ weights-tensor-missing = 가중치에 { $tensor } 텐서가 없어요. 모양은
 weights-tensor-shape = { $tensor }: 모양이 { $shape }인데 config.json에 따르면 { $expected }이어야 해요.
 weights-tensor-type = { $tensor }: 자료형이 { $type }인데, 부동 소수점이어야 해요.
 weights-tensor-twice = 가중치에 { $tensor } 텐서가 두 번 있어요. 다른 이름: { $alias }
-weights-not-tied = { $tensor } 텐서와 { $other } 텐서가 달라요. BERT에서 둘은 같은 텐서예요.
+weights-not-tied = { $tensor } 텐서와 { $other } 텐서가 달라요. 이 모델에서 둘은 같은 텐서예요.
 weights-no-pooler = 가중치에 { $head } 출력층은 있는데, 그 출력층이 입력으로 쓰는 풀러가 없어요.
-weights-unused = 가중치에 이 BERT에는 없는 텐서가 있어요: { $tensors }{ $more ->
+weights-unused = 가중치에 이 모델에는 없는 텐서가 있어요: { $tensors }{ $more ->
     [0] {""}
    *[other] {" "}외 { $more }개
 }
