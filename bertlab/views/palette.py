@@ -8,7 +8,7 @@ environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace t
     marks                marked text: answers, entities, sentences
     grid                 the grid lines of a figure
     diverging            a scale from orange (−1) through transparent (0) to blue (1)
-    sequential           a scale from transparent (0) to dark blue (1)
+    sequential           a scale from transparent (0) to blue (1)
     themes               the light and the dark colours of the canvas views: ink, ground (background), accent, search
                          results, sentences A and B, signed values, the ramp of probabilities, and two
                          lists of colours for heads: for up to 12 and for up to 16
@@ -16,6 +16,8 @@ environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace t
 The colours of the series and of the heads were found by a search. Among colours that stand out from a light and a dark
 background, they have the largest minimum OKLab distance under normal vision and under simulated protanopia,
 deuteranopia and tritanopia.
+
+Both scales are drawn on light and on dark backgrounds, so their contrast to both must grow with the value.
 """
 
 import json
