@@ -178,7 +178,7 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 
     Args:
         data: the contents of the grid, with the keys that `static/heads.js` reads.
-        on_change: called after a click with all interventions as one line, in the syntax of
+        on_change: called after a click. Its argument is one line with all interventions, in the syntax of
             `bertlab.explore.intervention_syntax`.
     """
 
@@ -263,17 +263,19 @@ def set_cookie(name: str, value: str) -> None:
     _component("cookie")(key=f"cookie-{name}", data={"name": name, "value": value})
 
 
-def join_addresses() -> None:
-    """Make one history entry in the browser, not two, when a page is opened with values, as a step of a lesson does."""
+def merge_history_entries() -> None:
+    """Make one entry in the browser's history instead of two when a link opens a page and fills its fields.
+
+    Steps of lessons open pages in this way.
+    """
     _component("history")(key="history")
 
 
-def draw_class_news(seen: str, *, is_teacher: bool) -> None:
+def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
     """Run the enclosing fragment again whenever the class has changed.
 
-    The browser asks the server for changes by itself, without a run of the script.
-
-    A student's browser first replaces the panel with the text of a new step, and then runs the fragment.
+    The browser asks the server for changes by itself, without a run of the script. A student's browser first shows the
+    text of a new step in the panel of the class, which is the enclosing fragment, and then runs the fragment.
 
     Args:
         seen: the state of the class that the panel shows, as `ClassStore.describe` returns it.

@@ -33,7 +33,7 @@ server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 components.apply_style()
-components.join_addresses()
+components.merge_history_entries()
 url.read_address()
 roles.identify_visitor()
 # The folder of the scripts is not called "pages": on a deep link, Streamlit would run a script there without this one.

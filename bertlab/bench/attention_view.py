@@ -31,7 +31,7 @@ from bertlab.explore.results import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
 HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed
-COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
+COLUMNS = ("view", "tokens", "bytes", "CPU time in Python", "first paint", "hover", "layer switch")
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
 # Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and then reads pixels, which makes the
@@ -191,7 +191,7 @@ def time_call(function: Callable):
 
 
 def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """Return the table rows of bertlab's view: the initial view and, for a long input, the lines of a whole layer."""
+    """Return the table rows of bertlab's view: the initial view and, for a long input, all lines of a layer."""
     size = str(len(attention.tokens))
     pack, packing_time = time_call(lambda: payload.AttentionPack(attention))
     first_bytes = pack.bytes()

@@ -122,7 +122,7 @@ class Export(CheckpointOptions):
     evaluate`.
 
     With --format onnx, the directory contains an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs
-    the checkpoint. The commands that predict open it like a checkpoint, but it does not show attention or other
+    the checkpoint. Use it like a checkpoint in every command that predicts. It does not show attention or other
     internals.
 
     Examples:
@@ -181,7 +181,7 @@ def export(config: Export) -> None:
     stored_type = default_type if config.dtype == "auto" else config.dtype
     if config.format == "checkpoint" and stored_type == "int8":
         raise BertlabError("export-int8-needs-onnx")
-    changed, record, summary = _apply_change(config, session, stored_type)
+    changed_session, record, summary = _apply_change(config, session, stored_type)
     name, card = Path(config.out).name, ""
     if "command" in record:  # the checkpoint was written by a training run of bertlab
         if stored_type in ("float8", "int8"):
@@ -189,16 +189,16 @@ def export(config: Export) -> None:
             record = _drop_results(record, RESULT_FIELDS)
         record = {**record, "stored": stored_type, "format": config.format}
         card = render_card(name, record)
-    elif changed is not session:
+    elif changed_session is not session:
         card = render_export_card(name, record)
     settings = session.loaded.sentence_settings
     options = {"card": card, "sentence_settings": settings if settings.is_recorded else None}
     if config.format == "onnx":
-        arguments = config.out, changed.model, session.tokenizer, record
+        arguments = config.out, changed_session.model, session.tokenizer, record
         target = onnx_files.save(*arguments, weights=stored_type, progress=show_steps, **options)
     else:
         dtype = torch.float8_e4m3fn if stored_type == "float8" else getattr(torch, stored_type)
-        target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, **options)
+        target = checkpoint.save(config.out, changed_session.model, session.tokenizer, record, dtype=dtype, **options)
     size = (target / (files.ONNX if config.format == "onnx" else files.WEIGHTS)).stat().st_size
     original = session.path / files.WEIGHTS
     before = f" (before: {original.stat().st_size / 1e6:.1f} MB)" if original.is_file() else ""
@@ -208,13 +208,13 @@ def export(config: Export) -> None:
 def _apply_change(config: Export, session: "Session", stored_type: str) -> tuple["Session", dict, str]:
     """Prune or average the model if a flag says so. Return the resulting session, its record, and a summary."""
     if config.prune is not None:
-        changed, fields, summary = _prune(config, session)
+        changed_session, fields, summary = _prune(config, session)
     elif config.average is not None:
-        changed, fields, summary = _average(config, session)
+        changed_session, fields, summary = _average(config, session)
     else:
         kind = "ONNX file with weights" if config.format == "onnx" else "stored"
         return session, session.record, f"{kind} as {stored_type}"
-    return changed, _drop_results(session.record, WEIGHT_DEPENDENT_FIELDS) | fields, summary
+    return changed_session, _drop_results(session.record, WEIGHT_DEPENDENT_FIELDS) | fields, summary
 
 
 def _drop_results(record: dict, names: set[str]) -> dict:
@@ -225,7 +225,7 @@ def _drop_results(record: dict, names: set[str]) -> dict:
 def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
     from bertlab.explore.intervention_syntax import read_heads
 
-    changed = session.prune(config.prune, zeroed=config.zeroed)
+    changed_session = session.prune(config.prune, zeroed=config.zeroed)
     heads = read_heads(config.prune, session.config.num_heads)
     pruned_before = set(session.config.pruned_heads) | _read_pruned_heads(session.record)
     fields = {
@@ -233,7 +233,7 @@ def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
         "pruned_heads": sorted(map(list, pruned_before | set(heads))),
         "zeroed": config.zeroed,
     }
-    return changed, fields, f"{len(heads)} heads pruned"
+    return changed_session, fields, f"{len(heads)} heads pruned"
 
 
 def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
@@ -248,7 +248,7 @@ def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
     from bertlab.explore.session import load
 
     other = load(config.average)
-    changed = session.average(other, config.share)
+    changed_session = session.average(other, config.share)
     records = (session.record, other.record)
     fields = {"mean_of": [[session.name, round(1 - config.share, 6)], [other.name, config.share]]}
     if all("command" in record for record in records):  # the average inherits both checkpoints' texts and licences
@@ -262,4 +262,4 @@ def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
             f" (these checkpoints share no initialisation: the cosine of their weights is {similarity:.2f}, "
             "and their average is unlikely to work)"
         )
-    return changed, fields, summary
+    return changed_session, fields, summary

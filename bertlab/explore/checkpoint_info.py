@@ -104,7 +104,7 @@ class CheckpointInfo:
 
     @property
     def tags_tokens(self) -> bool:
-        """Whether `tag` predicts a tag for every token, since the checkpoint was trained on tags of characters."""
+        """Whether `tag` predicts a tag for every token, as after training on tags of characters, or for every word."""
         return self.record.get("settings", {}).get("unit") == "character"
 
     def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Compare learned position vectors with each other, and the Transformer's sinusoidal position vectors likewise.
 
-Shape legend: P positions of the model, or distances between two positions, S positions on the axes of the matrices,
-H hidden, F frequencies.
+Shape legend: P positions of the model (or distances between two positions); S positions on the axes of the matrices;
+H hidden; F frequencies.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from bertlab.explore.choice_scores import ChoiceScores, compute_choice_scores
 from bertlab.explore.embed import embed_texts
 from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.pretraining_example import DrawSettings, ExampleDrawer, compute_draw_losses
-from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.explore.pretraining_results import ExampleLosses, PretrainingExample
 from bertlab.explore.queries import Query, answer_query
 from bertlab.explore.results import JointFill, TokenRow
 from bertlab.explore.sentence_vectors import SentenceVectors, compute_sentence_vectors
@@ -114,7 +114,7 @@ class Predictor(CheckpointInfo):
         *,
         documents: Sequence[str] | None = None,
         **settings: object,
-    ) -> tuple[DrawLosses, ...]:
+    ) -> tuple[ExampleLosses, ...]:
         """Compute the losses of several draws of `pretraining_example`.
 
         Args:

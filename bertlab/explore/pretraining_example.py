@@ -19,7 +19,7 @@ from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import detect_language, read_data
 from bertlab.config.limits import MAX_INTEGER, Limit, check_limits
 from bertlab.explore.pretraining_results import (
-    DrawLosses,
+    ExampleLosses,
     ExampleToken,
     Fate,
     PretrainingExample,
@@ -155,7 +155,7 @@ class ExampleDrawer:
         other = int(pairs.document_b_E[0]) or None
         return _Draw(batch.to(find_device(self.model)), other, int(lengths.sum()))
 
-    def compute_losses(self, number: int) -> DrawLosses:
+    def compute_losses(self, number: int) -> ExampleLosses:
         """Compute the losses of a draw."""
         return _read_losses(number, self.loss(self.model, self.draw(number).batch))
 
@@ -245,13 +245,13 @@ def read_documents(language: str) -> tuple[str, ...]:
     return tuple(read_data("documents", language)["documents"])
 
 
-def _read_losses(number: int, loss: Loss) -> DrawLosses:
+def _read_losses(number: int, loss: Loss) -> ExampleLosses:
     """Read the losses of a draw from the result of the loss function."""
     pair = [float(value) for name, value in loss.parts.items() if name != "mlm"]
-    return DrawLosses(number, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
+    return ExampleLosses(number, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
 
 
-def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[DrawLosses, ...]:
+def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[ExampleLosses, ...]:
     """Compute the losses of several draws.
 
     Args:

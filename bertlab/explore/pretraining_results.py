@@ -12,8 +12,8 @@ Fate = Literal["mask", "random", "unchanged"]
 
 
 @dataclass(frozen=True)
-class DrawLosses:
-    """The losses of one draw, in nats."""
+class ExampleLosses:
+    """The losses of one drawn example, in nats."""
 
     draw: int
     """The number of the draw."""
@@ -93,5 +93,5 @@ class PretrainingExample:
     """The prediction for the pair; None if the checkpoint was not trained on the objective of the draw."""
     checkpoint_objective: PairObjectiveName
     """The sentence-pair objective of the checkpoint; "none" without a sentence-pair output layer."""
-    losses: DrawLosses
+    losses: ExampleLosses
     """The losses of this draw."""

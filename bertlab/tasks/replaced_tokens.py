@@ -21,7 +21,7 @@ from bertlab.text.pretraining.masking import IGNORED, draw_uniform
 
 DEFAULT_WEIGHT = 50.0
 """The weight of the discriminator's loss (lambda in section 2)."""
-# The random numbers of this stream choose the replacements; `text.pretraining.masking` uses the streams below it.
+# The stream of random numbers that chooses the replacements; `text.pretraining.masking` uses 0 to 2 and 4.
 REPLACEMENT_STREAM = 3
 # How many distributions over the vocabulary are computed together.
 CHUNK_ROWS = 1024

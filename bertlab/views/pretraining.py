@@ -1,4 +1,4 @@
-"""Views of pre-training by hand: the tokens of an example and what replaces them (their fates), candidates, and losses.
+"""Views of one pre-training example: its tokens and what replaces them (their fates), the candidates, the losses.
 
 As in `passage` and `figures`, text is escaped, and colour never has a meaning alone.
 """
@@ -10,7 +10,7 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.explore.pretraining_results import DrawLosses, ExampleToken, PretrainingExample
+from bertlab.explore.pretraining_results import ExampleLosses, ExampleToken, PretrainingExample
 from bertlab.views.export import Columns
 from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import percent
@@ -18,15 +18,16 @@ from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten_to_width
 
-# a colour and a line style for what replaces a token, and for the sentence of a token that is not predicted
+# (colour, line style) of a predicted token, by what replaces it
 _FATES = {
     "mask": (PALETTE["marks"][3], "double"),
     "random": (PALETTE["marks"][4], "dashed"),
     "unchanged": (PALETTE["marks"][2], "solid"),
 }
+# (colour, line style) of the other tokens, by their sentence
 _SENTENCES = {"a": (PALETTE["marks"][0], "solid"), "b": (PALETTE["marks"][1], "dashed")}
 _SPECIAL = (GREY, "dotted")
-MAX_LABEL = 12  # width in Latin letters of a token in the grid of candidates
+MAX_LABEL = 12  # maximum width of a token in the grid of candidates; the unit is the width of a Latin letter
 
 
 def example_html(example: PretrainingExample, *, lang: str = DEFAULT) -> str:
@@ -91,8 +92,8 @@ def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Fi
     return figure
 
 
-def loss_curves(losses: Sequence[DrawLosses], *, lang: str = DEFAULT) -> go.Figure:
-    """The losses of every draw as points, and their running means as lines.
+def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.Figure:
+    """The losses of every drawn example as points, and their running means as lines.
 
     Args:
         losses: from `Session.pretraining_losses`.
@@ -140,7 +141,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
     return {
         "draw": [example.draw] * len(pairs),
         "position": [row.position for row, _, _ in pairs], "true_token": [row.token for row, _, _ in pairs],
-        "fate": [row.fate for row, _, _ in pairs], "read": [row.read for row, _, _ in pairs],
+        "fate": [row.fate for row, _, _ in pairs], "input_token": [row.read for row, _, _ in pairs],
         "true_probability": [row.probability for row, _, _ in pairs], "true_rank": [row.rank for row, _, _ in pairs],
         "loss": [row.loss for row, _, _ in pairs], "candidate_rank": [rank for _, rank, _ in pairs],
         "candidate": [candidate.token for _, _, candidate in pairs],
@@ -148,7 +149,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
     }  # fmt: skip
 
 
-def loss_columns(losses: Sequence[DrawLosses]) -> Columns:
+def loss_columns(losses: Sequence[ExampleLosses]) -> Columns:
     """One row for every draw, with the running means of the losses."""
     columns: Columns = {"draw": [row.draw for row in losses]}
     for name in ("mlm", "pair", "total"):

@@ -85,7 +85,9 @@ class NeuronWidget(anywidget.AnyWidget):
 
 
 class TimelineWidget(anywidget.AnyWidget):
-    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the step shown next to it.
+    """The view of a Timeline: what a model computes at one training step, with a slider over the steps.
+
+    `state["at"]` is the step shown, `state["against"]` the step shown next to it.
 
     Args:
         timeline: from `explore.timeline.timeline`.

@@ -34,9 +34,9 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         options: its keyword arguments.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or the method raises the error.
+        BertlabError: the checkpoint cannot be opened, or the method raises an error.
     """
-    # the first argument of these two methods is the task type
+    # the first argument of `intervene` and `head_effects` is the task type
     texts = values[1:] if method in ("intervene", "head_effects") else values
     record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
     if method == "attention":
@@ -81,9 +81,9 @@ def compute_attention(checkpoint: CheckpointKey, first: str, second: str | None 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def find_most_striking_weight(checkpoint: CheckpointKey, first: str, second: str | None = None) -> AttentionSummary:
-    """Find the attention weight that is furthest above its head's mean at the same offset. The result is cached.
+    """Find the attention weight that is furthest above the mean of its head for tokens at the same distance.
 
-    The arguments and errors are those of `compute_attention`.
+    The result is cached. The arguments and errors are those of `compute_attention`.
     """
     return attention_summary.find_most_striking_weight(compute_attention(checkpoint, first, second))
 
@@ -108,7 +108,7 @@ def view_checkpoints(
         originals: the words that the masks replaced.
 
     Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises the error.
+        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.
     """
     record_request(checkpoints[0], text)
     return tuple(_view_cached(checkpoint, text, top_k, originals) for checkpoint in checkpoints)
@@ -138,7 +138,7 @@ def compare_checkpoints(
         other_pair: the second text that belongs to `other`; None if there is no second text.
 
     Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises the error.
+        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.
     """
     record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
     return _compare_cached(first, second, text, pair, other, other_pair)

@@ -149,7 +149,7 @@ def analyse(
         The metrics, and the prediction for each evaluated row.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or `training.error_analysis.analyse_errors` raises the error.
+        BertlabError: the checkpoint cannot be opened, or `training.error_analysis.analyse_errors` raises an error.
     """
     cached = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
     if not cached:

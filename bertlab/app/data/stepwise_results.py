@@ -11,7 +11,7 @@ import streamlit as st
 
 from bertlab.app.data.sessions import CheckpointKey, open_session
 from bertlab.explore import interventions
-from bertlab.explore.pretraining_results import DrawLosses
+from bertlab.explore.pretraining_results import ExampleLosses
 from bertlab.explore.results import HeadEffects, SpanXray
 from bertlab.explore.sentence_vectors import SentenceVectors
 from bertlab.explore.summary import Summary
@@ -37,7 +37,7 @@ def compute_head_effects(
         progress: called after each layer with the share of the layers that are finished, from 0 to 1.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises the error.
+        BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises an error.
     """
     by_layer = _cached_effects_by_layer(checkpoint, values, mask)
     layers = open_session(checkpoint).config.num_layers
@@ -58,7 +58,7 @@ def _cached_effects_by_layer(checkpoint: CheckpointKey, values: tuple, mask: int
 
 def compute_pretraining_losses(
     checkpoint: CheckpointKey, text: str, draws: int, progress: Callable | None = None, **settings
-) -> tuple[DrawLosses, ...]:
+) -> tuple[ExampleLosses, ...]:
     """Compute the losses of the first draws of a pre-training example: random sentence pairs and masks of one document.
 
     Finished draws are cached, so that an additional draw takes one forward pass, and an interrupted computation
@@ -75,7 +75,7 @@ def compute_pretraining_losses(
         The losses of draws 1 to `draws`, in this order.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises the error.
+        BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises an error.
     """
     cached = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
     missing = [number for number in range(1, draws + 1) if number not in cached]
@@ -86,13 +86,13 @@ def compute_pretraining_losses(
     return tuple(cached[number] for number in range(1, draws + 1))
 
 
-def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: DrawLosses, **settings) -> None:
+def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: ExampleLosses, **settings) -> None:
     """Store the losses of one draw that were computed with its example, so that they are not computed again."""
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[draw] = losses
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -> dict[int, DrawLosses]:
+def _cached_draw_losses(checkpoint: CheckpointKey, text: str, settings: tuple) -> dict[int, ExampleLosses]:
     """Return the dictionary in which `compute_pretraining_losses` stores the losses of each draw."""
     return {}
 
@@ -163,7 +163,7 @@ def compute_writing_aid(
         options: the keyword arguments of the method.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or the method raises the error.
+        BertlabError: the checkpoint cannot be opened, or the method raises an error.
     """
     cached = _cached_writing(checkpoint, method, values, tuple(sorted(options.items())))
     if not cached:
@@ -193,7 +193,7 @@ def compute_xray(
         The result of `Session.xray`: the answers, their scores and the windows that they were found in.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, or `Session.xray` raises the error.
+        BertlabError: the checkpoint cannot be opened, or `Session.xray` raises an error.
     """
     cached = _cached_xray(checkpoint, question, text, n_best)
     if not cached:

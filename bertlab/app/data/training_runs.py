@@ -191,7 +191,7 @@ def compute_timeline(
         on_progress: called after each snapshot with the number of finished snapshots and the number of all snapshots.
 
     Raises:
-        BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises the error.
+        BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises an error.
     """
 
     return timeline.timeline(run, first, second, read=read_snapshot, on_progress=on_progress)
@@ -203,7 +203,7 @@ def read_snapshot(
     """Run one snapshot on a text. The result is cached. See `explore.timeline.timeline` for the arguments.
 
     Raises:
-        BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises the error.
+        BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises an error.
     """
     return _read_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 

@@ -34,7 +34,7 @@ def draw_start_button(
         total: the number of rows of the source.
 
     Returns:
-        whether this evaluation was started, by this user or by the sender of the link.
+        whether this evaluation was started: by the button, or by a link to a page on which it was started.
     """
     if source.is_example:
         return True
@@ -54,7 +54,7 @@ def draw_start_button(
 
 
 def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
-    """Read the rows of a source, with the code that reads them.
+    """Read the rows of a source, and return them together with the Python code that the page shows for it.
 
     Args:
         checkpoint: the checkpoint to evaluate.
@@ -63,10 +63,10 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
         task: the result of `choose_task`.
 
     Raises:
-        DataError: the rows cannot be read, or a visitor may not read them.
+        DataError: the rows cannot be read, or visitors are not allowed to read them.
     """
 
-    # `name` is the path in the code of the page; `labelled_rows` checks the path that the user typed
+    # `name` is the path in the Python code that the page shows; `labelled_rows` needs the path that the user typed
     def read(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
         return labelled_rows.read_rows(source.name, source.content, spec, split, **options)
 
@@ -87,7 +87,7 @@ def evaluate(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
-    """Evaluate a checkpoint on rows, and return the `ErrorAnalysis` with the code that computes it.
+    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` together with the Python code that the page shows.
 
     Args:
         checkpoint: the checkpoint.
@@ -117,7 +117,7 @@ def evaluate(
 
 
 def _invalid_option(source: Source) -> dict[str, InvalidRowAction]:
-    """Return the option for invalid rows; {} for the default, which the code of the page does not mention."""
+    """Return the option for invalid rows; {} for the default, which the Python code on the page leaves out."""
     return {} if source.invalid == "skip" else {"invalid": source.invalid}
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, display, frame, plots, sentences, url_fields
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.explore.pretraining_results import DrawLosses, PretrainingExample
+from bertlab.explore.pretraining_results import ExampleLosses, PretrainingExample
 from bertlab.text.pretraining.sentences import split_sentences
 from bertlab.views import pretraining
 from bertlab.views.numbers import percent
@@ -170,7 +170,7 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
     plots.draw("losses", pretraining.loss_curves, losses, data=data, lang=language())
 
 
-def _describe_means(losses: tuple[DrawLosses, ...]) -> str:
+def _describe_means(losses: tuple[ExampleLosses, ...]) -> str:
     """Describe the means of the losses over all draws in one line."""
     names = ["mlm"] if losses[0].pair is None else ["mlm", "pair", "total"]
     means = [sum(getattr(row, name) for row in losses) / len(losses) for name in names]

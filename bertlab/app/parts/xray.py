@@ -49,14 +49,14 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     return url_fields.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
-def show_candidates(passage_text: str, span_xray: SpanXray) -> None:
+def show_candidates(passage_text: str, xray_result: SpanXray) -> None:
     """Draw the passage with its candidate answers underlined, and a field for their number."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     count = url_fields.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
     box = "passage" if len(passage_text) > SCROLL_LENGTH else "whole"
     with st.container(key="spans"):
-        st.html(f'<div class="{box}">{xray.spans_html(passage_text, span_xray.answers.answers, show=count)}</div>')
+        st.html(f'<div class="{box}">{xray.spans_html(passage_text, xray_result.answers.answers, show=count)}</div>')
         components.scroll_to_answer("spans")
     display.explain("answer_probability", "span_score")
 
@@ -77,7 +77,7 @@ def draw_probabilities(passage_text: str, reading: WindowReading) -> None:
 
 @st.fragment
 @frame.show_errors()
-def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: str, span_xray: SpanXray) -> None:
+def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: str, xray_result: SpanXray) -> None:
     """Draw how much attention of each head goes from question to answer or back, and what one head attends to.
 
     An error, such as one of `Session.span_attention`, is shown on the page.
@@ -88,9 +88,9 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
         left.segmented_control, t("xray-direction"), ["question", "answer"], key="direction", required=True,
         format_func=lambda name: t(f"xray-direction-{name}"),
     )  # fmt: skip
-    answers = span_xray.answers.answers
+    answers = xray_result.answers.answers
     candidate = url_fields.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
-    answer, window = answers[candidate], span_xray.answer_windows[candidate]
+    answer, window = answers[candidate], xray_result.answer_windows[candidate]
     arguments = (question, passage_text, window, answer.start, answer.end)
     found = calls.call_session(checkpoint, "span_attention", *arguments)
     attention = found.result
@@ -114,7 +114,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     st.html(span_attention.attended_tokens_html(attention, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")
     if st.button(t("xray-open-head-in-attention"), icon=":material/hub:"):
-        reading = span_xray.readings[window]
+        reading = xray_result.readings[window]
         queries = list(attention.answer if from_answer else attention.question)
         selection.open_attention_page(
             checkpoint, question, passage_text[reading.start : reading.end],

@@ -39,9 +39,9 @@ def analyse_questions(
         max_tokens: the window length in tokens, unless the checkpoint was fine-tuned with longer windows.
         progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
-    script = choose_script(spec)
-    unanswerable = any(not row["answers"]["text"] for row in rows)
-    spec = spec.replace(unanswerable=unanswerable)
+    script = choose_script(spec)  # the evaluation script that defines how answers are compared
+    has_unanswerable = any(not row["answers"]["text"] for row in rows)
+    spec = spec.replace(unanswerable=has_unanswerable)
     decoded: list[Decoded] = []
     window_options = {"max_tokens": loaded.max_tokens_for(max_tokens), "stride": loaded.stride}
     for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
@@ -49,15 +49,15 @@ def analyse_questions(
         decoded += answer_questions(loaded.model, loaded.tokenizer, chunk, **window_options)
     answers = {row["id"]: spans.text for row, spans in zip(rows, decoded, strict=True)}
     margins = {row["id"]: spans.no_answer_margin for row, spans in zip(rows, decoded, strict=True)}
-    tau = (loaded.null_threshold or 0.0) if unanswerable else None
+    tau = (loaded.null_threshold or 0.0) if has_unanswerable else None
     metrics = score_with_threshold(answers, margins, rows, spec, tau)
     scored_rows, exact_matches = [], []
     for row, spans in zip(rows, decoded, strict=True):
-        answer = "" if unanswerable and spans.no_answer_margin > tau else spans.text
+        answer = "" if has_unanswerable and spans.no_answer_margin > tau else spans.text
         golds = drop_empty_golds(row["answers"]["text"], script)
         exact_matches.append(max(exact_match(answer, gold, script) for gold in golds))
-        f1 = max(answer_f1(answer, gold, float(unanswerable), script) for gold in golds)
-        probability = _gold_probability(spans, golds, unanswerable, script)
+        f1 = max(answer_f1(answer, gold, float(has_unanswerable), script) for gold in golds)
+        probability = _gold_probability(spans, golds, has_unanswerable, script)
         scored_rows.append(ScoredRow(row["id"], (row["question"], row["context"]), golds[0], answer, f1, probability))
     return TaskAnalysis(
         {name: metrics[name] for name in SHOWN_METRICS if name in metrics}, scored_rows,
@@ -84,10 +84,13 @@ def _group_questions(
     }
 
 
-def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, script: str) -> float:
-    """Compute the probability of the gold answers: softmax over the best spans and, for v2.0, "no answer"."""
+def _gold_probability(spans: Decoded, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
+    """Compute the probability of the gold answers: a softmax over the scores of the best spans.
+
+    If the data contain unanswerable questions, "no answer" is one more candidate.
+    """
     candidates = [(span.text, span.score) for span in spans.spans]
-    if unanswerable:
+    if has_unanswerable:
         candidates.append(("", spans.no_answer_score))
     if not candidates:
         return 0.0

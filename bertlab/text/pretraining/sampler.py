@@ -1,6 +1,6 @@
 """Endless batches of sentence pairs from a prepared corpus, in an order that is a pure function of (seed, epoch).
 
-A position in that order consists of four values, so a resumed run continues there without replaying earlier batches.
+A position in that order is a `Position`, a few numbers, so a resumed run continues there without replaying batches.
 
 Shape legend: B batch, T tokens, E pairs of a block, D documents of a block.
 """

@@ -52,7 +52,7 @@ def run_plot(world: Simulation) -> tuple[str, bool]:
     """
     plot = world.rng.choice(PLOTS)
     if plot is busy_day:
-        world.part = world.lexicon.words["parts"][0]  # it begins in the morning
+        world.part_of_day = world.lexicon.words["parts"][0]  # a busy day begins in the morning
     open_story(world)
     is_happy = plot(world)
     close_story(world, is_happy)

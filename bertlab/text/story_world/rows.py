@@ -252,7 +252,7 @@ def _make_cast(story: Story) -> dict[str, object]:
     return {
         "a": world.hero, "b": world.friend, "c": world.expert, "x": world.thing, "p": world.place,
         "q": world.other_places[0], "g": world.product, "s": world.spots[3], "t": world.tasks[1], "n": 4, "k": 6,
-        "j": 3, "d": world.day, "e": world.part, "f": world.evening, "w": world.weather, "rel": world.relation,
+        "j": 3, "d": world.day, "e": world.part_of_day, "f": world.evening, "w": world.weather, "rel": world.relation,
         "animal": words["animals"][0], "occasion": world.occasion, "m": words["good_moods"][0],
     }  # fmt: skip
 

@@ -96,7 +96,7 @@ class Simulation:
         self.friend = rng.choice([person for person in others if person is not self.hero])
         self.relation = rng.choice(lexicon.relations[self.friend.gender])
         self.expert = Person("", "", rng.choice([job for job in theme.people if job is not self.hero.job]))
-        self.day, self.part = rng.choice(words["days"]), rng.choice(words["parts"])
+        self.day, self.part_of_day = rng.choice(words["days"]), rng.choice(words["parts"])
         self.evening, self.weather = rng.choice(words["evenings"]), rng.choice(words["weather"])
         self.spots = rng.sample(theme.spots, 4)
         self.tasks = rng.sample(theme.tasks, 5)
@@ -133,7 +133,7 @@ class Simulation:
             roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
         """
         shared = {
-            "a": self.hero, "b": self.friend, "p": self.place, "d": self.day, "e": self.part, "f": self.evening,
+            "a": self.hero, "b": self.friend, "p": self.place, "d": self.day, "e": self.part_of_day, "f": self.evening,
             "w": self.weather, "rel": self.relation,
         }  # fmt: skip
         event = Event(kind, shared | roles, cause, link, dict(state or {}))
