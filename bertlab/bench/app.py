@@ -44,9 +44,9 @@ class AppBenchConfig(BenchOptions):
     the texts are sent by pressing Enter. The other half are sent by the text field itself, a short time after the
     typing stops; those times include the pause.
 
-    The part `visitors` simulates simultaneous visitors over Streamlit's protocol, since real browsers would use the CPU
-    cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
-    the response time of one real browser.
+    The part `visitors` simulates simultaneous visitors over Streamlit's protocol, because real browsers would use the
+    CPU cores that the app needs. It measures the time from a text change to the end of the script run, and at the same
+    time the response time of one real browser.
 
     The part `attention` measures the attention view of a long input: payload size, first paint, hover and layer
     switch. The part `shift` measures the browser's cumulative layout shift after a text change.
@@ -234,8 +234,8 @@ def measure(config: AppBenchConfig) -> dict:
     measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1)}
     with run_app() as address, sync_playwright() as driver:
         if "visit" in config.parts:
-            # This part is the first one, because the other parts fill the caches of the app, which would shorten its
-            # times. It runs in another thread, since this one has the event loop of playwright.
+            # This part comes first, because the other parts fill the caches of the app, and opening a page would then
+            # take less time. It runs in another thread, because the event loop of playwright runs in this one.
             with ThreadPoolExecutor(1) as pool:
                 measurements["visit"] = pool.submit(time_first_visits, address, config).result()
         browser = launch_chromium(driver)

@@ -35,11 +35,11 @@ class TextChange:
     field_key: str
     """The key of the text field."""
     text: str
-    """The new text. In a timed change, its {word} or {number} is replaced by a different one each time, since the
-    result of a text that was sent before would come from a cache."""
+    """The new text. In a timed change, {word} or {number} is replaced by a different word or number each time, because
+    the result of a text that was sent before would come from a cache."""
     result_selector: str = ""
-    """The CSS selector of the last element of the result to be drawn; "" for a result that a canvas draws, which is
-    complete when the canvas has drawn the word. Needed for timed changes only."""
+    """The CSS selector of the element of the result that is drawn last; "" for a result that a canvas draws, which is
+    complete when the canvas has drawn the {word}. Needed for timed changes only."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
     sends_after_pause: bool = True

@@ -13,22 +13,22 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError
 
-START_SECONDS = 60
+START_SECONDS = 60  # how long the app may take to answer the first request
 
 
 class AppProcess:
     """The app as a process on a free port. It can be started again after it was stopped.
 
     Args:
-        words: the arguments of `bertlab app`, without --port.
+        arguments: the arguments of `bertlab app`, without --port.
         directory: the working directory. Default: that of this process.
     """
 
-    def __init__(self, *words: str, directory: Path | None = None):
+    def __init__(self, *arguments: str, directory: Path | None = None):
         with socket.socket() as listener:
             listener.bind(("localhost", 0))
             self.port = listener.getsockname()[1]
-        self._words, self._directory = words, directory
+        self._arguments, self._directory = arguments, directory
         self._process: subprocess.Popen
 
     @property
@@ -40,9 +40,9 @@ class AppProcess:
         """Start the process, and wait until it answers.
 
         Raises:
-            BertlabError: it does not answer within `START_SECONDS`.
+            BertlabError: the app does not answer within `START_SECONDS`.
         """
-        command = [sys.executable, "-m", "bertlab", "app", *self._words, "--port", str(self.port)]
+        command = [sys.executable, "-m", "bertlab", "app", *self._arguments, "--port", str(self.port)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         # The command may start Streamlit as a child process. In their own process group, both can be stopped at once.
         self._process = subprocess.Popen(command, cwd=self._directory, start_new_session=True, **quiet)

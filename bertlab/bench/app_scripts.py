@@ -88,7 +88,7 @@ _TIME_ATTENTION_VIEW = """async () => {
   return { hovers, switches };
 }"""
 
-# The same in the app, where the view is inside the shadow root of a Streamlit component.
+# Does the same in the app, where the attention view is inside the shadow root of a Streamlit component.
 TIME_ATTENTION_VIEW_IN_APP = f"""async () => {{
   const holdsView = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
   const root = [...document.querySelectorAll("*")].find(holdsView)?.shadowRoot ?? window.document;

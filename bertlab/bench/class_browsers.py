@@ -12,7 +12,7 @@ from bertlab.bench.chromium import ARGUMENTS, find_chromium
 # JavaScript: whether the whole page is drawn
 IS_DRAWN = """() => document.querySelector("h1") && !document.querySelector(".skeleton, .news > *")
   && document.querySelector('[data-test-script-state="notRunning"]')"""
-# JavaScript: whether the panel shows a text
+# JavaScript: whether the class panel, which shows a student the step and its question, contains a text
 PANEL_SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includes(text)"
 
 

@@ -14,7 +14,9 @@ from websockets.exceptions import WebSocketException
 
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
-NEWS_ADDRESS = "/class/news"  # as in bertlab/app/class_server.py
+# As in bertlab/app/class_server.py. The reply (the news) has the version of the class in the first line and, if the
+# step has changed, the text of the step below it.
+NEWS_ADDRESS = "/class/news"
 # As in bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between showing
 # the text of a new step and opening its page.
 NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
@@ -35,12 +37,13 @@ class Student:
         self.errors: list[str] = []
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
-        # ids that Streamlit sent: of the page, its query string, the panel, the number field, the button, the news
-        # component; and the version of the class that the panel shows
-        self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = self._seen = ""
+        # what Streamlit sent: the id of the page, its query string, the ids of the panel, of the number field, of the
+        # button and of the news component; and the version of the class that the panel shows
+        self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = ""
+        self._version = ""
         # the text of the panel; whether the page is drawn; whether it is still the page of the previous step
-        self._shown, self._is_drawn, self._is_page_old = "", False, False
-        self._news = asyncio.Condition()
+        self._panel_text, self._is_drawn, self._is_page_old = "", False, False
+        self._update = asyncio.Condition()  # is notified whenever one of these values may have changed
 
     async def open(self, address: str) -> None:
         """Connect to the app and open the students' address."""
@@ -49,7 +52,7 @@ class Student:
             f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
             additional_headers={"Cookie": f"bertlab-participant={self.token}"},
         )  # fmt: skip
-        self._shown, self._is_drawn, self._is_page_old = "", False, False
+        self._panel_text, self._is_drawn, self._is_page_old = "", False, False
         message = BackMsg()
         message.rerun_script.query_string = ""
         await self._connection.send(message.SerializeToString())
@@ -71,7 +74,7 @@ class Student:
         Raises:
             TimeoutError: the text is not shown within `TIMEOUT_SECONDS`.
         """
-        return await self._wait(lambda: text in self._shown)
+        return await self._wait(lambda: text in self._panel_text)
 
     async def wait_until_drawn(self) -> float:
         """Wait until the whole page of the step is drawn, with its panel.
@@ -100,8 +103,8 @@ class Student:
         return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
 
     async def _wait(self, is_true: Callable[[], object]) -> float:
-        async with asyncio.timeout(TIMEOUT_SECONDS), self._news:
-            await self._news.wait_for(is_true)
+        async with asyncio.timeout(TIMEOUT_SECONDS), self._update:
+            await self._update.wait_for(is_true)
         return time.perf_counter()
 
     def _make_rerun(self) -> BackMsg:
@@ -114,7 +117,7 @@ class Student:
         """Repeatedly request the news of the class, and run the panel again whenever the class has moved on."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
-        reported, connection = "", None
+        reported_version, connection = "", None
         try:
             while True:
                 await asyncio.sleep(random.uniform(*NEWS_SECONDS))
@@ -122,22 +125,22 @@ class Student:
                     continue
                 try:
                     reader, writer = connection = connection or await asyncio.open_connection(host, int(port))
-                    writer.write(f"GET {NEWS_ADDRESS}?seen={self._seen}&lang=en HTTP/1.1\r\n{headers}".encode())
+                    writer.write(f"GET {NEWS_ADDRESS}?seen={self._version}&lang=en HTTP/1.1\r\n{headers}".encode())
                     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                     body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
                 except (OSError, asyncio.IncompleteReadError):  # the server closes idle connections
                     connection = None
                     continue
                 line, _, text = body.decode().partition("\n")
-                news = line.split(" ")[0]
-                if news not in (self._seen, reported):
-                    reported = news
+                version = line.split(" ")[0]
+                if version not in (self._version, reported_version):
+                    reported_version = version
                     if text:
                         await self._show_text(text)
                     message = self._make_rerun()
                     widget = message.rerun_script.widget_states.widgets.add()
                     widget.id = f"$$STREAMLIT_INTERNAL_KEY_{self._news_id}__events"
-                    widget.json_trigger_value = json.dumps([{"event": "news", "value": news}])
+                    widget.json_trigger_value = json.dumps([{"event": "news", "value": version}])
                     await self._connection.send(message.SerializeToString())
         except WebSocketException as error:
             self.errors.append(type(error).__name__)
@@ -147,17 +150,17 @@ class Student:
 
     async def _show_text(self, text: str) -> None:
         """Show the text of a new step beside the page of the previous step, and wait as a browser does."""
-        self._shown, self._is_page_old = text, True
-        async with self._news:
-            self._news.notify_all()
+        self._panel_text, self._is_page_old = text, True
+        async with self._update:
+            self._update.notify_all()
         await asyncio.sleep(READING_SECONDS)
 
     async def _read(self) -> None:
         try:
             async for data in self._connection:
                 self._handle(ForwardMsg.FromString(data))
-                async with self._news:
-                    self._news.notify_all()
+                async with self._update:
+                    self._update.notify_all()
         except WebSocketException as error:
             self.errors.append(type(error).__name__)
 
@@ -167,7 +170,7 @@ class Student:
             self._page_hash = message.new_session.page_script_hash
         elif kind == "navigation":  # the whole page runs, not only the panel
             self._page_hash = message.navigation.page_script_hash
-            self._shown = self._field = self._button = self._news_id = ""
+            self._panel_text = self._field = self._button = self._news_id = ""
             self._is_drawn = self._is_page_old = False
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
@@ -178,12 +181,12 @@ class Student:
         elif kind == "delta":
             element = message.delta.new_element
             if element.HasField("html"):
-                self._shown += element.html.body
+                self._panel_text += element.html.body
                 if 'role="alert"' in element.html.body:
                     self.errors.append(element.html.body)
             if element.HasField("bidi_component") and element.bidi_component.component_name == "bertlab_news":
                 data = json.loads(element.bidi_component.json)
-                self._news_id, self._seen = element.bidi_component.id, data["seen"]
+                self._news_id, self._version = element.bidi_component.id, data["seen"]
                 self._fragment = message.delta.fragment_id or self._fragment
             if element.HasField("number_input"):
                 self._field = element.number_input.id

@@ -29,9 +29,9 @@ class ClassroomBenchConfig(BenchOptions):
     All students open the app, follow the teacher through the steps, answer a question, and see the answer. Then the
     server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
     durations are measured for each step, both starting when the teacher opens it: until a student can read the text and
-    the question of the step, and until the whole page of the step is drawn. Before that, the class goes through all
-    steps once as a warm-up, in which checkpoints are loaded and results are cached; the times of the warm-up are
-    printed separately.
+    the question of the step, and until the whole page of the step is drawn. Before these measurements, the class goes
+    through all steps once as a warm-up, in which checkpoints are loaded and results are cached; its times are printed
+    separately.
 
     Examples:
       bertlab bench classroom
@@ -73,7 +73,7 @@ async def _run_class(
             await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
     await open_all()
-    for step in [*range(1, NUM_STEPS), 0]:  # each page once; all are at step 0 already
+    for step in [*range(1, NUM_STEPS), 0]:  # each page once; all students already see step 0
         await show(step)
         await asyncio.sleep(1)
     first_round = {**compute_percentiles("first_step", step_ms), **compute_percentiles("first_page", page_ms)}

@@ -27,7 +27,7 @@ from bertlab.explore.cost.hardware import GPU_SHARE, estimate_cpu_share, estimat
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
-MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # percent
+MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # the largest errors of the estimates that the project accepts, in percent
 # Memory that a step needs besides the estimate: Python, the libraries, and freed memory that the C library keeps.
 RUNTIME_BYTES = 6e8
 SLOWEST_FLOPS = 2e10  # FLOP per second that every machine reaches; bounds the time of a measurement
@@ -196,7 +196,7 @@ def run(config: CostBenchConfig) -> None:
 
 
 def make_results(measurements: dict) -> list[Result]:
-    """Return the largest error of the memory and of the time over all presets, each with the range of the errors."""
+    """Return the largest error of the estimated memory over all presets, and that of the time, with their ranges."""
     rows = measurements["presets"]
     setting = f"{', '.join(rows)}, {measurements['batch']} tokens, {measurements['precision']}"
     results = []

@@ -81,7 +81,8 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
     """
     dtype, threads = getattr(torch, workload.precision), torch.get_num_threads()
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
-    # before anything is allocated, since a block that is in the heap stays there, and new blocks would fill the gaps
+    # This comes before anything is allocated, because a block that is in the heap stays there, and new blocks would
+    # fill the gaps between such blocks.
     _map_blocks_from(SMALL_BLOCK)
     small = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(small, device), clock)
@@ -95,7 +96,7 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
     _run_step(trainer, clock)
     peaks, seconds, wall_seconds, resident_bytes = [], [], [], []
     for _ in range(steps):
-        # before every step, since the speed of a shared machine drifts
+        # measured before every step, because the speed of a shared machine drifts
         peaks.append(measure_peak_flops(device, dtype, 2, clock))
         _reset_peak_memory(device)
         step_seconds, step_wall_seconds = _run_step(trainer, clock)
@@ -141,14 +142,14 @@ def compute_classification_loss(model: nn.Module, batch: PairBatch) -> Loss:
 
 
 def _run_step(trainer: Trainer, clock: Callable[[], float]) -> tuple[float, float]:
-    """Run a training step, and return its seconds by the clock and by the wall clock."""
+    """Run a training step, and return its seconds by `clock` and by the wall clock."""
     reports, start, wall_start = iter(trainer), clock(), time.perf_counter()
     next(reports)
     return clock() - start, time.perf_counter() - wall_start
 
 
 def _map_blocks_from(size: int) -> None:
-    """Make the C library (glibc) map new blocks of at least this many bytes separately, and others in its heap.
+    """Make the C library (glibc) map new blocks of at least this many bytes separately, and take others from its heap.
 
     Separate blocks return to the system as soon as they are freed, so the resident set is the memory in use; but
     mapping takes time, so the steps whose time is measured use the heap.

@@ -103,7 +103,8 @@ class FamiliesBenchConfig(BenchOptions):
     evaluation_rows: int = 1024
     """Number of held-out inputs on which masked tokens are evaluated."""
     teacher: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
-    """The teacher of distilbert, whose weights are also its start. The training of the teacher is not counted."""
+    """The checkpoint from which distilbert learns and with whose weights it starts. The training of the teacher is not
+    counted."""
     document: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Also write the tables of all finished runs to this Markdown file."""
     task_rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -134,7 +135,7 @@ def read_rows(path: Path) -> list[dict]:
 
 
 def select_rows(rows: Iterable[dict], settings: dict) -> dict[tuple, dict]:
-    """Select the newest row of every run with these settings; those of a replaced checkpoint are left out.
+    """Select the newest row of every run with these settings; rows about a checkpoint that was replaced are left out.
 
     Args:
         rows: from `read_rows`.
@@ -152,7 +153,7 @@ def select_rows(rows: Iterable[dict], settings: dict) -> dict[tuple, dict]:
 
 
 def append_row(path: Path, row: dict) -> None:
-    """Append a row to the file of finished runs, on a line of its own even if the last line is incomplete."""
+    """Append a row to the file of finished runs; if the last line of the file is incomplete, it is removed first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if text and not text.endswith("\n"):
@@ -236,7 +237,7 @@ def run(config: FamiliesBenchConfig) -> None:
             raise DataError("bench-families-needs-data", flags=missing)
         for row in run_missing(config):
             append_row(config.results, row)
-    tables = summarise(select_rows_by_settings(read_rows(config.results)))
+    tables = summarise(group_rows_by_settings(read_rows(config.results)))
     if not tables:
         raise DataError("bench-families-no-rows", path=str(config.results))
     if not config.json:
@@ -247,7 +248,7 @@ def run(config: FamiliesBenchConfig) -> None:
     report(measurements, make_results(tables[-1]), config)
 
 
-def select_rows_by_settings(rows: list[dict]) -> list[list[dict]]:
+def group_rows_by_settings(rows: list[dict]) -> list[list[dict]]:
     """Group the valid rows by their settings, in the order of the last row of each group."""
     groups: dict[str, list[dict]] = {}
     for row in rows:

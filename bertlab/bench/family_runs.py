@@ -39,7 +39,7 @@ class TaskRecipe:
     epochs: float
     """Number of passes over the training rows."""
     max_tokens: int = 128
-    """Maximum number of tokens in an input; for SQuAD, in a window. Pre-training has no more."""
+    """Maximum number of tokens in an input; for SQuAD, in a window. Inputs in pre-training are not longer."""
     validation_rows: int | None = None
     """Maximum number of validation rows; None for all of them."""
 
@@ -77,7 +77,7 @@ class FamilySettings:
     max_tokens: int
     """Tokens per input of pre-training."""
     mask: float
-    """Share of the tokens that are predicted, except in families whose paper has another one."""
+    """Share of the tokens that are predicted, except in families whose paper has another share."""
     lr: float
     """Learning rate of pre-training with Muon."""
     precision: str
@@ -93,8 +93,8 @@ def make_pretraining_config(
 ) -> PretrainConfig:
     """Make the settings of a pre-training run: those of all families, changed only as the family's paper does.
 
-    Families with position embeddings start with local heads. The distilled family starts from its teacher, of which it
-    takes every other layer or fewer.
+    Families with position embeddings start with local heads. The distilled family starts with copies of layers of
+    its teacher: every second layer, or fewer.
     """
     changes = dict(FAMILIES[family].pretraining or {})
     if family == "distilbert":
@@ -160,7 +160,7 @@ def run_finetuning(settings: FamilySettings, name: str, seed: int, pretraining: 
         batch_size=FINETUNING_BATCH, max_tokens=recipe.max_tokens, stride=WINDOW_STRIDE, precision=settings.precision,
         device="cpu", threads=1, clock="cpu", optim=FINETUNING, save_minutes=1.0,
     )  # fmt: skip
-    # the metrics are computed once, after the run, since evaluating during it would take as long as training
+    # the metrics are computed once, after the run, because evaluating during it would take as long as training
     for _ in finetune(config, replace(read_data(config), measure=None)):
         pass
     metrics = evaluate(EvaluateConfig(task=name, checkpoint=str(out), data=str(rows), threads=1, json=True))
@@ -179,7 +179,7 @@ def save_rows(name: str, source: Path, directory: Path, max_rows: int | None = N
         name: the task, a key of `TASKS`.
         source: the directory of the data set.
         directory: the directory for the rows of all tasks.
-        max_rows: a limit of both splits that replaces a larger one of the recipe, for a quick test.
+        max_rows: a limit for both splits that replaces a larger limit of the recipe, for a quick test.
     """
     recipe, unlimited = TASKS[name], 10**9
     limits = {

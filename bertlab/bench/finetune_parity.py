@@ -244,7 +244,7 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
     """
     recipe, spec, tokenizer = make_recipe(config, name), get_task(name), peer.load_tokenizer(initial_checkpoint)
     out, task_type = config.out / "peer", get_finetune_type(spec.kind)
-    # As in bertlab, a window starts 128 tokens after the previous one; transformers takes their overlap instead.
+    # As in bertlab, a window starts 128 tokens after the previous one; transformers expects the overlap of two windows.
     # About 24 tokens of a window are the question and special tokens.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
     train = peer.read_task_rows(rows, "train", task_type)

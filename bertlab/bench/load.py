@@ -1,8 +1,8 @@
 """A load generator for `bertlab serve`: clients that send one request after another, and check every reply.
 
-Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do. It is written here
-because the well-known generators compare no replies. It runs in the process of the benchmark, so it takes a part of the
-cores from the server that it measures.
+Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do. bertlab has a
+generator of its own because the well-known ones do not compare replies. It runs in the process of the benchmark, so it
+uses a part of the CPU time that the measured server needs.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Exchange:
     body: bytes
     """The body of the request, as JSON."""
     expected: dict
-    """The reply as a JSON object."""
+    """The correct reply, a JSON object."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ def run_load(
 
 async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
     result = LoadResult()
-    numbers = iter(range(len(exchanges)) if seconds is None else count())  # all clients take their requests from it
+    numbers = iter(range(len(exchanges)) if seconds is None else count())  # of the requests; all clients share it
     time_limit = math.inf if seconds is None else seconds
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
     start, half_done = time.perf_counter(), asyncio.Event()

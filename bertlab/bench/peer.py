@@ -130,7 +130,7 @@ class TimedTrainer(transformers.Trainer):
         return super().train(*arguments, **options)
 
     def training_step(self, model, inputs, *arguments, **options):
-        self.token_counts.append(inputs["attention_mask"].sum())  # a tensor, since .item() would wait for the GPU
+        self.token_counts.append(inputs["attention_mask"].sum())  # a tensor: .item() would wait for the GPU
         return super().training_step(model, inputs, *arguments, **options)
 
     def record_step_end(self) -> None:
@@ -167,7 +167,7 @@ def make_trainer(
     clock: Callable[[], float] = time.perf_counter,
     **arguments,
 ) -> TimedTrainer:
-    """Return a Trainer for a checkpoint, which pads each batch to its longest row.
+    """Return a Trainer that fine-tunes a checkpoint, and that pads each batch to its longest row.
 
     Args:
         task_type: the task type, whose `hf_class` is the class of the model.

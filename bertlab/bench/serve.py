@@ -35,7 +35,7 @@ from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
 from bertlab.views.serving import name_step
 
-TARGET = 30  # how many times faster than the first step the last one should be
+TARGET = 30  # the last step should have at least this many times the throughput of the first step
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def measure(config: ServeBenchConfig) -> ServingRun:
     with open_steps(student, base, settings) as classifiers:
         bar = (lambda rows: rows) if config.json else (lambda rows: tqdm(rows, "steps", leave=False))
         speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, bar)
-        trained = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
-        labels = {name: classifiers[name].classify(texts) for name in trained}
+        trained_names = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
+        labels = {name: classifiers[name].classify(texts) for name in trained_names}
     return ServingRun(
         task=config.task, student=student.name,
         student_size=(student.config.num_layers, student.config.hidden_size), base=base and base.name,
@@ -167,7 +167,7 @@ def compute_mean_tokens(student: Checkpoint, texts: list[str]) -> float:
 
 def format_run(run: ServingRun) -> list[str]:
     """Format a run as a table with a row for each step, and notes."""
-    rows = [("", "texts/s", "times", "p50 ms", "p95 ms", "accuracy", "changed")]
+    rows = [("", "texts/s", "times faster", "p50 ms", "p95 ms", "accuracy", "changed labels")]
     for step in run.steps:
         accuracy = "" if step.accuracy is None else f"{step.accuracy:.2f}"
         changed = "" if step.changed is None else f"{step.changed:,}"
@@ -205,7 +205,7 @@ def run(config: ServeBenchConfig) -> None:
 
 
 def make_result(run: ServingRun) -> Result:
-    """Make the row of BENCHMARKS.md: how many times the throughput of the first step the last one has."""
+    """Make the row of BENCHMARKS.md: the throughput of the last step, divided by that of the first step."""
     layers, hidden = run.student_size
     accuracy = run.find(LAST_STEP).accuracy
     published = "" if run.base else f" (published accuracy {PUBLISHED[run.task].percent})"

@@ -1,7 +1,8 @@
 """The ways to classify texts that `bertlab bench serve` compares.
 
-A way is a function that classifies one batch of texts, and a `Classifier` that divides many texts into batches for it.
-The functions tokenise the texts themselves, so that the measured time contains the tokenisation.
+Each way consists of a function that classifies one batch of texts, and of a `Classifier` that divides many texts into
+batches for this function. The functions tokenise the texts themselves, so that the measured time contains the
+tokenisation.
 
 Shape legend: B batch, T tokens, K labels.
 """

@@ -81,7 +81,7 @@ class Server:
 
 
 def find_children(pid: int) -> list[int]:
-    """Return the process ids of the children of a process, on Linux; each belongs to the thread that started it."""
+    """Return the process ids of the children of a process; Linux lists each child under the thread that started it."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
@@ -159,6 +159,7 @@ def measure(config: ServeLoadBenchConfig) -> dict:
             keep_alive=False,
         )  # fmt: skip
         exit_code, out, _ = server.wait(120)
+        # the server prints how many requests it has answered, and how many it has accepted
         answered, taken = (int(word) for word in out.split() if word.isdecimal())
         measurements["stop"] = {
             "requests": stopped.replies, "taken": taken, "answered": answered, "wrong": stopped.wrong,

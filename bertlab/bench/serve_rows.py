@@ -13,14 +13,14 @@ ROWS_PATH = RESULTS_PATH.parent / "serving.jsonl"
 STEPS = ("base", "student", "dynamic", "onnx", "int8", "workers", "cache")
 """The steps in their order. Each one changes one thing of the step before."""
 PEERS = ("peer-base", "peer-student")
-"""What the steps are compared with: `transformers` and ONNX Runtime, as their documentation says."""
+"""What the steps are compared with: `transformers` and ONNX Runtime, used as their documentation recommends."""
 LAST_STEP = "workers"
-"""The step whose throughput is compared with the first one: the last one that does not depend on repeated texts."""
+"""The step whose throughput is compared with that of the first step: the last one that needs no repeated texts."""
 
 
 @dataclass(frozen=True)
 class PublishedAccuracy:
-    """A published accuracy of a BERT of base size, since the first step usually has random weights."""
+    """A published accuracy of a BERT of base size, to show if the first step has random weights."""
 
     percent: float
     """The accuracy in percent."""
@@ -105,7 +105,7 @@ class ServingRun:
         return next(step for step in self.steps if step.name == name)
 
     def times_faster(self, name: str) -> float:
-        """Return how many times the throughput of the first step a step or peer has."""
+        """Return the throughput of a step or peer, divided by that of the first step."""
         return self.find(name).texts_per_second / self.find(STEPS[0]).texts_per_second
 
     @property
@@ -155,7 +155,7 @@ def _parse_run(row: Mapping) -> ServingRun:
     """Make a run from the fields of a line.
 
     Raises:
-        TypeError, KeyError, ValueError: a field is missing or unknown, or a step is.
+        TypeError, KeyError, ValueError: a field or a step is missing or unknown.
     """
     values = {field.name: row[field.name] for field in fields(ServingRun)}
     steps = tuple(StepResult(**step) for step in row["steps"])

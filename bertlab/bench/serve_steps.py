@@ -69,23 +69,23 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
             path = directory / f"{name}.onnx"
             peers[f"peer-{name}"] = make_exported_function(model, tokenizer, max_tokens, path)
 
-        def pad_all(name: str) -> ClassifyBatch:
+        def make_padding_function(name: str) -> ClassifyBatch:
             return make_transformers_function(*models[name], max_tokens, fixed_length=True)
 
-        def compute_each(classify_batch: ClassifyBatch, **options: bool) -> Classifier:
+        def make_classifier(classify_batch: ClassifyBatch, **options: bool) -> Classifier:
             return Classifier(lambda batches: map(classify_batch, batches), size, **options)
 
         dynamic = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
         workers = stack.enter_context(run_workers(files["int8"], max_tokens, settings.cores))
         yield {
-            "base": compute_each(pad_all("base"), groups_by_length=False),
-            "student": compute_each(pad_all("student"), groups_by_length=False),
-            "dynamic": compute_each(dynamic),
-            "onnx": compute_each(make_onnx_function(files["float32"], max_tokens, settings.cores)),
-            "int8": compute_each(make_onnx_function(files["int8"], max_tokens, settings.cores)),
+            "base": make_classifier(make_padding_function("base"), groups_by_length=False),
+            "student": make_classifier(make_padding_function("student"), groups_by_length=False),
+            "dynamic": make_classifier(dynamic),
+            "onnx": make_classifier(make_onnx_function(files["float32"], max_tokens, settings.cores)),
+            "int8": make_classifier(make_onnx_function(files["int8"], max_tokens, settings.cores)),
             "workers": Classifier(workers, size),
             "cache": Classifier(workers, size, caches=True),
-            **{name: compute_each(function, groups_by_length=False) for name, function in peers.items()},
+            **{name: make_classifier(function, groups_by_length=False) for name, function in peers.items()},
         }
 
 
@@ -109,7 +109,7 @@ def _open_with_transformers(loaded: Checkpoint):
 
 
 def repeat_texts(texts: Sequence[str], share: float, seed: int = 0) -> list[str]:
-    """Make a stream of as many requests in which a share of the requests repeat another one, in random order.
+    """Make as many requests as there are texts, in random order; a share of them repeat another request.
 
     >>> stream = repeat_texts([str(number) for number in range(10)], 0.3)
     >>> len(stream), len(set(stream))
@@ -135,7 +135,7 @@ def measure_speed(
         classifiers: {name: classifier}.
         texts: {name: the requests that this classifier gets}.
         rounds: the number of rounds.
-        seconds: in a round, a classifier repeats all of its requests until so many seconds have passed. The cache is
+        seconds: in a round, a classifier repeats all of its requests until this many seconds have passed. The cache is
             empty at the start of every repetition.
         progress: wraps the sequence of measurements, as `tqdm` does.
 
