@@ -6,8 +6,9 @@
     BERTLAB_CHECKPOINT=/shared/sst2 serve run deploy.ray_serve:app    # on the first machine, in this repository
 
 The checkpoint must be a path that every machine can read, or the name of a shipped checkpoint. BERTLAB_REPLICAS sets
-the number of replicas (2). Each has one thread and one core, and Ray distributes them over the machines, sends requests
-to those that are free, replaces one that dies, and starts those of a lost machine elsewhere.
+the number of replicas (default: 2). Each replica has one thread and one core. Ray distributes the replicas over the
+machines, sends requests to replicas that are free, replaces a replica that dies, and starts the replicas of a lost
+machine on another one.
 """
 
 import os
@@ -32,7 +33,7 @@ BATCH_SIZE = 8
     max_queued_requests=64,  # Ray refuses further requests with 503
 )
 class Predictions:
-    """A replica: an open checkpoint, and the application of `bertlab serve`, which it serves as a dispatcher.
+    """A replica: an open checkpoint, and the application of `bertlab serve`, for which it replaces the `Dispatcher`.
 
     Args:
         checkpoint: the checkpoint.
@@ -64,7 +65,7 @@ class Predictions:
     @serve.batch(max_batch_size=BATCH_SIZE, batch_wait_timeout_s=0.005)
     async def _compute(self, requests: list[WorkerRequest]) -> list[str | BertlabError]:
         replies: list[str | BertlabError] = [""] * len(requests)
-        for command in {request.command for request in requests}:  # a batch has one output layer
+        for command in {request.command for request in requests}:  # the predictor computes one output layer at a time
             rows = [row for row, request in enumerate(requests) if request.command == command]
             for row, reply in zip(rows, self.predictor.answer([requests[row] for row in rows]), strict=True):
                 replies[row] = reply

@@ -152,7 +152,7 @@ def _parse(config_type: type, name: str, arguments: list[str], recipe: object | 
     report, (description, examples) = io.StringIO(), flags.split_docstring(config_type)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
-        arguments = ["--help"]  # without other arguments, since tyro's usage line omits positional ones that are given
+        arguments = ["--help"]  # only this one, because tyro's usage line omits positional arguments that are given
     try:
         with contextlib.redirect_stderr(report):
             return flags.parse(

@@ -65,7 +65,7 @@ def embed(config: Embed) -> None:
 
     if config.out.suffix not in VECTOR_SUFFIXES:  # checked before the work begins
         raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
-    file, session, vectors = _compute(config)
+    file, session, vectors = _compute_vectors(config)
     for path in write_vectors(config.out, file, vectors.vectors_SP):
         print(path)
     count, size = vectors.vectors_SP.shape
@@ -94,7 +94,7 @@ def similar(config: Similar) -> None:
     from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
     from bertlab.views import terminal_sentences
 
-    file, session, vectors = _compute(config)
+    file, session, vectors = _compute_vectors(config)
     if config.query is not None:
         (query_P,) = session.sentence_vectors([config.query], use_cache=config.cache).vectors_SP
         neighbours = find_neighbours(vectors.vectors_SP, query_P, config.top_k)
@@ -137,7 +137,7 @@ def cluster(config: Cluster) -> None:
     from bertlab.explore.clusters import MIN_TEXTS, cluster_sentences
     from bertlab.views import terminal_sentences
 
-    file, session, vectors = _compute(config)
+    file, session, vectors = _compute_vectors(config)
     if len(set(file.texts)) < MIN_TEXTS:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
     clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
@@ -150,21 +150,21 @@ def cluster(config: Cluster) -> None:
     print_result(config, session, {"clusters": clusters}, lambda: terminal_sentences.cluster_lines(file, clustering))
 
 
-def _compute(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
+def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
     """Read the texts, open the checkpoint and compute the vectors, with a progress bar on standard error."""
     from bertlab.explore.session import default_checkpoint, load
     from bertlab.text.readers.text_file import read_texts
 
     file = read_texts(config.file, config.column, config.id_column)
-    # a third of the texts decides the language, not a single Korean word in an English file
+    # the language of at least a third of the texts, so a single Korean word in an English file does not count
     language = detect_language(file.texts[:LANGUAGE_SAMPLE_SIZE])
     session = load(default_checkpoint("embed", language) if config.checkpoint is None else config.checkpoint)
     vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
-    notes = {
+    warnings = {
         "sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated),
         "sentences-unreadable": len(vectors.unreadable),
     }  # fmt: skip
-    for id, count in notes.items():
+    for id, count in warnings.items():
         if count:
             print(Message(id, count=count, checkpoint=session.name), file=sys.stderr)
     if not vectors.is_trained:

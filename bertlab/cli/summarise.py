@@ -59,14 +59,17 @@ def summarise(config: Summarise) -> None:
     from bertlab.explore.summary import compare_with_references, summarise_texts
     from bertlab.views import terminal_summary
 
-    documents = _read(config)
+    documents = _read_documents(config)
     session = open_session(config, "embed", *documents.texts[:LANGUAGE_SAMPLE_SIZE])
     summaries = summarise_texts(
         session.loaded, documents.texts, config.sentences, diversity=config.diversity, use_cache=config.cache,
         progress=_show_progress,
     )  # fmt: skip
-    notes = {"summary-blank": documents.num_blank, "summary-truncated": sum(len(each.truncated) for each in summaries)}
-    for id, count in notes.items():
+    warnings = {
+        "summary-blank": documents.num_blank,
+        "summary-truncated": sum(len(each.truncated) for each in summaries),
+    }
+    for id, count in warnings.items():
         if count:
             print(Message(id, count=count), file=sys.stderr)
     if not summaries[0].is_checkpoint_suited:
@@ -84,7 +87,7 @@ def summarise(config: Summarise) -> None:
     print_result(config, session, result, lambda: lines(documents.ids, summaries, comparison))
 
 
-def _read(config: Summarise) -> "TextFile":
+def _read_documents(config: Summarise) -> "TextFile":
     from bertlab.text.readers.text_file import make_document, read_documents
 
     if config.file == "-":

@@ -15,14 +15,14 @@ from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.config.languages import languages, render
 from bertlab.serving.body_limit import BodyLimit, BodyTooLarge, BodyTooSlow
-from bertlab.serving.dispatcher import Dispatcher, NoWorker, QueueFull, RequestKillsWorkers, TimeLimit
+from bertlab.serving.dispatcher import Dispatcher, NoWorker, QueueFull, RequestKillsWorkers, TimeLimitExceeded
 from bertlab.serving.errors import choose_language, describe_invalid_fields, format_error
 from bertlab.serving.fields import ROUTES, Route
 from bertlab.serving.metrics import ServerMetrics
 
 JSON = "application/json"
 INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")
-STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimit: 504}
+STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimitExceeded: 504}
 """Type of an error -> HTTP status; 422 for all others."""
 SERVER_ERRORS = ("out-of-memory", "unexpected-error", "unexpected-error-without-log")
 """The ids of errors that are not the client's fault; the status is 500."""
@@ -124,7 +124,7 @@ def _reply(request: Request, error: BertlabError, status: int) -> Response:
 
 
 def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
-    served = [path for path, route in ROUTES.items() if route.command not in dispatcher.description.missing]
+    served_routes = [path for path, route in ROUTES.items() if route.command not in dispatcher.description.missing]
 
     @app.exception_handler(BertlabError)
     async def handle_error(request: Request, error: BertlabError) -> Response:
@@ -149,7 +149,9 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
     async def handle_http_error(request: Request, error: HTTPException) -> Response:
         path = request.url.path[:100]
         if error.status_code == 404:
-            return _reply(request, BertlabError("serve-route-unknown", path=path, routes=[*served, *INFO_ROUTES]), 404)
+            return _reply(
+                request, BertlabError("serve-route-unknown", path=path, routes=[*served_routes, *INFO_ROUTES]), 404
+            )
         if error.status_code == 405:
             return _reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
         # for example, the body is not UTF-8
@@ -177,7 +179,7 @@ class RequestCounter:
             return await self.app(scope, receive, send)
         start = time.perf_counter()
         self.metrics.taken += 1
-        # unknown paths share one label, since every label takes memory
+        # unknown paths share one label, because every label takes memory
         route = scope["path"] if scope["path"] in {*ROUTES, *INFO_ROUTES} else "other"
 
         async def send_and_count(message: Message) -> None:

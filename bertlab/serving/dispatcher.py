@@ -18,7 +18,7 @@ class QueueFull(BertlabError):
     """The queue is full; the reply is 429."""
 
 
-class TimeLimit(BertlabError):
+class TimeLimitExceeded(BertlabError):
     """A request has no result within the time limit; the reply is 504."""
 
 
@@ -90,7 +90,7 @@ class Dispatcher:
         Raises:
             BertlabError: the error of the command, or one of the following.
             QueueFull: the queue is full.
-            TimeLimit: there is no result within the time limit.
+            TimeLimitExceeded: there is no result within the time limit.
             NoWorker: no worker can be started.
             RequestKillsWorkers: several workers died while they computed the request.
         """
@@ -107,7 +107,7 @@ class Dispatcher:
             reply = await asyncio.wait_for(request.future, self.options.time_limit)
         except TimeoutError:
             self.metrics.rejected.labels("time-limit").inc()
-            raise TimeLimit("serve-time-limit", seconds=f"{self.options.time_limit:g}") from None
+            raise TimeLimitExceeded("serve-time-limit", seconds=f"{self.options.time_limit:g}") from None
         finally:
             self.queue.discard(request)
             self._update_metrics()

@@ -16,8 +16,8 @@ class ServerMetrics:
         batch_size: requests in a batch.
         workers: worker processes that are ready.
         restarts: worker processes that died or hung and were replaced.
-        taken: the number of all requests, for the last line of the server.
-        answered: the number of complete replies.
+        taken: the number of all requests that arrived, which the server prints when it stops.
+        answered: the number of requests with a complete reply, which the server prints too.
     """
 
     def __init__(self):

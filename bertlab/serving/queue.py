@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bertlab.serving.worker import WorkerRequest
 
 MAX_PADDED_RATIO = 1.25  # how much larger a batch may be with padding, in characters, than without
-MAX_ATTEMPTS = 3  # after so many workers have died with it, a request is answered with an error
+MAX_ATTEMPTS = 3  # a request whose computation this many workers did not survive is answered with an error
 
 
 @dataclass(eq=False)
@@ -78,8 +78,8 @@ class RequestQueue:
         """Remove the oldest request and those that are computed with it; [] if the queue is empty.
 
         A batch contains requests for the same command whose lengths are similar, so that little padding is computed.
-        Those most similar to the oldest request are chosen first. A request that a worker has died with is computed
-        alone, so that it cannot affect others again.
+        Those most similar to the oldest request are chosen first. A request whose worker has died is computed
+        alone, so that it cannot affect other requests again.
 
         Args:
             batch_size: the maximum number of requests.

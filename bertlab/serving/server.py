@@ -1,4 +1,4 @@
-"""Run the server: bind the address, start the workers, serve until a signal arrives, finish what was taken."""
+"""Run the server: bind the address, start the workers, serve until a signal arrives, finish all accepted requests."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
 """What runs in a worker process: it opens the checkpoint, then answers batches until its parent closes the pipe.
 
-The first message to the parent describes the checkpoint, or is the error that it could not be opened with. Then every
+The first message to the parent describes the checkpoint, or is the error that occurred when it was opened. Then every
 message from the parent is a batch of requests, and the worker replies with a list of replies in the same order.
 """
 

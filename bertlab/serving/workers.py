@@ -12,7 +12,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.serving.options import ServeOptions
 from bertlab.serving.worker import Description, WorkerRequest, run_worker
 
-STOP_SECONDS = 5.0  # how long a worker has to end after its pipe is closed
+STOP_SECONDS = 5.0  # the time within which a worker must end after its pipe is closed
 
 
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
