@@ -315,7 +315,8 @@ def test_the_tour_goes_from_the_start_page_to_the_prediction(monkeypatch, code):
     for number, step in enumerate(steps, 1):
         assert app.session_state["url.page"] == step.page
         assert app.query_params["lesson"] == f"tour.{number}"
-        assert step.values.items() <= {name: app.query_params[name] for name in app.query_params}.items() | {("b", "")}
+        shown = {name: app.query_params[name] for name in app.query_params}
+        assert step.parameters.items() <= shown.items() | {("b", "")}
         text = next(block.value for block in app.markdown if step.say[-20:] in block.value)
         assert not re.search(r"\$|–", text), "every value is computed"
         share = re.search(r"(\d+)\\\.\d\\%", text)
@@ -345,31 +346,31 @@ def test_the_back_button_leads_through_the_steps(monkeypatch):
         app.run()
         return app.session_state["url.page"], app.session_state["url.values"]["lesson"]
 
-    assert go_back("input", steps[0].values, lesson="tour.1") == ("input", "tour.1")
+    assert go_back("input", steps[0].parameters, lesson="tour.1") == ("input", "tour.1")
     # what Streamlit puts into the history when a step opens another page: this page with the values of the next one
-    assert go_back("input", steps[1].values, lesson="tour.2") == ("input", "tour.1")
-    assert app.text_input(key="a").value == steps[0].values["a"]
-    assert go_back("lessons", steps[0].values, lesson="tour.1") == ("lessons", "")
+    assert go_back("input", steps[1].parameters, lesson="tour.2") == ("input", "tour.1")
+    assert app.text_input(key="a").value == steps[0].parameters["a"]
+    assert go_back("lessons", steps[0].parameters, lesson="tour.1") == ("lessons", "")
     assert go_back("lessons", {}, lesson="tour.2") == ("lessons", "tour.2"), "the reader has opened another page"
 
 
 def test_undo_within_a_step_stays_in_the_step(monkeypatch):
     monkeypatch.delenv(CLASSROOM_LESSON, raising=False)
     steps = read_lesson(find_lessons()["tour"]["en"], PAGES).steps
-    app = open_page("attention", lesson="tour.2", lang="en", **steps[1].values)
+    app = open_page("attention", lesson="tour.2", lang="en", **steps[1].parameters)
 
     def undo():
         app.button(key="undo").click().run()
         return app.text_input(key="a").value, app.query_params["lesson"]
 
     app.text_input(key="a").set_value("A cat slept.").run()
-    assert undo() == (steps[1].values["a"], "tour.2")
+    assert undo() == (steps[1].parameters["a"], "tour.2")
     app.text_input(key="a").set_value("A dog slept.").run()
     app.button(key="lesson-next").click().run()
     assert app.session_state["url.page"] == "attention", "the next step has the same page"
     app.text_input(key="a").set_value("A bird slept.").run()
-    assert undo() == (steps[2].values["a"], "tour.3")
-    assert undo() == (steps[2].values["a"], "tour.3"), "changes of the previous step are not undone in this one"
+    assert undo() == (steps[2].parameters["a"], "tour.3")
+    assert undo() == (steps[2].parameters["a"], "tour.3"), "changes of the previous step are not undone in this one"
     assert app.toast[0].value == text("undo-nothing")
 
 

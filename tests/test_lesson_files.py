@@ -49,7 +49,7 @@ def test_a_lesson_is_read_with_addresses_copied_from_a_browser(write):
     lesson = read_lesson(write(LESSON), PAGES)
     first, second = lesson.steps
     assert (lesson.name, lesson.title, lesson.minutes) == ("tea", "Tea", 45)
-    assert (first.page, dict(first.values)) == ("fill-mask", {"text": "Green [MASK]"})
+    assert (first.page, dict(first.parameters)) == ("fill-mask", {"text": "Green [MASK]"})
     assert first.address == "fill-mask?text=Green+%5BMASK%5D"
     assert (first.question.kind, first.question.answer) == ("choices", 1)
     assert (second.page, second.address, second.question.answer) == ("start", "", 3.5)

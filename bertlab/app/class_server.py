@@ -1,11 +1,11 @@
 """The app in classroom mode: the pages of `streamlit_app.py`, and an address that tells browsers the current step.
 
-If the step is new, the response also contains its text. So every student can read it at once, while the server is still
-drawing the students' pages one after the other.
+If the step is new, the response also contains the text of the step. So every student can read this text at once, while
+the server is still drawing the students' pages one after the other.
 
-`bertlab app --class` starts this instead of `streamlit_app.py`. A request to this address costs a fraction of a
-millisecond, whereas running a part of a page costs several; with the browsers of thirty students asking several times a
-second, that is the difference between an idle server and a busy one.
+`bertlab app --class` starts this instead of `streamlit_app.py`. A request to this address takes a fraction of a
+millisecond, whereas running a part of a page takes several milliseconds. With the browsers of thirty students asking
+several times a second, that is the difference between an idle server and a busy one.
 """
 
 import os
@@ -20,7 +20,7 @@ from streamlit.starlette import App
 NEWS_ADDRESS = "/class/news"
 CACHE_SECONDS = 0.1  # for this long, all browsers get the same news, and the class file is not read again
 
-_latest = (0.0, "")  # when the news were read, in seconds of `time.monotonic`, and the news
+_latest = (0.0, "")  # when the latest news was read, in seconds of `time.monotonic`, and this news
 
 
 async def answer_news(request: Request) -> PlainTextResponse:
@@ -28,10 +28,11 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
     None of this is secret.
 
-    A request also records that its student is present. If the parameter `lang` names a language, the text of the step
-    follows below the news, unless the parameter `seen` contains news of the same step.
+    A student's request also records that the student is present. If the parameter `lang` names a language, the text of
+    the step follows below the news, unless the parameter `seen` contains news of the same step.
     """
-    # Imported here, because these modules take seconds to import, and the first page makes `bertlab` importable.
+    # Imported here for two reasons: importing these modules takes seconds, and in an uninstalled clone `bertlab` can be
+    # imported only after the first page has added its folder to `sys.path`.
     from bertlab.app.classroom import current, roles
 
     global _latest
@@ -55,7 +56,7 @@ def _find_step(news: str) -> str:
 def _make_preview(news: str, code: str) -> str:
     """Make the text of the step that the news names.
 
-    It is "" if the lesson cannot be read, since the page then shows the error.
+    The text is "" if the lesson cannot be read; the page then shows the error.
     """
     from bertlab.app.classroom import current
     from bertlab.classroom.step_text import make_preview
@@ -65,7 +66,7 @@ def _make_preview(news: str, code: str) -> str:
     _, step, phase = news.split(" ")[0].split(".")
     code = code if code in languages() else DEFAULT
     try:
-        lesson = current.read(os.environ[current.CLASSROOM_LESSON], code)
+        lesson = current.load_lesson(os.environ[current.CLASSROOM_LESSON], code)
     except BertlabError:
         return ""
     return make_preview(lesson, min(int(step), len(lesson.steps) - 1), phase, code)

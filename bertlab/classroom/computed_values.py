@@ -1,7 +1,7 @@
-"""Values in the text of a lesson that the app computes when it shows a step.
+"""Computed values in the text of a lesson. The app computes them when it shows a step.
 
 In the text of a step, `{ $share }` stands for a computed value; the notation is that of parameters in message files.
-Since the value is computed, the text stays true if the shipped checkpoint changes or the reader chooses another one.
+Because the value is computed, the text stays true if the shipped checkpoint changes or the reader chooses another one.
 """
 
 import re
@@ -17,7 +17,7 @@ VALUE_NAMES = {
 UNKNOWN = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint
 
 _PLACEHOLDER = re.compile(r"\{ ?\$([\w-]+) ?\}")
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # the characters that may be Markdown
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # the characters that can have a meaning in Markdown
 
 
 def find_value_names(text: str) -> list[str]:

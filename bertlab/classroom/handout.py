@@ -31,7 +31,7 @@ def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
         language: the code of the language of the headings.
         address: the address of the app, for the links to its pages; "" for none.
     """
-    steps = "".join(_make_step(lesson, number, language, address) for number in range(len(lesson.steps)))
+    steps = "".join(_make_step(lesson, index, language, address) for index in range(len(lesson.steps)))
     answers = "".join(
         f"<h2>{number}. {html.escape(step.title)}</h2>{_make_answer(step.question, language)}"
         for number, step in enumerate(lesson.steps, 1)

@@ -11,7 +11,7 @@
     page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
     say = "Text for the students, in Markdown. Computed when it is shown: *it* attends to { $key } with { $share }."
     notes = "Notes that only the teacher sees."
-    hide_page = true      # optional: hide the page until the answer is shown, since it would give the answer away
+    hide_page = true      # optional: hide the page until the answer is shown, if the page would give it away
 
     [steps.question]
     ask = "Which word does *it* attend to most?"
@@ -19,9 +19,9 @@
     answer = 1                              # the number of a choice, a number, or a word; optional
     reveal = "Text to show after the guesses, in Markdown."
 
-The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. All languages of a lesson have the same steps and
-the same kinds of questions, so one class can read it in several languages. `computed_values.VALUE_NAMES` lists the
-values that can be computed for each page.
+The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. The files of a lesson in different languages have
+the same steps and the same kinds of questions, so one class can read the lesson in several languages.
+`computed_values.VALUE_NAMES` lists the values that can be computed for each page.
 """
 
 import math
@@ -41,7 +41,7 @@ from bertlab.config.languages import DEFAULT, Message, languages
 from bertlab.config.renamed_keys import PAGE_NAMES
 
 KINDS = ("choices", "number", "word")
-MAX_WORD_LENGTH = 40  # the characters of a guessed word that are stored
+MAX_WORD_LENGTH = 40  # characters; the rest of a longer guess is not stored
 
 _LESSON_FIELDS = ("title", "minutes", "lead", "next", "steps")
 _STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "hide_page", "question")
@@ -59,9 +59,9 @@ class Question:
     choices: tuple[str, ...] = ()
     """The choices, in Markdown; () for a number or a word."""
     answer: int | float | str | None = None
-    """The correct answer: the index of a choice, counted from 0, a number or a word; None if there is none."""
+    """The correct answer: a number, a word, or the index of a choice (counted from 0); None if there is none."""
     unit: str = ""
-    """The unit of a number, such as "%"."""
+    """The unit of the numbers that are guessed, such as "%"; "" for none."""
     low: float | None = None
     """The lowest number that can be guessed; None for no limit."""
     high: float | None = None
@@ -90,7 +90,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a lesson: a page of the app, what to say about it, and perhaps a question."""
+    """A step of a lesson: a page of the app, a text about this page, and perhaps a question."""
 
     title: str
     """Its heading."""
@@ -98,8 +98,8 @@ class Step:
     """How long it takes, in minutes; 0 if the file does not say."""
     page: str
     """The name of the page, "start" for the start page."""
-    values: Mapping[str, str]
-    """Parameter in the address of the page -> value."""
+    parameters: Mapping[str, str]
+    """The parameters in the address of the page: {name: value}."""
     say: str
     """The text that the students read, in Markdown. It may contain names of computed values, such as `{ $share }`."""
     notes: str
@@ -107,13 +107,13 @@ class Step:
     question: Question | None = None
     """The question; None if there is none."""
     hides_page: bool = False
-    """Whether the page is hidden until the answer is shown, because it would give the answer away."""
+    """Whether the page is hidden until the answer is shown, because the page would give the answer away."""
 
     @property
     def address(self) -> str:
         """The address of the page, relative to the address of the app."""
         page = "" if self.page == "start" else self.page
-        return f"{page}?{urlencode(self.values)}" if self.values else page
+        return f"{page}?{urlencode(self.parameters)}" if self.parameters else page
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Lesson:
     """The names of the pages that the last step suggests."""
 
     @property
-    def is_computed(self) -> bool:
+    def has_computed_values(self) -> bool:
         """Whether its text contains computed values, for which the app needs a model."""
         return any(find_value_names(step.say) for step in self.steps)
 
@@ -182,7 +182,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
 
     Args:
         path: the file.
-        pages: the names of the app's pages; None if they are not known, so that the pages of steps are not checked.
+        pages: the names of the app's pages; None if they are not known; then the pages in the file are not checked.
 
     Raises:
         DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
@@ -220,9 +220,9 @@ def _strip_number(stem: str) -> str:
 
 
 def _read_step(path: Path, number: int, content: object, pages: Collection[str] | None) -> Step:
-    """Read one step, counted from 1 as in the error messages."""
+    """Read one step. Its number counts from 1, as in the error messages."""
     step = Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
-    page, values = _parse_address(step, pages)
+    page, parameters = _parse_address(step, pages)
     question = None
     if "question" in step.content:
         place = Message("lesson-place-question", number=number)
@@ -233,8 +233,9 @@ def _read_step(path: Path, number: int, content: object, pages: Collection[str] 
         raise step.make_error("say", Message("lesson-expected-names", page=page, names=known_names))
     notes = step.read_text("notes", required=False)
     return Step(
-        step.read_text("title"), step.read_minutes(), page, values, say, notes, question, step.read_flag("hide_page")
-    )
+        step.read_text("title"), step.read_minutes(), page, parameters, say, notes, question,
+        step.read_flag("hide_page"),
+    )  # fmt: skip
 
 
 def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dict[str, str]]:
@@ -244,8 +245,8 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
     page = PAGE_NAMES.get(page, page)
     if pages is not None and page not in pages:
         raise step.make_error("page", Message("lesson-expected-page", pages=sorted(pages)))
-    values = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return page, {name: value for name, value in values.items() if name not in ("lang", "key", "lesson", "present")}
+    parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return page, {name: value for name, value in parameters.items() if name not in ("lang", "key", "lesson", "present")}
 
 
 def _read_question(table: Table) -> Question:

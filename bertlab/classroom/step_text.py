@@ -15,7 +15,7 @@ def render_markdown(text: str) -> str:
 
 
 def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
-    """Make the first lines of the panel as HTML: the lesson, the number of the step, and its title.
+    """Make the first lines of the lesson panel as HTML: the lesson, the number of the step, and its title.
 
     Args:
         lesson: the lesson.
@@ -32,9 +32,9 @@ def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
 
 
 def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> str:
-    """Make the preview of a new step as HTML, which students read until the app has drawn the panel and the page.
+    """Make the preview of a new step as HTML. Students read it until the app has drawn the lesson panel and the page.
 
-    It contains neither the answer nor the notes. A text with computed values is left out, since they need a model.
+    It contains neither the answer nor the notes. A text with computed values is left out, because they need a model.
 
     Args:
         lesson: the lesson.

@@ -1,7 +1,7 @@
 """The state of a class and its guesses, in one SQLite file that stays intact if the server is killed.
 
-The file contains no names. A participant is the SHA-256 digest of a random token that only the participant's browser
-has, so nobody can use the file to answer as somebody else.
+The file contains no names. A participant is stored as the SHA-256 digest of a random token that only the participant's
+browser has, so nobody can use the file to answer as somebody else.
 """
 
 import csv
@@ -20,7 +20,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import describe_system_error
 
 FILE = "class.sqlite"
-RESUME_SECONDS = 12 * 3600  # if a class last changed longer ago, a new one is started
+RESUME_SECONDS = 12 * 3600  # if a class last changed longer ago than this, a new class is started
 PRESENT_SECONDS = 30  # a participant counts as present for this long after the last call of `record_presence`
 PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written to the file at most once in this time
 PHASES = ("closed", "open", "revealed")
@@ -172,7 +172,7 @@ class ClassStore:
 
         Args:
             token: the random token of the participant's browser.
-            step: the step that the participant answers, counted from 0.
+            step: the step whose question the participant answers, counted from 0.
             value: the guess, as `Question.parse_guess` returns it.
 
         Returns:
@@ -180,7 +180,7 @@ class ClassStore:
         """
         state = self.get_state()
         with self._transaction() as execute:
-            # Read again inside the transaction, so that no guess is accepted after the answer was shown.
+            # Read the step again inside the transaction, so that no guess is accepted after the answer was shown.
             row = execute("SELECT step FROM classes WHERE id = ?", state.id).fetchone()
             if row is None or row[0] != step or _read_phase(execute, state.id, step) != "open":
                 return False
@@ -214,7 +214,7 @@ class ClassStore:
                 "SELECT class, lesson, guesses.step, participant, value, time FROM guesses"
                 " JOIN classes ON classes.id = guesses.class ORDER BY class, guesses.step, time"
             ).fetchall()
-        # Numbers are given in the order of the digests, so that they do not reveal the order in which people joined.
+        # Participants are numbered in the order of their digests, so that the numbers do not reveal who joined first.
         participants_of_class: dict[int, list[str]] = {}
         for class_number, participant in sorted({(row[0], row[3]) for row in rows}):
             participants_of_class.setdefault(class_number, []).append(participant)

@@ -86,7 +86,7 @@ class Table:
         return names
 
     def read_tables(self, name: str) -> list:
-        """Read a list that is not empty. Its elements are not checked; `Table` does this for each of them."""
+        """Read a list that is not empty. The elements are not checked here, but when a `Table` is made of each."""
         values = self.content.get(name)
         if not isinstance(values, list) or not values:
             raise self.make_error(name, Message("lesson-expected-steps"))

@@ -54,7 +54,7 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
     for files in find_lessons().values():
         if path := files.get(language):
             lesson = _read(path)
-            if lesson.is_computed:
+            if lesson.has_computed_values:
                 continue
             steps = [
                 described
@@ -131,12 +131,12 @@ def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Colle
 
     A step whose page the file lacks makes sense if it asks a question that has an answer.
     """
-    view, is_complete = find_view(step.page, step.values, config, tabs)
+    view, is_complete = find_view(step.page, step.parameters, config, tabs)
     if view is None and (step.question is None or step.question.answer is None):
         return None
     # In these two cases the view would answer the question: the page Guess shows the prediction after the guess, and a
     # step that shows another checkpoint asks for the prediction of this one.
-    step_checkpoint = step.values.get("checkpoint", checkpoint)
+    step_checkpoint = step.parameters.get("checkpoint", checkpoint)
     waits = view is not None and step.question is not None and (step.page == "guess" or step_checkpoint != checkpoint)
     return {
         "title": step.title,

@@ -19,17 +19,17 @@ from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
 
-Values = Mapping[str, str]
+Parameters = Mapping[str, str]  # parameter in the address of a step -> its value
 
 
 def fill_in_step(step: Step) -> Step:
-    """Return a step in whose text computed values replace their names, or dashes if they cannot be computed."""
+    """Return the step with computed values in its text, in place of their names; dashes if they cannot be computed."""
     if not find_value_names(step.say):
         return step
     values: dict[str, object] = {}
-    # a teacher's file may contain any values; the page shows what is wrong with them
+    # a step that a teacher wrote may have invalid parameters; the page of the step shows what is wrong with them
     with suppress(BertlabError, LookupError, TypeError, ValueError, StopIteration):
-        values = _compute(step.page, dict(step.values))
+        values = _compute(step.page, dict(step.parameters))
     return replace(step, say=fill_in(step.say, values))
 
 
@@ -38,21 +38,21 @@ def fill_in_lesson(lesson: Lesson) -> Lesson:
     return replace(lesson, steps=tuple(map(fill_in_step, lesson.steps)))
 
 
-def _compute(page: str, values: Values) -> dict[str, object]:
+def _compute(page: str, parameters: Parameters) -> dict[str, object]:
     command, _ = COMPUTED[page]
-    texts = [values[name] for name in ("a", "b", "masked", "text") if values.get(name)]
-    return _compute_cached(selection.select_checkpoint(command, texts), page, values)
+    texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
+    return _compute_cached(selection.select_checkpoint(command, texts), page, parameters)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, values: Values) -> dict[str, object]:
-    return COMPUTED[page][1](checkpoint, values)
+def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: Parameters) -> dict[str, object]:
+    return COMPUTED[page][1](checkpoint, parameters)
 
 
-def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Count the tokens, and find the word that is split into the most tokens."""
-    text = values["a"]
-    tokens = cached_results.compute(checkpoint, "encode", text, values.get("b") or None)
+    text = parameters["a"]
+    tokens = cached_results.compute(checkpoint, "encode", text, parameters.get("b") or None)
     words = [
         (text[start:end], [row.token for row in tokens if not row.special | row.segment and start <= row.start < end])
         for start, end in find_words(text)
@@ -61,26 +61,26 @@ def _compute_input(checkpoint: sessions.CheckpointKey, values: Values) -> dict[s
     return {"tokens": len(tokens), "word": word, "pieces": " + ".join(pieces)}
 
 
-def _compute_attention(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the largest attention weight of the layer, heads and tokens in the address.
 
     If the address contains no layer, find the weight that stands out most in the text.
     """
-    texts = values["a"], values.get("b") or None
+    texts = parameters["a"], parameters.get("b") or None
     attention = cached_results.compute_attention(checkpoint, *texts)
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
-    if "layer" in values:
-        heads = _read(values, "heads") or [_read(values, "head", 0)]
-        queries = _read(values, "tokens") or [_read(values, "token", 1)]
-        summary = summarise_attention(attention, _read(values, "layer", 0), heads, queries)
+    if "layer" in parameters:
+        heads = _parse_parameter(parameters, "heads") or [_parse_parameter(parameters, "head", 0)]
+        queries = _parse_parameter(parameters, "tokens") or [_parse_parameter(parameters, "token", 1)]
+        summary = summarise_attention(attention, _parse_parameter(parameters, "layer", 0), heads, queries)
     query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
     head_index = {"layer": summary.layer, "head": summary.head}
     return {"query": query, "key": key, "share": percent(summary.share)} | head_index
 
 
-def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
-    """Find what the first layer predicts for the [MASK], and from which layer on the final prediction has rank 1."""
-    lens = cached_results.compute(checkpoint, "lens", values["masked"])
+def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
+    """Find the first layer's prediction for the [MASK], and the layer from which the final prediction keeps rank 1."""
+    lens = cached_results.compute(checkpoint, "lens", parameters["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
@@ -90,28 +90,29 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, values: Values) -> dict[st
     }  # fmt: skip
 
 
-def _compute_fills(checkpoint: sessions.CheckpointKey, values: Values) -> dict[str, object]:
+def _compute_fills(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = cached_results.compute(checkpoint, "fill_mask", _mask(values), top_k=2)[0].candidates
+    first, second = cached_results.compute(checkpoint, "fill_mask", _mask(parameters), top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),
     }  # fmt: skip
 
 
-def _mask(values: Values) -> str:
+def _mask(parameters: Parameters) -> str:
     """Return the text of the page *Fill mask*, with [MASK] in place of the words that its address selects."""
-    text = values["text"]
+    text = parameters["text"]
     spans = find_words(text)
-    return mask_spans(text, [spans[int(number)] for number in values.get("mask", "").split(".") if number])
+    return mask_spans(text, [spans[int(number)] for number in parameters.get("mask", "").split(".") if number])
 
 
-def _read(values: Values, name: str, default: int | None = None):
-    return url.parse_value(values.get(name, ""), default)
+def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):
+    """Parse a parameter of the address, such as a number or a list of numbers; return the default if there is none."""
+    return url.parse_value(parameters.get(name, ""), default)
 
 
 # page -> (the command whose checkpoint the page uses, the function that computes the page's `VALUE_NAMES`)
-COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Values], dict[str, object]]]] = {
+COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),
     "logit-lens": ("fill-mask", _compute_lens),

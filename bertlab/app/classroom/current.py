@@ -1,4 +1,7 @@
-"""The lesson of a session and its current step, which the teacher chooses in a class and the reader without a class."""
+"""The lesson of a session, and its current step.
+
+In a class, the teacher chooses the step. Without a class, the reader chooses it.
+"""
 
 import os
 from dataclasses import dataclass
@@ -52,12 +55,12 @@ def find_place() -> Place | None:
         BertlabError: the lesson file or the file of the class cannot be read.
     """
     if name := os.environ.get(CLASSROOM_LESSON):
-        lesson, state = read(name), open_store().get_state()
+        lesson, state = load_lesson(name), open_store().get_state()
         return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
     name, _, number = url.recall("lesson").partition(".")
     if name not in find_lessons():
         return None
-    lesson = read(name)
+    lesson = load_lesson(name)
     step_index = min(max(int(number) if number.isdecimal() and len(number) < 4 else 1, 1), len(lesson.steps)) - 1
     phase = "revealed" if f"lesson.guess.{name}.{step_index}" in st.session_state else "open"
     return Place(lesson, step_index, phase, 0)
@@ -77,8 +80,9 @@ def return_to_address(page: str) -> Place | None:
     """Go to the step in the address after the browser's back or forward button.
 
     When a step opens another page, Streamlit puts two addresses into the browser's history. The first one still has the
-    previous page, but already the values of the new step. It is replaced with the address of the previous or next step
-    if that step has this page; otherwise the session leaves the lesson.
+    previous page, but already the parameters of the new step. If the user returns to this first address, it is replaced
+    with the address of the previous or next step, provided that this step has the same page; otherwise the session
+    leaves the lesson.
 
     Args:
         page: the name of the page in the address.
@@ -92,12 +96,12 @@ def return_to_address(page: str) -> Place | None:
     values = st.session_state["url.values"]
     values["lesson"] = st.query_params.get("lesson", "")
     place = find_place()
-    if place and place.step.page != page and place.step.values.items() <= st.query_params.to_dict().items():
+    if place and place.step.page != page and place.step.parameters.items() <= st.query_params.to_dict().items():
         steps, index = place.lesson.steps, place.step_index
         neighbours = (number for number in (index - 1, index + 1) if number in range(len(steps)))
         number = next((number for number in neighbours if steps[number].page == page), None)
         store_place("" if number is None else place.lesson.name, number or 0)
-        st.query_params.from_dict(url.make_address({} if number is None else steps[number].values))
+        st.query_params.from_dict(url.make_address({} if number is None else steps[number].parameters))
         place = find_place()
     return place
 
@@ -114,8 +118,8 @@ def find_own_guess(place: Place, token: str) -> str | None:
     return st.session_state.get(f"lesson.guess.{place.lesson.name}.{place.step_index}")
 
 
-def read(name: str, code: str = "") -> Lesson:
-    """Read a lesson in a language. If it has no such version, read it in English or else in any other language.
+def load_lesson(name: str, code: str = "") -> Lesson:
+    """Read a lesson in a language. If it is not written in this language, read it in English or else in any other one.
 
     Args:
         name: the name of a shipped lesson, or the path of a file.
@@ -126,11 +130,11 @@ def read(name: str, code: str = "") -> Lesson:
     """
     files = locate_lesson(name)
     path = files.get(code or language()) or files.get(DEFAULT) or next(iter(files.values()))
-    return _read(path, path.stat().st_mtime_ns)
+    return _read_cached(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(32)
-def _read(path: Path, version: int) -> Lesson:
+def _read_cached(path: Path, version: int) -> Lesson:
     """Read a lesson file. `version` is part of the cache key: a changed file is read again."""
     return read_lesson(path, PAGES)
 

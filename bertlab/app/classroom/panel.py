@@ -43,7 +43,7 @@ def follow(page: str) -> None:
         state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        # without a class, a link to a step contains the values that the sender has changed on the page
+        # without a class, a link to a step contains the fields that the sender has changed on the page; they stay so
         if previous is None and not place.class_id and page == place.step.page:
             state["class.followed"] = place.key
             return
@@ -51,9 +51,9 @@ def follow(page: str) -> None:
 
 
 def open_step(place: Place) -> None:
-    """Open the page of a step with its values."""
+    """Open the page of a step, and fill its fields with the parameters in the address of the step."""
     st.session_state["class.followed"], st.session_state["class.is_opening"] = place.key, True
-    st.switch_page(PAGES[place.step.page].script, query_params=url.replace_values(place.step.values))
+    st.switch_page(PAGES[place.step.page].script, query_params=url.replace_values(place.step.parameters))
 
 
 def draw() -> None:
@@ -80,8 +80,8 @@ def hide_page() -> bool:
         if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
             st.title(t(f"{place.step.page}-title"), anchor=False)
             frame.note(t("class-page-hidden"))
-            for name, value in place.step.values.items():
-                url.store(name, value, default=None)  # so that a reload finds them in the address
+            for name, value in place.step.parameters.items():
+                url.store(name, value, default=None)  # so that the address still has it after a reload
             return True
     return False
 
@@ -93,20 +93,20 @@ def take_turn() -> Iterator[None]:
     Only a run that opens a step in a student's session waits.
     """
     is_opening = st.session_state.pop("class.is_opening", False)
-    waits = is_opening and roles.is_class() and not roles.is_teacher()
-    if waits:
+    must_wait = is_opening and roles.is_class() and not roles.is_teacher()
+    if must_wait:
         _turns.acquire()
     try:
         yield
     finally:
-        if waits:
+        if must_wait:
             _turns.release()
 
 
 @frame.show_errors()
 def _draw_step() -> None:
     """Draw the current step. If the class has moved on since this page was opened, open the page of the new step."""
-    # read before the step, so that a change after this line makes the browser run the panel again
+    # the news is read before the step, so that a change after this line makes the browser run the panel again
     news = current.open_store().describe() if roles.is_class() else ""
     place = current.find_place()
     if place is None:

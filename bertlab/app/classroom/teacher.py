@@ -77,16 +77,16 @@ def draw_question(place: Place, question: Question) -> None:
             answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
             st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
         st.markdown(question.reveal)
-    following = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
+    next_phase = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
     label = t({"closed": "class-open", "open": "class-reveal", "revealed": "class-open-again"}[place.phase])
     st.button(
         label, key="class-phase", type="secondary" if place.phase == "revealed" else "primary", width="stretch",
-        on_click=set_phase, args=(following,), shortcut="Down" if is_presenting() else None,
+        on_click=set_phase, args=(next_phase,), shortcut="Down" if is_presenting() else None,
     )  # fmt: skip
 
 
 def draw_controls(place: Place) -> None:
-    """Draw the buttons to the other steps and, unless this is the projector, the list of steps and the notes."""
+    """Draw the buttons to the other steps, the notes, and the list of steps. A projector shows no notes and no list."""
     index, last = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
@@ -107,7 +107,7 @@ def draw_controls(place: Place) -> None:
         st.session_state["class.followed"] = ""
         st.rerun(scope="app")
     if is_presenting():
-        draw_address(with_code=index == 0)
+        draw_address(with_qr_code=index == 0)
         return
     if place.step.notes:
         with st.container(border=True, key="class-notes"):
@@ -148,11 +148,11 @@ def draw_menu(place: Place) -> None:
         )  # fmt: skip
 
 
-def draw_address(*, with_code: bool) -> None:
-    """Draw the address that students open and, if `with_code`, its QR code."""
+def draw_address(*, with_qr_code: bool) -> None:
+    """Draw the address that students open and, if `with_qr_code`, its QR code."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
-    if with_code:
+    if with_qr_code:
         with frame.show_errors():
             label, source = escape_html(t("class-qr-code")), escape_html(qr_code(address))
             st.html(f'<img class="qr-code" alt="{label}" src="{source}">')

@@ -18,7 +18,7 @@ if roles.is_class():
 else:
     for name in find_lessons():
         with frame.show_errors(), st.container(border=True):
-            lesson = current.read(name)
+            lesson = current.load_lesson(name)
             minutes = t("class-minutes", count=lesson.minutes)
             steps = t("lessons-steps", count=len(lesson.steps))
             st.html(f'<p class="name">{escape_html(lesson.title)}<span>{minutes} · {steps}</span></p>')
@@ -28,8 +28,8 @@ else:
                     t("lessons-start"), key=f"start-{name}", icon=":material/play_arrow:", type="primary",
                     on_click=current.store_place, args=(name, 0),
                 )  # fmt: skip
-                if not lesson.is_computed:  # a handout cannot wait for the model
-                    # the server calls it outside of the session, so it gets the language as an argument
+                if not lesson.has_computed_values:  # a handout cannot wait for the model
+                    # the server calls this function outside of the session, so the language is an argument
                     st.download_button(
                         t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",
                         on_click="ignore", icon=":material/description:", key=f"handout-{name}",

@@ -106,7 +106,7 @@ def draw_tour_button() -> None:
     """Draw the button that starts the guided tour, unless this session is in a lesson or belongs to a class."""
     with frame.show_errors():
         if current.find_place() is None:
-            label = t("start-tour", count=len(current.read(TOUR).steps))
+            label = t("start-tour", count=len(current.load_lesson(TOUR).steps))
             st.button(
                 label, key="start-tour", icon=":material/tour:", type="primary", on_click=current.store_place,
                 args=(TOUR, 0),
