@@ -23,8 +23,8 @@ def measure_weight_similarity(model: Bert, other: Bert) -> float:
     """Return the cosine similarity of two models over all weight matrices that both of them have.
 
     In our runs, two models that were trained from the same initial weights have a similarity of 0.7 or more, and two
-    models from different random weights at most 0.2. The same neuron then computes a different feature in each of them,
-    so their average mixes unrelated features.
+    models from different random weights at most 0.2. With different random weights, the same neuron computes a
+    different feature in each model, so their average mixes unrelated features.
     """
     other_matrices, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
     for name, matrix in model.named_parameters():
@@ -42,7 +42,7 @@ def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
     Args:
         model: a model; the copy has its configuration.
         other: a model with the same architecture, labels and output layers; `TRAINING_FIELDS` may differ.
-        share: the weight of `other`, more than 0 and less than 1.
+        share: the share of `other` in the average, more than 0 and less than 1.
 
     Raises:
         CheckpointError: the sizes, labels or output layers of the models differ.

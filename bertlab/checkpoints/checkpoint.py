@@ -99,7 +99,7 @@ class Checkpoint:
         return read_sentence_settings(self.path)
 
     def max_tokens_for(self, default: int) -> int:
-        """Return how many tokens an input may have: the maximum used in fine-tuning, or `default` if this is larger."""
+        """Return how many tokens an input may have: the larger of `default` and the maximum used in fine-tuning."""
         return max(default, self._read_setting("max_tokens", 0))
 
     @property
@@ -188,8 +188,8 @@ def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Toke
 def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
     """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and in the tokenizer all of them differ.
 
-    One wrong id does not mean that the tokenizer is of another model: many multilingual models have the tokenizer of
-    XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.
+    One wrong id does not mean that the tokenizer belongs to another model: many multilingual models have the tokenizer
+    of XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.
     """
     fields = read_json_object(path / CONFIG)
     stated = {
@@ -254,7 +254,7 @@ def save(
 
     def write_weights(new: Path) -> None:
         save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
-        # safetensors creates a file that only its owner can read.
+        # safetensors creates a file that only its owner can read; give it the permissions of config.json.
         (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
 
     fields = make_config_fields(model.config, model.head_names, dtype)
@@ -265,7 +265,7 @@ def check_target(directory: str | Path) -> Path:
     """Return the directory to write a checkpoint to, with its full path.
 
     Raises:
-        CheckpointError: it contains something other than a checkpoint.
+        CheckpointError: the directory contains something other than a checkpoint.
     """
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):

@@ -12,7 +12,8 @@ CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 ONNX = "model.onnx"
 
-# More than in any published encoder; without a limit, building a model for a forged number would take minutes.
+# More than in any published encoder; without a limit, building a model with a forged number of layers would take
+# minutes.
 MAX_LAYERS = 1000
 
 

@@ -297,7 +297,7 @@ def is_number(value: object) -> bool:
 
 
 def _has_diverged(losses: list) -> bool:
-    """Whether the mean of the last `_WINDOW_STEPS` losses is far above the lowest mean of as many losses."""
+    """Whether the mean of the last `_WINDOW_STEPS` losses is far above the lowest mean of `_WINDOW_STEPS` in a row."""
     values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW_STEPS:
         return False

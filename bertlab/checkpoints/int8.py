@@ -1,8 +1,8 @@
 """Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
 
 A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. A row is
-one output of a linear layer, or one token of an embedding table. Since each row has its own scale, large weights in one
-row do not make other rows less precise. Vectors (biases, LayerNorm) are small and stay float32.
+one output of a linear layer, or one token of an embedding table. Because each row has its own scale, large weights in
+one row do not make other rows less precise. Vectors (biases, LayerNorm) are small and stay float32.
 
 `views/static/live/weights.js` reads the block.
 

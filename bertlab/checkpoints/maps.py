@@ -78,7 +78,7 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
 
 
 def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, list[str]]:
-    """Find the modules of a checkpoint that may belong to any of several output layers -> {module: their names}.
+    """Find the modules of a checkpoint that may belong to any of several output layers -> {module: output layers}.
 
     Args:
         family: the family of the checkpoint.
@@ -94,8 +94,8 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     """Find the output layer that the tensors of a classifier belong to, and its labels.
 
     Several output layers store their tensors under the same name, such as "classifier". The architecture in config.json
-    tells which of them it is. Without an architecture, a checkpoint without a pooler is a tagger, since `transformers`
-    writes no pooler for taggers.
+    tells which of them it is. Without an architecture, a checkpoint without a pooler is a tagger, because
+    `transformers` writes no pooler for taggers.
 
     Args:
         fields: the content of config.json.
@@ -148,7 +148,7 @@ def hf_to_state(
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
     Every tensor except `IGNORED_BUFFERS` must belong to the model, and must have the shape that the configuration
-    requires. Only the pooler may be missing, since `transformers` writes none for masked language models, question
+    requires. Only the pooler may be missing, because `transformers` writes none for masked language models, question
     answering and tagging; the state then has no pooler either.
 
     Args:
@@ -175,7 +175,8 @@ def hf_to_state(
         and stored_modules & _find_own_modules(name, family)
     )
     for name in heads:
-        if get_hf_head_names(name, family).pooler:  # older versions of transformers store an unused pooler beside it
+        if get_hf_head_names(name, family).pooler:
+            # Older versions of transformers also store the pooler of the encoder, which this output layer does not use.
             unused = {key: tensor for key, tensor in unused.items() if not key.startswith(f"{family.prefix}.pooler.")}
     with torch.device("meta"):
         model = FamilyBert(config, heads)

@@ -1,8 +1,8 @@
 """Write a checkpoint as an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs the checkpoint.
 
-`checkpoint.load` opens the directory; `nn/onnx_model.py` says what it can do, and shows how a server uses it. Other
-programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64, with any
-number of rows and tokens), its output is `logits`. A file for masked language modelling has one more input,
+`checkpoint.load` opens the directory; `nn/onnx_model.py` says what the loaded model can do, and shows how a server uses
+it. Other programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64,
+with any number of rows and tokens), its output is `logits`. A file for masked language modelling has one more input,
 `positions`: the tokens to predict, as row * tokens + token.
 """
 
@@ -39,7 +39,7 @@ def save(
     sentence_settings: SentenceSettings | None = None,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> Path:
-    """Write a directory with an ONNX file that `checkpoint.load` opens, and return it.
+    """Write a checkpoint directory with an ONNX file, which `checkpoint.load` opens, and return its path.
 
     Args:
         directory: the directory to write; an older checkpoint in it is replaced.
@@ -53,7 +53,7 @@ def save(
             (dynamic quantisation).
         card: the text of README.md; "" for no such file.
         sentence_settings: how the checkpoint computes sentence vectors; None for no such files.
-        progress: a function that wraps the list of steps and shows the progress, such as `tqdm`.
+        progress: a function that wraps the list of export steps and shows the progress, such as `tqdm`.
 
     Raises:
         CheckpointError: `onnx` or `onnxruntime` is not installed, the model is an ONNX file itself, or the directory

@@ -61,7 +61,7 @@ def read_sentence_settings(directory: Path) -> SentenceSettings:
             raise CheckpointError("sentence-module-unknown", path=directory, module=name)
     limits = _read_optional(directory / ENCODER_CONFIG)
     limit = limits.get("max_seq_length")
-    if limit is None:  # version 6 stores it with the tokenizer
+    if limit is None:  # version 6 stores the limit with the tokenizer
         limit = _read_optional(directory / "tokenizer_config.json").get("model_max_length")
     max_tokens = limit if type(limit) is int and 2 < limit < 10**6 else None
     return SentenceSettings(pooling, max_tokens, _read_prompt(directory / VECTOR_CONFIG), is_recorded=True)

@@ -18,7 +18,7 @@ def require_separate_layers(config: ModelConfig) -> None:
     """Check that the layers are built like those of BERT and share no weights.
 
     Raises:
-        CheckpointError: they are built differently, or share weights.
+        CheckpointError: the layers are built differently, or share weights.
     """
     if config.family.layers != "post-norm" or config.num_layer_groups:
         raise CheckpointError("shrink-unsupported", type=config.model_type)
@@ -51,7 +51,7 @@ def keep_first_layers(model: Bert, count: int) -> Bert:
     4).
 
     Raises:
-        CheckpointError: the model has fewer layers, or they share weights, or are not built like those of BERT.
+        CheckpointError: the model has fewer layers, or its layers share weights or are not built like those of BERT.
     """
     config = model.config
     require_separate_layers(config)
@@ -68,7 +68,7 @@ def keep_neurons(model: Bert, neurons_LI: Sequence[torch.Tensor]) -> Bert:
 
     Args:
         model: the model.
-        neurons_LI: for each layer the indices of the neurons to keep; every layer keeps equally many.
+        neurons_LI: for each layer the indices of the neurons to keep, the same number in every layer.
 
     Raises:
         CheckpointError: the layers share weights, or are not built like those of BERT.

@@ -57,8 +57,8 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
     """Return a copy of a checkpoint's model with weights for the additional tokens of an extended vocabulary.
 
     In every tensor with an entry for each token (`TOKEN_DIMENSIONS`), the entry of a new token is the mean of the
-    entries of the old tokens that the checkpoint's tokenizer makes of it. All other weights stay the same. Therefore
-    the outputs for a text without new tokens do not change, apart from the additional logits.
+    entries of the old tokens into which the checkpoint's tokenizer splits it. All other weights stay the same.
+    Therefore the outputs for a text without new tokens do not change, apart from the additional logits.
 
     Args:
         checkpoint: the checkpoint; it is not changed.

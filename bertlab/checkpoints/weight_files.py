@@ -98,7 +98,7 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
             warnings.simplefilter("ignore")
             tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        # The message of torch is not shown, since it explains how to disable this protection.
+        # The message of torch is not shown, because it explains how to disable this protection.
         raise CheckpointError("weights-more-than-tensors", path=path) from None
     except CheckpointError:
         raise

@@ -296,5 +296,5 @@ def make_additive_mask(
     if causal:
         T = hidden_BTH.shape[1]
         later_11TT = torch.full((T, T), lowest, dtype=hidden_BTH.dtype, device=hidden_BTH.device).triu(1)[None, None]
-        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)  # a sum could be -inf
+        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)  # their sum could be -inf
     return mask

@@ -273,7 +273,7 @@ class TaskHeads(nn.Module):
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
-        """Check that the model has this output layer and can predict with it; "" needs no check.
+        """Check that the model has this output layer and can predict with it; "" (no output layer) always passes.
 
         Raises:
             MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.

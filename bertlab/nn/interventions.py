@@ -43,7 +43,7 @@ class Interventions:
     def ablate_heads_per_row(
         cls, config: ModelConfig, heads_by_row: Iterable[Iterable[tuple[int, int]]]
     ) -> "Interventions":
-        """Make interventions that ablate other heads in each row of the batch.
+        """Make interventions that ablate different heads in each row of the batch.
 
         Args:
             config: the configuration of the model.

@@ -38,8 +38,8 @@ def initialise_matching_head(model: Bert) -> None:
     tables = (position, token_type, embeddings.token.weight)
     rms = sum(table.square().mean() for table in tables).sqrt()  # LayerNorm divides the sum of the embeddings by it
     # In these directions, the queries and keys of a token hardly depend on its position.
-    quiet_HS = torch.linalg.eigh(position.T @ position).eigenvectors[:, : H // 2]
-    difference_H = quiet_HS @ (quiet_HS.T @ (token_type[1] - token_type[0]))
+    position_free_HS = torch.linalg.eigh(position.T @ position).eigenvectors[:, : H // 2]
+    difference_H = position_free_HS @ (position_free_HS.T @ (token_type[1] - token_type[0]))
     direction_H = difference_H / difference_H.norm()
     # In this direction, the hidden states of tokens in A are at middle - half_distance, those in B at
     # middle + half_distance.
@@ -51,8 +51,8 @@ def initialise_matching_head(model: Bert) -> None:
     query_bias_H, key_bias_H, value_bias_H = first_attention.qkv.bias.view(3, H)
     rows = slice(H - D, H)
     # The first row of the head reads which sentence a token is in, the other rows read which token it is.
-    random_SD = torch.cat([(quiet_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
-    basis_HD = quiet_HS @ torch.linalg.qr(random_SD).Q
+    random_SD = torch.cat([(position_free_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
+    basis_HD = position_free_HS @ torch.linalg.qr(random_SD).Q
     token_square = (D - 1) * (embeddings.token.weight.square().mean() / rms**2)
     key_HH[rows] = basis_HD.T * (MATCH_SCORE * D**0.5 / token_square).sqrt()
     query_HH[rows] = key_HH[rows]

@@ -81,7 +81,7 @@ class OnnxGraph(nn.Module):
     def __init__(self, model: Bert, heads: tuple[str, ...]):
         super().__init__()
         self.model, self.head_names = model, heads
-        # Stored here for the MLM output layer, since `QuantisedEmbedding` may replace the token embeddings.
+        # Stored here for the MLM output layer, because `QuantisedEmbedding` may replace the token embeddings.
         self.decoder_weight = model.embeddings.token.weight if "mlm" in heads else None
 
     def make_example(self) -> tuple[torch.Tensor, ...]:
@@ -121,22 +121,22 @@ class OnnxGraph(nn.Module):
             pooler, otherwise [B, T, K]. Without output layers, the hidden states [B, T, H].
         """
         model, batch = self.model, GraphBatch(input_ids, token_type_ids, attention_mask.bool())
-        complete = _encode_until_last_layer(model, batch)
+        complete_last_layer = _encode_until_last_layer(model, batch)
         if not self.head_names:
-            return (complete(None),)
+            return (complete_last_layer(None),)
         outputs = []
         for name in self.head_names:
             if name == "mlm":
-                outputs.append(model.head("mlm")(complete(positions), self.decoder_weight))
+                outputs.append(model.head("mlm")(complete_last_layer(positions), self.decoder_weight))
             elif not HEADS[name].reads_pooled:
-                outputs.append(model.head(name)(complete(None)))
+                outputs.append(model.head(name)(complete_last_layer(None)))
             elif model.config.pooling == "mean":
-                mean_B1H = average_tokens(complete(None), batch.attention_mask_BT)
+                mean_B1H = average_tokens(complete_last_layer(None), batch.attention_mask_BT)
                 outputs.append(model.head(name)(model.pooler(mean_B1H)))
             else:
                 B, T = input_ids.shape
                 first_B = torch.arange(B, device=input_ids.device) * T
-                hidden_RH = complete(first_B + model.find_pooled_positions(batch))
+                hidden_RH = complete_last_layer(first_B + model.find_pooled_positions(batch))
                 outputs.append(model.head(name)(model.pooler(hidden_RH[:, None])))
         return tuple(outputs)
 
@@ -162,11 +162,11 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
         hidden_BTH = layer.complete_layer(hidden_BTH, layer.attention.out(attend(layer, hidden_BTH)))
     heads_BTH = attend(last, hidden_BTH)
 
-    def complete(index_R: torch.Tensor | None) -> torch.Tensor:
+    def complete_last_layer(index_R: torch.Tensor | None) -> torch.Tensor:
         tensors = hidden_BTH, heads_BTH
         if index_R is not None:
             tensors = tuple(tensor.flatten(0, 1).index_select(0, index_R) for tensor in tensors)
         hidden, heads = tensors
         return last.complete_layer(hidden, last.attention.out(heads))
 
-    return complete
+    return complete_last_layer

@@ -51,7 +51,7 @@ def require_onnxruntime() -> object:
     """Import `onnxruntime`, and return the module.
 
     Raises:
-        CheckpointError: it is not installed.
+        CheckpointError: `onnxruntime` is not installed.
     """
     try:
         import onnxruntime
@@ -61,7 +61,7 @@ def require_onnxruntime() -> object:
 
 
 def _list_file_errors() -> tuple[type[Exception], ...]:
-    """List what ONNX Runtime raises for a file that it cannot open; these exceptions have no common class."""
+    """List what ONNX Runtime raises for a file that it cannot open; these exceptions have no specific base class."""
     from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
     return (
@@ -90,7 +90,7 @@ class OnnxBert(TaskHeads):
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or torch.get_num_threads()
         options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # errors are raised, so that printing them too would show them twice
+        options.log_severity_level = 4  # errors are raised, so printing would show them twice
         try:
             self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except _list_file_errors() as error:

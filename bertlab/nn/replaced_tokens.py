@@ -12,12 +12,13 @@ SHARED_EMBEDDINGS = ("token", "position", "token_type", "norm")
 class ReplacedTokenModel(nn.Module):
     """Two models that are trained together and share their embeddings.
 
-    Source: section 3.2 of the paper, which names token and position embeddings; like google-research/electra, it also
-    shares token types and the LayerNorm.
+    Source: section 3.2 of the paper, which names token and position embeddings; like google-research/electra, this
+    class also shares token types and the LayerNorm.
 
     Args:
         discriminator: a model with the output layer "rtd".
-        generator: a model with the output layer "mlm" and embeddings of the same width, which are discarded.
+        generator: a model with the output layer "mlm" and embeddings of the same width; its embeddings are replaced by
+            those of the discriminator.
     """
 
     def __init__(self, discriminator: Bert, generator: Bert):

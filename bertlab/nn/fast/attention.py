@@ -19,8 +19,8 @@ def attention(
 ) -> torch.Tensor:
     """Compute the outputs of the heads -> [B, N, T, D].
 
-    PyTorch's fused kernel is used, except in two cases on CPU: its backward pass in bfloat16 is slow, and it does not
-    support dropout.
+    PyTorch's fused kernel is used, except in two cases on CPU: in bfloat16, because its backward pass is slow, and with
+    dropout, which it does not support.
 
     Args:
         query_BNTD: the queries.
@@ -49,7 +49,8 @@ def padded_attention(
 def supports_varlen(like: torch.Tensor, head_size: int) -> bool:
     """Whether `varlen_attention` supports heads of this size and tensors with the type and device of `like`.
 
-    It needs a GPU (NVIDIA A100 or newer), half precision, and a head size that is a multiple of 8 and at most 256.
+    `varlen_attention` needs a GPU (NVIDIA A100 or newer), half precision, and a head size that is a multiple of 8 and
+    at most 256.
 
     >>> supports_varlen(torch.empty(1), 64)
     False

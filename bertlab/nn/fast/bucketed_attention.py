@@ -9,8 +9,8 @@ a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), 
 dimension for queries, keys and values.
 
 Slots number the positions of all buckets consecutively, padding included: first the G * T positions of the first
-bucket, then those of the second one, and so on. Head slots number the heads of all positions consecutively, the
-G * N * T of each bucket in this order of the dimensions.
+bucket, then those of the second one, and so on. Head slots number the heads of all positions consecutively: first
+those of the first bucket, in the order of a flattened tensor [G, N, T], then those of the second one, and so on.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
 class HeadBucketLayout(BucketLayout):
-    """A `BucketLayout` that computes all its buckets in one autograd function.
+    """A `BucketLayout` that computes the attention of all its buckets in one autograd function.
 
     Args:
         attention_mask_BT: True for tokens.

@@ -1,7 +1,7 @@
-"""Layouts with little or no padding: all tokens in one sequence; for attention on CPU, also buckets of similar rows.
+"""Layouts with little or no padding: all tokens in one sequence; for attention on CPU, also buckets of rows.
 
-The number of attention scores grows with the square of a row's length, so each bucket is padded only to its own longest
-row.
+A bucket contains rows of similar length. The number of attention scores grows with the square of a row's length, so
+each bucket is padded only to its own longest row.
 
 Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
 by side (C = 3 * H), G rows of a bucket, S slots (the positions of all buckets, numbered consecutively, padding

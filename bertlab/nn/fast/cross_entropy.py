@@ -14,7 +14,7 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return two numbers: how many rows are computed together, and a divisor of the size of the padded vocabulary.
+    """Return how many rows are computed together, and a number: the vocabulary is padded to a multiple of it.
 
     A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and sizes that are multiples of
     64.
@@ -42,9 +42,9 @@ class _DecodedCrossEntropy(torch.autograd.Function):
             logits = buffer_PV[rows]
             out = logits if logits.dtype == torch.float32 else None
             probs = torch.softmax(logits, -1, dtype=torch.float32, out=out)
-            at_label = probs.gather(1, label)
-            num_correct += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & has_label).sum()
-            label_loss -= (at_label[:, 0].clamp(min=MIN_PROBABILITY).log() * has_label).sum()
+            label_prob = probs.gather(1, label)
+            num_correct += ((label_prob >= probs.amax(-1, keepdim=True))[:, 0] & has_label).sum()
+            label_loss -= (label_prob[:, 0].clamp(min=MIN_PROBABILITY).log() * has_label).sum()
             if teacher_PV is not None:
                 teacher = torch.softmax(teacher_PV[rows], -1, dtype=torch.float32)
                 teacher_loss -= ((teacher * probs.clamp(min=MIN_PROBABILITY).log()).sum(-1) * has_label).sum()
@@ -52,7 +52,8 @@ class _DecodedCrossEntropy(torch.autograd.Function):
             if not needs_grad:
                 continue
             # The gradient of the logits is (probs - share * teacher - (1 - share) * one-hot(label)) / count.
-            probs.scatter_add_(1, label, torch.full_like(at_label, teacher_share - 1)).mul_(has_label[:, None] / count)
+            probs.scatter_add_(1, label, torch.full_like(label_prob, teacher_share - 1))
+            probs.mul_(has_label[:, None] / count)
             if out is None:
                 logits.copy_(probs)
         if needs_grad:
@@ -65,7 +66,7 @@ class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_loss, *_):
         grad_PH, grad_VH, grad_V = ctx.saved_tensors
-        # This shortcut is for CPU only, since a comparison would make the CPU wait for a GPU.
+        # This shortcut is for CPU only, because a comparison would make the CPU wait for a GPU.
         if grad_loss.device.type == "cpu" and grad_loss == 1:
             return grad_PH, grad_VH, grad_V, *[None] * 4
         scale = grad_loss.to(grad_PH.dtype)

@@ -1,8 +1,8 @@
 """Dropout (Srivastava et al. 2014) that draws fewer random numbers on CPU.
 
 On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
-Here one 64-bit number decides on four elements. The dropout rate is the same as in PyTorch, but with the same seed
-other elements are dropped.
+Here one 64-bit number decides on four elements. The dropout rate is the same as in PyTorch, but with the same seed,
+different elements are dropped.
 """
 
 import torch

@@ -42,7 +42,7 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch. With a trace, an intervention or other layers than BERT's, `FamilyBert.forward` does so."""
+        """Encode a batch. With a trace or intervention, or if not `has_fast_layers`, `FamilyBert.forward` is used."""
         if trace is not None or interventions is not None or not has_fast_layers(self.encoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))

@@ -58,7 +58,7 @@ class NarrowFeedForward(nn.Module):
 
     Args:
         config: the configuration of the model.
-        has_norm: whether the `ScaleShift` is part of it. The last one of a layer leaves it to `BottleneckLayer`.
+        has_norm: whether this module has the `ScaleShift`; for the last network of a layer, `BottleneckLayer` has it.
     """
 
     def __init__(self, config: ModelConfig, has_norm: bool = True):

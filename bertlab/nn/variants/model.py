@@ -118,8 +118,8 @@ class FamilyBert(Bert):
             return FirstTokenPooler()
         family = self.config.family
         activations_differ = any(names.pooler_uses_feed_forward_activation for names in family.heads.values())
-        is_berts = family.pooler_activation == "tanh" and not activations_differ
-        return Pooler(self.config) if is_berts else FamilyPooler(self.config)
+        is_bert_pooler = family.pooler_activation == "tanh" and not activations_differ
+        return Pooler(self.config) if is_bert_pooler else FamilyPooler(self.config)
 
     def build_heads(self, names: Iterable[str]) -> None:
         super().build_heads(names)
@@ -130,7 +130,7 @@ class FamilyBert(Bert):
         self._choose_pooler_activation()
 
     def _choose_pooler_activation(self) -> None:
-        """Give the pooler the activation that it has in the output layer that it belongs to."""
+        """Give the pooler the activation of the feed-forward layers if an output layer of the model requires it."""
         stored = [self.config.family.heads[name] for name in self.head_names if name in self.config.family.heads]
         if any(names.pooler_uses_feed_forward_activation for names in stored):
             self.pooler.activation = make_activation(self.config.activation)

@@ -156,4 +156,4 @@ def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | 
     position_T = torch.arange(T, device=hidden_BTH.device)
     is_far_TT = (position_T[:, None] - position_T).abs() > window // 2
     far_11TT = (is_far_TT.to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min)[None, None]
-    return far_11TT if mask is None else torch.minimum(mask, far_11TT)  # a sum could be -inf
+    return far_11TT if mask is None else torch.minimum(mask, far_11TT)  # their sum could be -inf

@@ -33,8 +33,8 @@ class PrunedProjection(nn.Linear):
 class PrunedSelfAttention(SelfAttention):
     """Self-attention whose matrices contain only the heads that remain.
 
-    `FastBert` computes only these. The reference implementation, which traces and interventions use, has all N heads:
-    the queries, keys and values of pruned heads are zero.
+    `FastBert` computes only these heads. The reference implementation, which traces and interventions use, has all N
+    heads: the queries, keys and values of pruned heads are zero.
 
     Args:
         config: the configuration of the model.
