@@ -44,7 +44,7 @@ class ShuffledSampler:
         batch_size: the number of rows in a batch, over all processes.
         seed: the seed of the order of rows.
         make_batch: builds a batch from an array of row numbers.
-        shard: (rank, number of processes); this process gets rows[rank::number] of each batch.
+        shard: (rank, number of processes); this process gets rows[rank::num_processes] of each batch.
 
     `position` is the position of the next batch; assign to it to resume.
     """
@@ -78,9 +78,9 @@ class ShuffledSampler:
             epoch = self.position.epoch
             self._epoch = (epoch, shuffle_epoch(self.count, self.batch_size, self.seed, epoch))
         batches = self._epoch[1]
-        first, step = self.shard
+        rank, num_processes = self.shard
         rows = batches[self.position.batch]
-        batch = self.make_batch(rows[first::step])
+        batch = self.make_batch(rows[rank::num_processes])
         is_last = self.position.batch + 1 == len(batches)
         self.position = (
             Position(self.position.epoch + 1, 0) if is_last else Position(self.position.epoch, self.position.batch + 1)

@@ -33,7 +33,8 @@ ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1
 to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1). Where the spans begin is
 random; PMI masking, which chooses n-grams by their pointwise mutual information, is not implemented.
 """
-# The random numbers of this stream are the lengths of spans; `tasks.replaced_tokens` uses stream 3.
+# The stream of `draw_uniform` that determines the lengths of spans. This module also uses streams 0, 1 and 2, and
+# `tasks.replaced_tokens` uses stream 3.
 SPAN_STREAM = 4
 # The label of an unused slot for a predicted token; `torch.nn.functional.cross_entropy` ignores it.
 IGNORED = -100

@@ -117,8 +117,8 @@ def make_pairs(
             is no other document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
             "none": one segment, [CLS] A [SEP].
         random_b_position: with "next", where in its document a random B begins. "any": anywhere, as in the paper.
-            "same": at the same relative position as the B that it replaces, and at the end of its document if that B
-            is; then B does not reveal the label by what usually begins or ends a document.
+            "same": at the same relative position as the B that it replaces. If that B ends its document, so does the
+            random B. Then B does not reveal the label by words that usually begin or end a document.
     """
     if pair_objective == "none":
         return _cut_runs(documents, max_tokens - 2, rng, short_probability)
@@ -256,8 +256,8 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
 def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
     """Return the end of the chunk that begins at `first`.
 
-    It has at least two sentences and `target` tokens, if that much of the document is left, and never leaves a single
-    sentence after it.
+    The chunk has at least two sentences and `target` tokens, if that much of the document is left. It never leaves
+    exactly one sentence of the document after it.
     """
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:

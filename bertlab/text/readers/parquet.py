@@ -98,7 +98,7 @@ def _open_parquet(file: DataFile) -> Iterator:
     """Open a file with pyarrow; a file that is compressed as a whole is first unpacked into a temporary file.
 
     Raises:
-        DataError: it is not Parquet, or its data is damaged.
+        DataError: the file is not Parquet, or its data is damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet
@@ -117,7 +117,7 @@ def _open_parquet(file: DataFile) -> Iterator:
 
 
 def _read_records(batch, number: int) -> Iterator[Record]:
-    """Yield the rows of a batch; if a value cannot be read, read them one by one, to find the invalid rows."""
+    """Yield the rows of a batch; if a value cannot be read, read the rows one by one, to find the invalid ones."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999

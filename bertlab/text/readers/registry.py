@@ -141,7 +141,7 @@ def find_suffix(path: str | Path) -> str | None:
 
 
 def format_of(file: DataFile, default: str | None = None) -> FileFormat:
-    """Return the format of a file from its suffix, or Parquet from its first bytes.
+    """Return the format of a file by its suffix; Parquet is also recognised by its first bytes.
 
     Args:
         default: the suffix to assume for a file with an unknown suffix.

@@ -24,8 +24,8 @@ class CommaSeparated(FileFormat):
         return True
 
     def columns(self, file: DataFile) -> tuple[str, ...]:
-        header = _read_rows(file, self.delimiter, self.is_quoted(file), Section())
-        for _, fields, error in header:
+        rows = _read_rows(file, self.delimiter, self.is_quoted(file), Section())
+        for _, fields, error in rows:  # only the first row, which has the names of the columns
             if error is not None:
                 raise DataError("table-header-unreadable", path=file.name, reason=error)
             names = tuple(name.strip() for name in fields)

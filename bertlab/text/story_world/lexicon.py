@@ -29,7 +29,7 @@ class Word:
     """Name of a form -> the form, where the rules of the language do not give it."""
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity, since hashing all its words would be slow
+@dataclass(frozen=True, eq=False)  # compared by identity, because hashing all its words would be slow
 class Theme:
     """The words of one setting. A story takes place in one theme, so that its sentences belong together."""
 

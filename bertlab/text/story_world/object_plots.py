@@ -1,4 +1,4 @@
-"""Plots about an object or goods: each is a goal, an obstacle, and what comes of it. `plots` lists all plots."""
+"""Plots about an object or goods: each has a goal, an obstacle and an outcome. `plots` lists all plots."""
 
 from bertlab.text.story_world.simulation import Simulation
 

@@ -1,4 +1,4 @@
-"""Turn events into sentences: choose wordings, and names, pronouns or noun phrases for what takes part.
+"""Turn events into sentences: choose a wording, and a name, pronoun or noun phrase for each person and thing in it.
 
 A pronoun is used only if it has one possible referent: the person was mentioned in this sentence or the previous one,
 and all other people who were mentioned there or take part in the event are known to have another gender.
@@ -124,7 +124,7 @@ class Narrator:
                 mentioned_here.append(referent)
                 mentions.append(Mention(len(text), len(text), part.role, referent, kind, part.case))
                 continue
-            # The possessive suffix of a name is no part of the mention.
+            # The possessive suffix of a name is not part of the mention.
             length = len(referent.name) if kind == "name" else len(phrase)
             role = f"{part.role}.job" if part.case == "job" else part.role
             mentions.append(Mention(len(text), len(text) + length, role, referent, kind, part.case))
@@ -202,7 +202,7 @@ class Narrator:
 
 
 def is_held_out(sentence: str) -> bool:
-    """Whether only held-out worlds may contain a sentence: half of all sentences, by their checksum."""
+    """Whether only held-out worlds may contain a sentence. Its checksum decides this, for half of all sentences."""
     return bool(zlib.crc32(sentence.encode()) & 1)
 
 

@@ -30,8 +30,8 @@ OUTCOMES = (
     ("succeed", "give_up"), ("give", "break"), ("forgive", "not_forgive"), ("win", "lose_contest"),
     ("animal_follows", "animal_escapes"), ("on_time", "late"), ("give_some", "refuse"), ("rest",), ("hand_over",),
 )  # fmt: skip
-"""The kinds of events that decide a story; each tuple has kinds that happen instead of each other. A wrong ending comes
-from a tuple that has no kind of an event in the story."""
+"""The kinds of events that decide a story; each tuple has alternatives, of which a story has at most one. A wrong
+ending comes from a tuple of which the story has no kind."""
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -68,7 +68,7 @@ class RowMaker:
     """The source of random choices."""
     held_out: bool
     """Whether the rows belong to the held-out part."""
-    earlier: Story | None = None
+    previous_story: Story | None = None
     """The previous story, from which wrong sentences come."""
     lexicon: Lexicon = field(init=False)
     """The words of the language."""
@@ -102,12 +102,12 @@ def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = 
     world = StoryWorld(language, seed)
     maker = RowMaker(language, random.Random(f"{task} {language} {seed} {held_out}"), held_out)
     number = made = 0
-    maker.earlier = world.make_story(number, held_out)
+    maker.previous_story = world.make_story(number, held_out)
     while made < count:
         number += 1
         story = world.make_story(number, held_out)
         row = ROW_TASKS[task].make(maker, story)
-        maker.earlier = story
+        maker.previous_story = story
         if row is not None:
             made += 1
             yield row
@@ -117,7 +117,7 @@ def make_next_sentence(maker: RowMaker, story: Story) -> Row:
     """Two sentences: the second follows the first, or comes from another story."""
     index = maker.rng.randrange(len(story.sentences) - 1)
     is_next = maker.rng.random() < 0.5
-    second = story.sentences[index + 1] if is_next else maker.rng.choice(maker.earlier.sentences)
+    second = story.sentences[index + 1] if is_next else maker.rng.choice(maker.previous_story.sentences)
     return {
         "first": story.sentences[index].text, "second": second.text, "label": "IsNext" if is_next else "NotNext",
     }  # fmt: skip
@@ -246,7 +246,7 @@ def _find_entity_type(mention: Mention, story: Story) -> str | None:
 
 
 def _make_cast(story: Story) -> dict[str, object]:
-    """Fill every role that a wording may have, with what the story has of it."""
+    """Assign something from the story to every role that a wording may have."""
     world = story.world
     words = world.lexicon.words
     return {

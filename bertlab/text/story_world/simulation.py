@@ -22,7 +22,7 @@ class Person:
     gender: str
     """The gender, a key of the language's pronouns; "" if it is not known."""
     job: Word
-    """The job; for a companion also what relates the person to the hero."""
+    """The job."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Simulation:
     Args:
         lexicon: the words of a language.
         rng: the source of all random choices.
-        seed: the seed of the people: the same ones live in a setting in all stories of a seed.
+        seed: determines the people; a setting has the same people in all stories of a seed.
     """
 
     lexicon: Lexicon
@@ -71,7 +71,7 @@ class Simulation:
     """The events of each paragraph."""
     holder: dict[Thing, Person | Word | None] = field(default_factory=dict)
     """Thing -> the person who has it, the spot where it lies, or None if nobody knows."""
-    is_broken: set[Thing] = field(default_factory=set)
+    broken_things: set[Thing] = field(default_factory=set)
     """The things that are broken."""
     coins: dict[Person, int] = field(default_factory=dict)
     """Person -> amount of money."""
@@ -165,14 +165,14 @@ class Simulation:
 
     def break_thing(self, kind: str, thing: Thing, **arguments) -> Event:
         """Break a thing."""
-        _require(thing not in self.is_broken)
-        self.is_broken.add(thing)
+        _require(thing not in self.broken_things)
+        self.broken_things.add(thing)
         return self.happen(kind, x=thing, state={"broken": True}, **arguments)
 
     def repair(self, repairer: Person, thing: Thing, **arguments) -> Event:
         """Repair a broken thing."""
-        _require(thing in self.is_broken)
-        self.is_broken.discard(thing)
+        _require(thing in self.broken_things)
+        self.broken_things.discard(thing)
         return self.happen("repair", c=repairer, x=thing, state={"broken": False}, **arguments)
 
     def pay(self, kind: str, person: Person, amount: int, **arguments) -> Event:
@@ -203,7 +203,7 @@ class Simulation:
 
 @cache
 def choose_people(language: str, seed: int, theme: Theme) -> tuple[Person, ...]:
-    """Choose the people of a setting, each with a job: in all stories of a seed they are the same.
+    """Choose the people of a setting, each with a job; they are the same in all stories of a seed.
 
     Args:
         language: the language of the names.

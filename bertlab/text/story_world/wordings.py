@@ -7,7 +7,7 @@ A slot is `{role.case:form|pair}`, where all parts but the role are optional.
 - form: a form of the word by `rules.toml`, such as `plural`; for a thing: `noun` (without its adjective) or `bare`
   (without an article).
 - pair: a particle that depends on the last letter of the text before it, as Korean particles do: the one after a
-  consonant, the one after a vowel, and optionally a third one after the consonant L.
+  consonant, the one after a vowel, and optionally a third one after the consonant L, with slashes between them.
 
 A wording that begins with "~" takes no connective before it.
 """

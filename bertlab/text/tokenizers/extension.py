@@ -31,8 +31,7 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
         count: the maximum number of new tokens.
 
     Returns:
-        The new tokens, those that save most first; fewer than `count` if no other one occurs in two
-        passages.
+        The new tokens, those that save most first; fewer than `count` if no further candidate occurs in two passages.
     """
     return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
 
@@ -51,7 +50,7 @@ def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tup
 
 
 def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[str]:
-    """Choose the joined runs of tokens that save most tokens; see `learn_new_tokens`.
+    """Choose the runs of tokens that save most tokens when each is joined into one token; see `learn_new_tokens`.
 
     Args:
         word_counts: the tokens of each word, and in how many passages it occurs.
@@ -127,7 +126,7 @@ def is_extension(tokenizer: Tokenizer, base: Tokenizer) -> bool:
 
 
 def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
-    """Return the ids of the tokens that a WordPiece vocabulary makes of a token of another vocabulary; it may be [UNK].
+    """Split a token of another vocabulary with a WordPiece vocabulary, and return the ids; they may be that of [UNK].
 
     A token with "##" is split as the rest of a word.
     """

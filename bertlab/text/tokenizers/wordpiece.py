@@ -41,7 +41,8 @@ __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
 # Files of tokenizers that are not read; `transformers` converts them to a tokenizer.json.
 UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
-# A vocabulary with so many words of a language is multilingual; the shipped ones have under 150 of another language.
+# A vocabulary with at least this many words of a second language is multilingual; the shipped vocabularies have fewer
+# than 150 words of a second language.
 MIN_WORDS = 500
 
 
