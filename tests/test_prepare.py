@@ -862,7 +862,7 @@ def test_every_invalid_row_is_listed_and_the_first_few_are_printed(config, tmp_p
     jsonl(tmp_path / "a.jsonl", ["", *stories(9)] * 12)
     corpus = run(replace(config, text=(str(tmp_path / "a.jsonl"),), invalid="skip"))
     assert corpus.facts["documents"] == 108
-    assert "12 invalid left out" in (printed := capsys.readouterr().out)
+    assert "12 invalid rows or files left out" in (printed := capsys.readouterr().out)
     assert printed.count("has no text") == 5
     rows = [json.loads(line)["row"] for line in (config.out / "invalid_rows.jsonl").read_text().splitlines()]
     assert rows == list(range(1, 120, 10))

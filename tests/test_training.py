@@ -558,7 +558,7 @@ def test_starting_a_finished_run_again_writes_nothing(corpus, tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == files
     assert notices == [
         f"{tmp_path / 'run'} already finished at step 12: `bertlab evaluate pretraining --record` "
-        "evaluates its checkpoint again, a larger --steps or --minutes trains it further"
+        "evaluates its checkpoint again; a larger --steps or --minutes trains it further"
     ]
     # a run that was killed while it wrote its checkpoint writes it when it is started again
     shutil.rmtree(tmp_path / "run" / "checkpoint")

@@ -200,13 +200,13 @@ def run(config: EvaluateConfig) -> None:
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
-def _is_other_task(what: str, record: dict) -> bool:
-    """Whether `what` is a known task other than the one that a checkpoint was fine-tuned on.
+def _is_other_task(task: str, record: dict) -> bool:
+    """Whether `task` is a known task other than the one that a checkpoint was fine-tuned on.
 
     An example is SQuAD v1.1, for a checkpoint fine-tuned on SQuAD v2.0.
     """
     tasks = [name for name in record.get("objectives", ()) if name in TASKS]
-    return what in TASKS and bool(tasks) and what not in tasks
+    return task in TASKS and bool(tasks) and task not in tasks
 
 
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:

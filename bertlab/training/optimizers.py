@@ -33,8 +33,8 @@ class OptimConfig:
     """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
-    the run, whose length is given in steps or in minutes. For the share `low_share` of the run, at its start, it does
-    not exceed `low_lr`.
+    the run, whose length is given in steps or in minutes. At the start of the run, for the share `low_share` of it, the
+    learning rate does not exceed `low_lr`.
     """
 
     lr: float = 1e-3

@@ -202,7 +202,7 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
         length_flags = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
         notify(
             f"{config.out} already finished at step {trainer.progress.step:,}: `bertlab evaluate {target} --record` "
-            f"evaluates its checkpoint again, a larger {length_flags} trains it further"
+            f"evaluates its checkpoint again; a larger {length_flags} trains it further"
         )
 
 

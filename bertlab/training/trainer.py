@@ -153,8 +153,8 @@ class Trainer:
         distributed.seed_by_rank(self.progress.step)
         # `bertlab.json` is written after the process group has ended, when the world size is no longer known.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
-        weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
-        if not distributed.all_equal(self.progress.step + weights):
+        weight_sum = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
+        if not distributed.all_equal(self.progress.step + weight_sum):
             raise BertlabError("run-weights-differ-between-processes")
         self._needs_compilation = devices.can_compile(self.device)
         if self._needs_compilation:

@@ -2,7 +2,7 @@
 
 The steps, each only if its flag is given: remove top layers, prune heads and neurons by their importance, prune small
 weights, retrain, store with fewer bits or as an ONNX file. Then size, latency and the task's metric are measured for
-the checkpoint as it was and as it was written.
+the original checkpoint and for the compressed one.
 """
 
 import json
@@ -40,7 +40,7 @@ from bertlab.training.compression.measure import Measurements, count_weights, me
 from bertlab.training.compression.retrain import retrain
 from bertlab.training.model_card import render_compression_card
 
-MEASURED_ROWS = 512  # validation rows from which the texts come whose time is measured
+MEASURED_ROWS = 512  # the number of validation rows from which the texts for measuring speed are chosen
 _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
 
 
@@ -278,4 +278,4 @@ def run(config: CompressConfig) -> None:
         change = f"{after - before:+.2f}" if isinstance(before, float) else ""
         rows.append((name.replace("_", " "), form.format(before), form.format(after), change))
     print("\n".join(format_table(rows, "<>>>")))
-    print(f"\n{result.path}: one thread; size before: four bytes per weight")
+    print(f"\n{result.path}: measured with one thread; the size before is four bytes per weight")

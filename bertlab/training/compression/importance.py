@@ -31,7 +31,7 @@ class Importance:
 
 
 class _ScaledHeads(FamilyBert):
-    """A view of a model that multiplies every head output by a factor 1, whose gradient is A_h . dL/dA_h."""
+    """A view of a model that multiplies every head output by a factor of 1, whose gradient is A_h . dL/dA_h."""
 
     def __init__(self, model: Bert):
         nn.Module.__init__(self)
@@ -69,7 +69,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
             model.zero_grad(set_to_none=True)
             loss(scaled, batch).value.backward()
             for scale_LBN in scaled.scales:
-                # The loss is a mean over the batch, so the gradient of one row is that row's divided by their number.
+                # The loss is the mean over the rows of the batch, so each row's gradient is divided by their number.
                 heads_LN += scale_LBN.grad.abs().sum(1)
             for layer, encoder_layer in enumerate(model.encoder.layers):
                 weight_HI = encoder_layer.feed_forward.down.weight
@@ -113,8 +113,8 @@ def choose_neurons(neurons_LI: torch.Tensor, share: float, multiple: int = 16) -
     Args:
         neurons_LI: the importance of every neuron.
         share: the share of the neurons of a layer to leave out.
-        multiple: the number of neurons that remain is rounded up to a multiple of this, which processors compute
-            faster.
+        multiple: the number of neurons that remain is rounded up to a multiple of this number, because processors
+            compute such sizes faster.
     """
     I = neurons_LI.shape[1]  # noqa: E741
     count = min(I, max(1, math.ceil((1 - share) * I / multiple) * multiple))

@@ -101,7 +101,7 @@ def _summarise(table: dict) -> str:
             f"No average, because only {count} of 8 tasks are there. Mean of the {columns_text} that we have:"
         )
         sentences[-1] += f" {', '.join(means)}."
-    sentences.append("Ours are on the validation rows at hand, so compare them with test results with care.")
+    sentences.append("Our results are on the validation rows at hand, so compare them with test results with care.")
     return " ".join(sentences)
 
 

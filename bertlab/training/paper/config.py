@@ -27,8 +27,8 @@ class ReproduceConfig:
     fine-tuned on every task whose rows are available, the other tasks are listed, and published results are shown for
     comparison. table5: BERT, a BERT that is pre-trained without next-sentence prediction, and a left-to-right model,
     which is fine-tuned without and with a BiLSTM on top. table6: model sizes. table7: features of a frozen encoder.
-    table8: BERT pre-trained with different masking. Its columns m, s and r are the percentages of the tokens to predict
-    that become [MASK], stay the same, or become a random token.
+    table8: BERT pre-trained with different masking. In the names of its rows, m, s and r are the percentages of the
+    tokens to predict that become [MASK], stay the same, or become a random token.
 
     Examples:
       bertlab reproduce table1 --data tasks --out runs/table1 --from strongest --quick

@@ -38,7 +38,7 @@ from bertlab.training.trainer import Trainer
 # The settings that the model card lists.
 CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
-# The settings that it lists in addition for replaced-token detection.
+# The settings that the model card lists in addition for replaced-token detection.
 GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")
 
 
@@ -63,7 +63,7 @@ class RunArtifacts:
             log.write(row)
 
     def write_after_step(self, step: int) -> None:
-        """Evaluate, predict the sample sentences and write a snapshot, as far as they are due after this step."""
+        """Evaluate, predict the sample sentences and write a snapshot, each only if it is due after this step."""
         config, is_snapshot = self.config, is_snapshot_step(step)
         is_evaluation_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
         metrics = self._evaluate(config.evaluate_rows) if is_evaluation_due else {}

@@ -50,7 +50,8 @@ def evaluate_pretraining(
 ) -> dict:
     """Evaluate a model on the first pairs of a held-out corpus, with 15 % of the tokens masked.
 
-    The pairs and masks are the same in every evaluation. A left-to-right model predicts each next token instead.
+    The pairs and masks are the same in every evaluation. A left-to-right model predicts every next token instead of
+    masked ones.
 
     Args:
         model: a model with the output layers of its pre-training objectives.

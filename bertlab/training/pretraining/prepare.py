@@ -124,7 +124,7 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
         print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
         path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
-        print(f"{invalid:,} invalid left out{f', all listed in {path}' if path else ''}:")
+        print(f"{invalid:,} invalid rows or files left out{f', all listed in {path}' if path else ''}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")
@@ -151,7 +151,7 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     # own therefore needs a cased vocabulary.
     is_cased = config.cased or bool(languages()[config.language].script)
     config_without_story_flags = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
-    # The vocabulary covers every character, since the stories have no rare ones that come from other languages.
+    # The vocabulary covers every character, because the stories have no rare ones that come from other languages.
     training_config = replace(
         config_without_story_flags, text=(str(training_file),), cased=is_cased and config.tokenizer is None
     )
@@ -246,7 +246,7 @@ def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
 
 
 def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Iterator[str]:
-    """Yield about this many characters from the beginnings of shards, or the whole text if it is shorter.
+    """Yield about `num_characters` characters from the beginnings of shards, or the whole text if it is shorter.
 
     Each shard adds to a quota of characters, in proportion to its size. If the quota then exceeds a minimum, the shard
     is opened and read until the quota is used up. Therefore every long shard is opened, but only some of the

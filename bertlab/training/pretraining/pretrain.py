@@ -38,7 +38,7 @@ from bertlab.training.trainer import StepReport
 DEFAULT_CORPUS = Path("runs/story-world")
 """The directory of the generated story corpus ("story world"), which is used if no corpus is given."""
 STORY_VOCABULARY = 2048
-"""The vocabulary size of these stories: a run of a few minutes sees rare words too seldom to learn a token for each."""
+"""The vocabulary size of this corpus: a run of a few minutes sees rare words too seldom to learn a token for each."""
 
 
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
