@@ -195,6 +195,22 @@ def test_the_panel_starts_a_job_which_another_visit_finds(server, monkeypatch):
     assert "deleted" in line
 
 
+def test_without_a_common_name_the_column_with_the_most_words_is_proposed_and_predictions_stand_beside_it(
+    server, shipped
+):
+    table = b"id,link,kopf\n1,https://example.org/a-long-address-without-spaces,Green tea\n2,b,Rain again\n"
+    app = open_page("classify")
+    app.file_uploader(key="files-upload-classify").set_value(("rows.csv", table, "text/csv")).run()
+    assert app.selectbox(key="files-text-classify").value == "kopf"
+    job = FileJob("", "rows.csv", "classify", "sst2", "kopf", num_rows=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_jobs, "_start_process", file_worker.work)
+        id = file_jobs.start(job, lambda stream: stream.write(table))
+    columns = list(open_page("classify", job=id).dataframe[-1].value.columns)
+    assert columns[:4] == ["row", "kopf", "predicted", "probability"]
+    assert columns[-2:] == ["id", "link"]
+
+
 def test_students_see_no_panel_and_no_files(server, tmp_path, monkeypatch):
     id = start_job()
     file = file_jobs.find(id).directory / "input.csv"

@@ -31,8 +31,8 @@ class FileOptions(CheckpointOptions):
     """The file with the texts: a text file with one text per line, or a CSV, TSV, JSON Lines or Parquet file with a
     column of texts. It may be compressed."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column with the texts. Default: a column with a common name such as `text` or `sentence`, or the first
-    one."""
+    """The column with the texts. Default: a column with a common name such as `text` or `sentence`, or the one
+    with the most words."""
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column with the ids. Default: `id`, or the number of the row or line."""
     cache: bool = True

@@ -43,8 +43,8 @@ class Summarise(QueryOptions):
     share three consecutive words with a chosen sentence are left out. With a checkpoint that was trained for
     summarisation, the value is always 0."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """The column with the documents. Default: a column with a common name such as `document` or `text`, or the first
-    one."""
+    """The column with the documents. Default: a column with a common name such as `document` or `text`, or the one
+    with the most words."""
     id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column with the ids. Default: `id`, or the number of the row."""
     reference: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None

@@ -20,7 +20,7 @@ from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
-from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
@@ -101,7 +101,7 @@ def _read_upload(upload) -> Rows:
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
     """Let the user choose the text columns of a table, and return their texts."""
     left, right = st.columns(2)
-    text_column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
+    text_column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     text_column = fields.column(left, t("batch-text-column"), text_column, table.columns, f"text-{command}")
     pair_column = ""
     if "pair_column" in list_types_of_command(command)[0].column_flags:

@@ -21,7 +21,7 @@ from bertlab.tasks.registry import list_types_of_command
 from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
 from bertlab.views.cost import format_duration
 
 JOB = "job"  # the name of a job's id in the address
@@ -91,7 +91,7 @@ def _draw_start(command: str, question: str) -> None:
     left, right = st.columns(2)
     names = PASSAGE_NAMES if command == "answer" else TEXT_NAMES
     label = t("files-passage-column" if command == "answer" else "batch-text-column")
-    guess = guess_column(scan.columns, names) or scan.columns[0]
+    guess = choose_text_column(scan.columns, names, scan.sample)
     column = fields.column(left, label, guess, scan.columns, f"files-text-{command}")
     texts = [row.get(column, "") for row in scan.sample]
     checkpoint = selection.select_checkpoint(command, texts)
@@ -257,9 +257,13 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
         display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
     results = file_results.read_results(stored.directory, MAX_PREVIEW)
     st.caption(t("files-preview", count=len(results)))
-    added = file_results.list_added_columns(results).items()
-    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in added if field in TRANSLATED_COLUMNS}
-    st.dataframe(results, hide_index=True, column_config=names)
+    added = file_results.list_added_columns(results)
+    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in added.items() if field in TRANSLATED_COLUMNS}
+    # the predictions stand beside the text, because the other columns of a wide file would push them out of sight
+    number = next(name for name, field in added.items() if field == "row")
+    texts = [name for name in (stored.job.column, stored.job.pair_column) if name in results.column_names]
+    order = list(dict.fromkeys([number, *texts, *added, *results.column_names]))
+    st.dataframe(results.select(order), hide_index=True, column_config=names)
 
 
 # -- all jobs --------------------------------------------------------------------------------------------------

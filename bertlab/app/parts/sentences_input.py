@@ -11,7 +11,7 @@ from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_text, read_file
-from bertlab.text.readers.text_file import TEXT_NAMES, guess_column, join_lines
+from bertlab.text.readers.text_file import TEXT_NAMES, choose_text_column, join_lines
 
 MAX_LINES = 5_000  # because all users share the CPU cores
 
@@ -55,7 +55,7 @@ def _read_upload(upload) -> Rows:
 
 def _choose_column(container, table: Rows) -> list[str]:
     """Let the user choose the column of a table that has several, and return its cells as text."""
-    column = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
+    column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     if len(table.columns) > 1:
         column = fields.column(container, t("batch-text-column"), column, table.columns, "lines-column")
     return [format_text(row.get(column)) for row in table.rows]

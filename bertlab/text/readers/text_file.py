@@ -1,7 +1,8 @@
 """Read the texts of a file, or its documents: plain text, or one column of a table."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bertlab.config.errors import DataError
@@ -17,10 +18,12 @@ from bertlab.text.word_spans import has_visible_characters
 TEXT_NAMES = (
     "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
     "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
+    "headline", "title", "제목",
 )  # fmt: skip
 PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 DOCUMENT_NAMES = ("document", "article", "본문", *TEXT_NAMES)
 REFERENCE_NAMES = ("summary", "highlights", "요약")
+SAMPLE_ROWS = 100  # rows whose words are counted, if no column has a common name
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,28 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
     """
     column_by_name = {column.lower(): column for column in reversed(columns)}
     return next((column_by_name[name] for name in names if name in column_by_name), None)
+
+
+def choose_text_column(columns: Sequence[str], names: Iterable[str], rows: Iterable[Mapping]) -> str:
+    """Return the column that `guess_column` finds or, without one, the column whose cells have the most words.
+
+    Args:
+        columns: the names of the columns, at least one.
+        names: common names of such a column, in lower case.
+        rows: some rows of the table. Only the first `SAMPLE_ROWS` are used.
+
+    >>> choose_text_column(["id", "bild"], TEXT_NAMES, [{"id": 7, "bild": "green tea"}])
+    'bild'
+    """
+    if guess := guess_column(columns, names):
+        return guess
+    sample = list(islice(rows, SAMPLE_ROWS))
+
+    def count_words(column: str) -> tuple[int, int]:
+        cells = [format_text(row.get(column)) for row in sample]
+        return sum(len(cell.split()) for cell in cells), sum(map(len, cells))
+
+    return max(columns, key=count_words)  # the first one, if several have equally many
 
 
 def read_texts(
@@ -117,7 +142,7 @@ def _collect_texts(
     """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out."""
     rows.require_columns([name for name in (column, id_column, reference_column) if name])
     others = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
-    column = column or guess_column(others, names) or others[0]
+    column = column or choose_text_column(others, names, rows.rows)
     id_column = id_column or ("id" if "id" in rows.columns and column != "id" else None)
     texts, ids, references = [], [], []
     for number, row in rows.number_rows():
