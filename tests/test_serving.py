@@ -14,7 +14,7 @@ from bertlab import cli
 from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.config.errors import CheckpointError
 from bertlab.config.languages import render
-from bertlab.explore.queries import PREPARE
+from bertlab.explore.queries import PREPARE_FUNCTIONS
 from bertlab.explore.session import load
 from bertlab.serving.application import make_application
 from bertlab.serving.errors import choose_language
@@ -281,7 +281,7 @@ def test_health_metrics_and_the_description(apps):
 
 
 def test_every_command_has_a_route():
-    assert {route.command for route in ROUTES.values()} == PREPARE.keys()
+    assert {route.command for route in ROUTES.values()} == PREPARE_FUNCTIONS.keys()
 
 
 def test_mistakes_on_the_command_line(shipped, monkeypatch):

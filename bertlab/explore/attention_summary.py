@@ -1,6 +1,6 @@
-"""Summarise attention in a few numbers: the largest weight of some heads, or the weight that is special to a text.
+"""Describe one attention weight in a few numbers: the largest of some heads, or the one that stands out in a text.
 
-Shape legend: T tokens, N heads, L layers, K offsets between two positions.
+Shape legend: T tokens, N heads, L layers, K offsets (the key's position minus the query's).
 """
 
 from collections.abc import Sequence
@@ -38,11 +38,12 @@ class AttentionSummary:
 
 
 def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
-    """Find the attention weight that is furthest above the mean weight that its head gives at the same offset.
+    """Find the attention weight that is furthest above the mean of its head's other weights with the same offset.
 
-    Such a weight shows the text rather than a habit of its head: a head that always attends two tokens ahead, for
-    example, is not chosen. Special tokens, punctuation, neighbours and the token itself are left out as long as other
-    pairs remain.
+    The offset is the key's position minus the query's. Such a weight shows the text rather than a habit of its head: if
+    a head always attends to the token two positions ahead, for example, these weights are not chosen. As long as others
+    remain, a pair of query and key is left out if one of them is a special token or punctuation, if they are
+    neighbours, or if they are the same token.
     """
     probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
     position_T = np.arange(len(tokens))
@@ -77,7 +78,7 @@ def summarise_attention(
         layer: the layer.
         heads: the heads to compare.
         queries: the positions that attend; None: all tokens that are not special.
-        keys: the positions attended to; None: all tokens.
+        keys: the positions that are attended to; None: all tokens.
     """
     if queries is None:
         queries = [row.position for row in attention.tokens if not row.special]

@@ -1,7 +1,7 @@
 """One layer at one position, step by step: from the values of one attention head to the layer's output.
 
-Shape legend: T tokens, H hidden, N heads, D head size (H = N * D), I feed-forward neurons, L layers (in hidden_LH and
-other results with the embeddings: 0 is the embeddings, l + 1 the output of layer l), V vocabulary.
+Shape legend: T tokens, H hidden, N heads, D head size (H = N * D), I feed-forward neurons, L layers (in arrays that
+include the embeddings, such as hidden_LH: index 0 is the embeddings, l + 1 the output of layer l), V vocabulary.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class LayerSummary:
 
 @dataclass(frozen=True)
 class BlockMap:
-    """The steps of one layer at one position, with the parts of one of its heads."""
+    """The steps of one layer at one position, including the steps inside one of its heads."""
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""

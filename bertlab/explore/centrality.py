@@ -30,11 +30,12 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     (arXiv 1906.03508), for the subtraction.
     """
     vectors_SP = vectors_SP.astype(np.float64)
-    count, low = len(vectors_SP), find_smallest_cosine(vectors_SP)
+    count, smallest_cosine = len(vectors_SP), find_smallest_cosine(vectors_SP)
 
     def multiply(values_S: np.ndarray) -> np.ndarray:
-        product_S = vectors_SP @ (vectors_SP.T @ values_S) - low * values_S.sum()
-        return (product_S - (1 - low) * values_S).clip(0)  # without the weight between a sentence and itself
+        product_S = vectors_SP @ (vectors_SP.T @ values_S) - smallest_cosine * values_S.sum()
+        # without the weight between a sentence and itself
+        return (product_S - (1 - smallest_cosine) * values_S).clip(0)
 
     degree_S = multiply(np.ones(count))
     is_linked_S = degree_S > 1e-9 * count
@@ -80,22 +81,22 @@ def choose_sentences(
 
     Source: Carbonell and Goldstein 1998, section 2; Liu 2019 (arXiv 1903.10318), for trigram blocking.
     """
-    low = find_smallest_cosine(vectors_SP)
+    smallest_cosine = find_smallest_cosine(vectors_SP)
     spread = np.ptp(centrality_S)
     central_S = (centrality_S - centrality_S.min()) / spread if spread > 1e-6 else np.ones(len(texts))
     similarity_S = np.zeros(len(texts))
-    is_open_S = np.ones(len(texts), bool)
-    chosen, repeated, used = [], [], set()
-    while len(chosen) < num_sentences and is_open_S.any():
+    is_undecided_S = np.ones(len(texts), bool)
+    chosen, repeated, used_trigrams = [], [], set()
+    while len(chosen) < num_sentences and is_undecided_S.any():
         score_S = (1 - diversity) * central_S - diversity * similarity_S
-        best = int(np.where(is_open_S, score_S, -np.inf).argmax())
-        is_open_S[best] = False
+        best = int(np.where(is_undecided_S, score_S, -np.inf).argmax())
+        is_undecided_S[best] = False
         trigrams = list_trigrams(texts[best])
-        if used & trigrams:
+        if used_trigrams & trigrams:
             repeated.append(best)
             continue
         chosen.append(best)
-        used |= trigrams
-        cosine_S = (vectors_SP @ vectors_SP[best] - low) / max(1 - low, 1e-9)
+        used_trigrams |= trigrams
+        cosine_S = (vectors_SP @ vectors_SP[best] - smallest_cosine) / max(1 - smallest_cosine, 1e-9)
         similarity_S = np.maximum(similarity_S, cosine_S)
     return chosen, repeated

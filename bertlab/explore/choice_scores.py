@@ -1,4 +1,4 @@
-"""How the vector W of multiple choice scores each choice (Devlin et al. 2019, section 4.4).
+"""How the vector W of the multiple-choice output layer scores each choice (Devlin et al. 2019, section 4.4).
 
 Shape legend: C choices, H hidden.
 """

@@ -63,7 +63,7 @@ def cluster_sentences(texts: Sequence[str], vectors_SP: np.ndarray, min_size: in
         from sklearn.cluster import HDBSCAN
 
         size = max(2, min_size or choose_min_size(len(texts)))
-        reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S]  # copies of a text count for its density
+        reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S]  # each copy of a text adds to the density
         reduced_SR /= np.linalg.norm(reduced_SR, axis=1, keepdims=True).clip(1e-9)
         model = HDBSCAN(min_cluster_size=min(size, len(texts)), min_samples=min(3, size), copy=True)
         labels_S = model.fit(reduced_SR).labels_
@@ -94,7 +94,7 @@ def name_clusters(
 
     Args:
         texts: all texts.
-        members: the indices of the texts of each group; words with equal weights keep the order of the texts.
+        members: the indices of the texts of each group. Words with equal weights are in the order of their first texts.
         count: the maximum number of words for each group.
 
     Source: Grootendorst 2022 (arXiv 2203.05794), section 3.3.

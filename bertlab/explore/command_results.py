@@ -8,7 +8,7 @@ def describe_result(command: str, result: object) -> dict:
 
     Args:
         command: the command that made the result, such as "fill-mask".
-        result: what the method of `Predictor` with this name returns.
+        result: what the method of `Predictor` for this command, such as `fill_mask`, returns.
     """
     match command:
         case "fill-mask":

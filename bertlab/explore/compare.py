@@ -1,7 +1,8 @@
 """Compare two checkpoints on one input, or one checkpoint on two inputs.
 
-If both sides have the same vocabulary, their tokens are compared, otherwise their words. If both sides have the same
-number of these units, they are compared one to one; otherwise, only the units that occur on both sides are compared.
+A checkpoint with its input is called a side. If both sides have the same vocabulary, their tokens are compared,
+otherwise their words. If both sides have the same number of these units, the units are compared one to one; otherwise,
+only the units that occur on both sides are compared.
 
 Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
 word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
@@ -48,7 +49,7 @@ class Unit:
 
     @property
     def is_split_differently(self) -> bool:
-        """Whether the two sides split the unit at different places, or only one of them knows it."""
+        """Whether the two sides split the unit at different places, or one of their vocabularies lacks it."""
         return _remove_marks(self.first_tokens) != _remove_marks(self.second_tokens)
 
     @property
@@ -259,7 +260,7 @@ def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> 
 
 
 def _remove_marks(tokens: Sequence[str]) -> list[str]:
-    """Remove "##", "Ġ" and "▁", which say only where words begin, and capitals.
+    """Remove the marks "##", "Ġ" and "▁", which say only where words begin, and make all letters lower case.
 
     >>> _remove_marks(["Ġtea", "pot"]) == _remove_marks(["Tea", "##pot"])
     True

@@ -55,7 +55,7 @@ def compare_guesses(
         run: the run directory.
         text: the text with a [MASK].
         counts: guessed word -> number of people who guessed it, 1 or more.
-        read: as in `explore.timeline.timeline`.
+        read: a function that runs a snapshot on the text, as for `explore.timeline.timeline`.
 
     Raises:
         DataError: there are no snapshots.

@@ -6,11 +6,11 @@ Parts are separated by commas; layers, heads and positions are counted from 0:
     4              ablate every head of layer 4; if repeated, restore them
     0.3s           ablate every head of layer 0 except head 3;  0s  restores all heads of layer 0
     r1.2.5-u       in layer 1, head 2, position 5 attends uniformly to all positions
-    r1.2.5-7:1     the same row attends only to position 7;  r1.2.5-0:0.6-7:0.2  to positions 0 and 7, in the ratio
-                   0.6 to 0.2;  r1.2.5  restores the row
+    r1.2.5-7:1     in that head, position 5 attends only to position 7;  r1.2.5-0:0.6-7:0.2  only to positions 0 and 7,
+                   in the ratio 0.6 to 0.2;  r1.2.5  restores its attention
     h2.5-1.4       after layer 2, position 5 gets the hidden state that another text has after layer 1 at position 4;
                    e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), which needs a text with
-                   the same number of tokens;  h2.5  restores it
+                   the same number of tokens;  h2.5  restores the hidden state
     p3.5-2.4       the older form of h2.5-1.4, in which 0 is the embeddings and 1 the output of layer 0
 
 This module does not check whether a layer or a position exists; the functions that apply interventions do.
@@ -53,7 +53,7 @@ class Changes:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of a line with this effect and without redundant parts: heads, then rows, then patches."""
+        """The parts of a line for these interventions, without redundant parts: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
         rows = [format_row_part(row, weights) for row, weights in sorted(self.rows.items())]
         patches = [format_patch_part(to, source) for to, source in self.patches.items()]

@@ -59,7 +59,7 @@ def fill_jointly(
 ) -> JointFill:
     """Fill all masks together by beam search from left to right; each token depends on those filled in before.
 
-    BERT defines no joint probability; this is the product p(first) p(second | first) ... in that order, and another
+    BERT defines no joint probability; the product p(first) p(second | first) ... from left to right is used. Another
     order would give another product. For two masks, the search is exhaustive with as many beams as there are tokens in
     the vocabulary.
 

@@ -4,7 +4,9 @@ The pair, the masks and the losses are computed by the functions that `bertlab p
 of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
 settings.
 
-Shape legend: P slots for predicted tokens (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
+A slot is a place for one token to predict; the slots that are not needed have the label `IGNORED`.
+
+Shape legend: P slots (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
 H hidden, T tokens, V vocabulary, D documents, B batch (one row), E sentence pairs (one).
 """
 

@@ -1,4 +1,7 @@
-"""The results of drawing a pre-training example by hand; `pretraining_example` computes them."""
+"""The results of one pre-training example; `pretraining_example` computes them.
+
+A draw is one random choice of sentence B and of the tokens to predict.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -53,7 +53,7 @@ class Query:
     """A function that makes the result from the outputs of all inputs, float32 on the CPU: [K] for an output layer that
     reads the pooler's output, otherwise [T, K] (or [M, V], at `positions`), and [T, H] for hidden states."""
     positions: tuple[tuple[int, ...], ...] | None = None
-    """For each input, the tokens at which the output layer is computed; None for all tokens."""
+    """For each input, the positions at which the output layer is computed; None for all positions."""
 
 
 class ComputeOutputs(Protocol):
@@ -173,7 +173,7 @@ def prepare_embed(info: CheckpointInfo, texts: Sequence[str]) -> Query:
     return Query("", tuple(inputs), finish)
 
 
-PREPARE: dict[str, Callable[..., Query]] = {
+PREPARE_FUNCTIONS: dict[str, Callable[..., Query]] = {
     "fill-mask": prepare_fill_mask,
     "next-sentence": prepare_next_sentence,
     "classify": prepare_classify,
@@ -193,7 +193,7 @@ def compute_outputs(
 ) -> list[torch.Tensor]:
     """Compute one batch with PyTorch or, for a model in an ONNX file, with ONNX Runtime.
 
-    `functools.partial(compute_outputs, model, pad_id)` is a `ComputeOutputs`.
+    With its first two arguments fixed by `functools.partial`, this function is a `ComputeOutputs`.
     """
     batch = collate(inputs, pad_id).to(find_device(model))
     index_R = None
@@ -210,7 +210,7 @@ def compute_outputs(
 
 
 def answer_query(model: Bert, pad_id: int, query: Query, batch_size: int = 8, progress: Callable = iter) -> object:
-    """Compute one query.
+    """Compute the result of one query.
 
     Args:
         model: the model.
@@ -227,7 +227,7 @@ def answer_query(model: Bert, pad_id: int, query: Query, batch_size: int = 8, pr
 def answer_queries(
     queries: Sequence[Query], compute: ComputeOutputs, batch_size: int = 8
 ) -> list[object | BertlabError]:
-    """Compute queries that need the same output layer, in batches of inputs of similar length.
+    """Compute the results of queries that need the same output layer, in batches of inputs of similar length.
 
     Args:
         queries: the queries.

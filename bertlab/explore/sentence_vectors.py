@@ -16,7 +16,9 @@ from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
 from bertlab.tasks.features import Input
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TEXTS_AT_ONCE = 128  # number of texts whose vectors are computed and then stored; an interrupted run keeps those stored
+# The number of texts whose vectors are computed and then stored. An interrupted run loses only the vectors that it has
+# not stored yet.
+TEXTS_AT_ONCE = 128
 CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
 
 
@@ -61,7 +63,7 @@ class SimilarPair:
     first: int
     """The index of the first text."""
     second: int
-    """The index of the second text, which is larger."""
+    """The index of the second text; it is larger than `first`."""
     cosine: float
     """The cosine of both vectors, -1 to 1."""
 
@@ -164,7 +166,7 @@ def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10
 def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 1000) -> SimilarPairs:
     """Find all pairs of texts whose cosine is at least a threshold.
 
-    Equal vectors are compared once, so that many copies of one text take no time.
+    Equal vectors are compared once, so that many copies of one text take hardly any time.
 
     Args:
         vectors_SP: the vectors of the texts, of length 1.
@@ -189,7 +191,7 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
         values = cosine[first, second]
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
-        # the groups are merged at once, since billions of pairs would not fit into memory
+        # the groups are merged here, because a list of all pairs, which may be billions, would not fit into memory
         one, other = group_U[first], group_U[second]
         is_link = one != other
         if is_link.any():

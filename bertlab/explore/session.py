@@ -206,7 +206,7 @@ class Session(Predictor):
         Args:
             question: the question.
             passage: the passage.
-            window: the index of the window, from 0, in the `readings` of the result of `xray`, one for each window.
+            window: the index of the window, from 0, in the `readings` that `xray` returns.
             start: the answer's first character in the passage.
             end: the index after the answer's last character.
             stride: as in `answer`.
@@ -249,7 +249,7 @@ class Session(Predictor):
         """
         return predict_test_pairs(self.next_sentence, self.language, progress)
 
-    next_sentence_probes = predict_test_pairs  # an old name
+    next_sentence_probes = predict_test_pairs  # the old name of this method
 
     def search_tokens(self, text: str) -> list[WordSearch]:
         """Split every word of a text into tokens by WordPiece's longest-match search, and return its steps.

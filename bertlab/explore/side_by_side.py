@@ -16,7 +16,7 @@ from bertlab.text.word_spans import MASK
 
 @dataclass(frozen=True)
 class ModelView:
-    """What one model makes of a sentence."""
+    """The tokens, predictions and attention that one model computes for a sentence."""
 
     name: str
     """The name of the checkpoint's directory, or the hub id."""

@@ -61,7 +61,7 @@ class Summary:
     sentences: tuple[ScoredSentence, ...]
     """All sentences with at least one letter or digit, in text order."""
     chosen: tuple[int, ...]
-    """The indices of the chosen sentences, in text order; fewer than requested if the others repeat them."""
+    """The indices of the chosen sentences, in text order; fewer than requested if all others repeat parts of these."""
     first: tuple[int, ...]
     """The indices of the first sentences of the text, as many as were requested, to compare with."""
     repeated: tuple[int, ...]

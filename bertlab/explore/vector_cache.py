@@ -1,7 +1,7 @@
 """A cache of sentence vectors on the disk, by checkpoint and text, so that a second run need not compute them.
 
 Each checkpoint has one SQLite file, named by a fingerprint of everything that determines its vectors. SQLite writes
-completely or not at all, also if several processes use the same file. If the file is damaged or cannot be written, the
+completely or not at all, even if several processes use the same file. If the file is damaged or cannot be written, the
 vectors are computed without it.
 
 Shape legend: P dimensions of a vector.
@@ -62,7 +62,7 @@ class VectorCache:
         self.size = size
 
     def read(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return {text: its vector} of those texts that have one."""
+        """Return {text: its vector} for the texts whose vectors are in the cache."""
         vectors: dict[str, np.ndarray] = {}
         text_of_key = {_make_key(text): text for text in texts}
         keys = list(text_of_key)

@@ -84,7 +84,7 @@ class Dispatcher:
         """Compute one request -> the result as a JSON text.
 
         Args:
-            command: a key of `explore.queries.PREPARE`.
+            command: a key of `explore.queries.PREPARE_FUNCTIONS`.
             arguments: the arguments of the command.
 
         Raises:

@@ -81,7 +81,7 @@ class Route:
     """One route."""
 
     command: str
-    """The command that computes the same result, a key of `explore.queries.PREPARE`."""
+    """The command that computes the same result, a key of `explore.queries.PREPARE_FUNCTIONS`."""
     fields: type[RequestFields]
     """The fields of a request."""
 

@@ -38,7 +38,7 @@ class WorkerRequest:
     """What a worker computes."""
 
     command: str
-    """A key of `explore.queries.PREPARE`."""
+    """A key of `explore.queries.PREPARE_FUNCTIONS`."""
     arguments: dict
     """The arguments of the command."""
 
@@ -110,7 +110,7 @@ class BatchPredictor:
         from bertlab.tasks.registry import list_types_of_command
 
         missing = {}
-        for command in self._queries.PREPARE:
+        for command in self._queries.PREPARE_FUNCTIONS:
             if command != "embed" and command not in self.session.commands:
                 try:
                     self.session.model.require_head(list_types_of_command(command)[0].head)
@@ -128,7 +128,7 @@ class BatchPredictor:
         """
 
         def prepare(request: WorkerRequest) -> "Query":
-            return self._queries.PREPARE[request.command](self.session, **request.arguments)
+            return self._queries.PREPARE_FUNCTIONS[request.command](self.session, **request.arguments)
 
         def compute(queries: Sequence["Query"]) -> list[object]:
             return self._queries.answer_queries(queries, self.compute, self.batch_size)

@@ -61,7 +61,7 @@ def _count_layers(workload: Workload, last_positions: int) -> dict[str, float]:
 
 
 def count_training_flop(workload: Workload) -> dict[str, float]:
-    """Count the FLOP of a training step by part: forward, backward (twice the forward), and what is computed again.
+    """Count the FLOP of a training step by part: forward pass, backward pass (twice as many), recomputation and Muon.
 
     Returns:
         {part: FLOP}; "recompute" is the second forward pass of activation checkpointing, "optimizer" the matrix
@@ -90,7 +90,7 @@ def count_inference_flop(workload: Workload) -> dict[str, float]:
 
 
 def find_break_even_length(workload: Workload) -> int:
-    """Find the sequence length at which the attention scores cost as much as everything else in a layer: 2 H + F.
+    """Find the sequence length at which the attention scores of a layer cost as much as all the rest: 2 H + F.
 
     >>> from bertlab.config.presets import get_preset
     >>> find_break_even_length(Workload(get_preset("base")))

@@ -1,7 +1,8 @@
-"""Estimate how long a number of FLOP takes and what it costs, on GPUs by their published peak, and on a CPU.
+"""The speed and the price of GPUs and CPUs, to estimate how long a number of FLOP takes and what it costs.
 
-The peaks are those of dense matrix products (without the sparsity that doubles many data sheets) with float32
-accumulation. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them with your own.
+The peaks are those of dense matrix products with float32 accumulation; many data sheets state twice as much, which
+needs sparse matrices. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them with
+your own.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ _NVIDIA = "https://www.nvidia.com/en-us/data-center/"
 # al. 2022, PaLM, arXiv 2204.02311, table 3: 21 to 46 %).
 GPU_SHARE = 0.4
 # On a CPU, a step takes FLOP / (CPU_SHARE * peak) * (1 + CPU_WIDTH / H): the work outside of matrix products grows with
-# the width H, their FLOP with its square. Both are fitted to the steps of tiny to base (docs/lab-notebook.md).
+# the hidden size H, and the FLOP of the matrix products with H squared. CPU_SHARE and CPU_WIDTH are fitted to the
+# measured times of steps of the presets tiny to base (docs/lab-notebook.md).
 CPU_SHARE = {"bfloat16": 0.88, "float32": 0.88}
 CPU_WIDTH = {"bfloat16": 130, "float32": 72}
 CPU_PRICE = 0.05  # US dollars per hour and core

@@ -28,7 +28,7 @@ class Memory:
     """The memory at the moment of its peak."""
 
     moment: str
-    """The moment: forward, backward or update; inference has only one."""
+    """The moment: "forward", "backward" or "update" of a training step, or "inference"."""
     parts: dict[str, int]
     """{part: bytes}."""
 
@@ -53,7 +53,7 @@ def compute_training_memory(workload: Workload) -> Memory:
     # in mixed precision, the float32 gradients of the previous step stay allocated
     kept_gradients = parameters * FLOAT32 if is_mixed else 0
     optimizer = count_optimizer_bytes(workload)
-    decoder = workload.config.vocab_size * workload.config.hidden_size * size if workload.masked_tokens else 0
+    decoder_gradient = workload.config.vocab_size * workload.config.hidden_size * size if workload.masked_tokens else 0
     activations, recomputed = count_activation_bytes(workload)
     kernels = KERNEL_BYTES[workload.precision] if workload.device == "cpu" else 0
 
@@ -65,10 +65,10 @@ def compute_training_memory(workload: Workload) -> Memory:
     backward_tensors = tensors * workload.batch_tokens * workload.config.hidden_size * size
     moments = [
         # the gradient of the decoder is computed with the loss, see `nn.fast.cross_entropy`
-        peak("forward", 0, activations, decoder + count_logit_bytes(workload)),
-        peak("backward", 0, activations + recomputed + backward_tensors, decoder),
+        peak("forward", 0, activations, decoder_gradient + count_logit_bytes(workload)),
+        peak("backward", 0, activations + recomputed + backward_tensors, decoder_gradient),
         # finally, the gradients of the decoder and of the token embeddings are added, since both share their weights
-        peak("backward", parameters * size, 0, 2 * decoder),
+        peak("backward", parameters * size, 0, 2 * decoder_gradient),
         peak("update", parameters * size, 0, 0),
     ]
     moments[-1].parts["optimizer"] += _count_update_bytes(workload)
@@ -76,7 +76,10 @@ def compute_training_memory(workload: Workload) -> Memory:
 
 
 def count_optimizer_bytes(workload: Workload) -> int:
-    """Count the bytes of the optimiser state: two float32 moments for each weight; Muon has one for each matrix."""
+    """Count the bytes of the optimiser state.
+
+    There are two float32 values for each weight, but only one for each weight of a matrix that Muon updates.
+    """
     parameters = sum(count_parameters(workload.config, workload.heads).values())
     matrices = sum(short * long * count for (short, long), count in count_hidden_matrices(workload.config).items())
     muon_parameters = matrices if workload.optimizer == "muon" else 0

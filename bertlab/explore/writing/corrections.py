@@ -8,7 +8,7 @@ candidates of a suspicious word are compared in three rounds, each slower and mo
 3. The best of these are put into the text. How far its pseudo-log-likelihood rises is the gain of the candidate, and a
    candidate is suggested only if its gain exceeds a margin.
 
-No list of words is used: a rare right word may lose to a frequent similar one.
+No list of words is used, so a similar frequent word may be suggested for a correct but rare one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +38,7 @@ class Correction:
     start: int
     """The index of the first character that is replaced."""
     end: int
-    """The index after the last one."""
+    """The index after the last character that is replaced."""
     original: str
     """The text that is replaced."""
     replacement: str

@@ -30,10 +30,11 @@ PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
 SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens of a changed part
 MaskingName = Literal["word", "token"]
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
-SEARCHED_TOKENS = 100  # proposals are the whole words among so many most probable tokens
+SEARCHED_TOKENS = 100  # proposals are the whole words among this number of most probable tokens
 MAX_PROPOSALS = 5
 GAP = re.compile(r"_{3,}|" + "|".join(map(re.escape, MASK_NAMES)))  # ___ or [MASK]
-_CHUNK = re.compile(r"\s*\S{1,48}\s*")  # a word of a sentence that is too long for one part
+# a word, or 48 characters of a longer one; a sentence that is too long for one part is cut after such chunks
+_CHUNK = re.compile(r"\s*\S{1,48}\s*")
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def compute_surprise(
 
     Raises:
         MissingHead: the model has no MLM output layer.
-        TextError: the text has no words, or a sentence has more tokens than the model has positions.
+        TextError: the text has no words, or a piece without spaces that is longer than the model can read at once.
         BertlabError: there is no such masking.
     """
     return compute_surprises(model, tokenizer, [text], masking, progress)[0]
@@ -328,7 +329,8 @@ def propose_words(
         ids, positions = words[index][0].encoding.ids, words[index][2]
         inputs.append(((*ids[: positions[0]], tokenizer.mask_id, *ids[positions[-1] + 1 :]), positions[:1]))
     log_probs_by_input = {
-        each[:2]: each[2][0] for each in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))
+        (ids, positions): log_probs_1V[0]
+        for ids, positions, log_probs_1V in predict_positions(model, tokenizer, list(dict.fromkeys(inputs)))
     }
     return tuple(
         WordProposals(index, word, rank_words(tokenizer, log_probs_by_input[each], top_k, without=word))

@@ -41,7 +41,7 @@ class TypeAhead:
     words: tuple[ProposedWord, ...]
     """The most probable next words if nothing follows the [MASK]."""
     last_words: tuple[ProposedWord, ...]
-    """The most probable next words if a full stop follows, which makes it the last word of a sentence."""
+    """The most probable next words if a full stop follows, so that the next word ends a sentence."""
     endings: tuple[ProposedWord, ...]
     """The most probable tokens that continue the last word, such as a Korean particle, without "##"; none if the text
     ends with a space or a punctuation mark."""
@@ -71,9 +71,9 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
     if not ids:
         raise TextError("text-empty")
     context = ids[-min(CONTEXT_TOKENS, model.config.max_tokens - 4) :]
-    opened = (tokenizer.cls_id, *context, tokenizer.mask_id)
-    position = len(opened) - 1
-    inputs = [(*opened, tokenizer.sep_id), (*opened, *tokenizer.encode_word(FULL_STOP), tokenizer.sep_id)]
+    beginning = (tokenizer.cls_id, *context, tokenizer.mask_id)
+    position = len(beginning) - 1
+    inputs = [(*beginning, tokenizer.sep_id), (*beginning, *tokenizer.encode_word(FULL_STOP), tokenizer.sep_id)]
     log_probs_by_input = {each: log_probs_1V[0] for each, _, log_probs_1V in
              predict_positions(model, tokenizer, [(each, (position,)) for each in inputs])}  # fmt: skip
     next_V, last_V = (log_probs_by_input[each] for each in inputs)
