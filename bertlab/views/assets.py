@@ -1,7 +1,8 @@
 """The scripts and styles of the canvas views as strings, bundled for the host that mounts them.
 
-The files under `static` are plain ES modules that import each other by relative paths. For a host, they are joined into
-one string. Two modules are generated: `palette.js` from the palette, `catalogue.js` from the texts of every language.
+The files under `static` are plain ES modules that import each other by relative paths. For a host (Streamlit, Jupyter
+or an HTML page), they are joined into one string. Two modules are generated: `palette.js` from the palette, and
+`catalogue.js` from the texts of every language.
 """
 
 import json
@@ -17,7 +18,7 @@ from bertlab.views.palette import PALETTE
 View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-# Matches whole-line comments and indentation; both are removed, since a host sends the script again with every change.
+# Whole-line comments and indentation, which are removed, because a host sends the script again with every change.
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
 
@@ -66,7 +67,7 @@ def streamlit_js(view: View = "attention") -> str:
 
 @cache
 def bundle_worker(name: str) -> str:
-    """Bundle a script for a Web Worker; unlike in the other bundles, comments stay, since its readers are students."""
+    """Bundle a script for a Web Worker; unlike the other bundles, it keeps its comments, because students read it."""
     sources = ((path, read_static(path)) for path in _resolve_imports(name))
     return "\n".join(f"// ---- {path} ----\n{_EXPORT.sub('', _IMPORT.sub('', source))}" for path, source in sources)
 

@@ -1,4 +1,4 @@
-"""Figures of a layer after the softmax, of what every layer adds, and of attention rollout.
+"""Figures of the steps of a layer after the softmax, of what every layer adds to its input, and of attention rollout.
 
 A vector is a strip of cells, folded into several rows if it is long. Blue is positive, orange negative. Strips that are
 added have the same colour scale.
@@ -20,7 +20,7 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
-MAX_TOKENS = 10  # tokens with the most attention; the others are one row
+MAX_TOKENS = 10  # tokens with a row of their own, those with the most attention; the others share one row
 MAX_NEURONS = 10
 MAX_TOKEN_NAMES = 40  # the rollout of a longer text labels only every second token, or fewer
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
@@ -35,7 +35,7 @@ class _Panel:
     caption: str
     """The caption."""
     label: str
-    """The text beside the panel: its shape and its norm."""
+    """The text beside the panel: the shape and the norm of its vector."""
     height: int
     """The height in pixels, without the caption."""
     top: float
@@ -71,7 +71,7 @@ class _Column:
         return suffix, {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
 
     def add_text(self, panel: _Panel) -> None:
-        """Write the caption above a panel, and its shape and norm beside it."""
+        """Write the caption above a panel, and its label beside it."""
         common = {"xref": "paper", "yref": "paper", "x": 0, "xanchor": "left", "showarrow": False, "align": "left"}
         self.figure.add_annotation(
             **common, y=1 - panel.top / self.height, yanchor="bottom", xshift=4 - _LEFT, yshift=2,
@@ -83,17 +83,17 @@ class _Column:
                 text=panel.label, font={"size": 12}, opacity=0.75,
             )  # fmt: skip
 
-    def add_strip(self, panel: _Panel, values: np.ndarray, limit: float, dimensions: int) -> str:
+    def add_strip(self, panel: _Panel, values: np.ndarray, limit: float, head_size: int) -> str:
         """Draw a vector, and return the suffix of its axes.
 
         Args:
             panel: where to draw it.
             values: the vector.
             limit: the absolute value that has the full colour.
-            dimensions: the head size; rows consist of whole heads.
+            head_size: the dimensions of a head; a row of a folded vector consists of whole heads.
         """
         suffix, axes = self.add_axes(panel)
-        cells, index = _fold(values, dimensions)
+        cells, index = _fold(values, head_size)
         self._add_cells(cells, index, limit, axes, panel.caption)
         return suffix
 
@@ -139,21 +139,21 @@ def block_steps(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
     panels = _lay_out(block, heights, lang)
     for panel in panels:
         column.add_text(panel)
-    value_limit = _limit(values, weighted, block.head_output_D)
+    value_limit = _choose_limit(values, weighted, block.head_output_D)
     column.add_matrix(panels[0], values, value_limit, (0, 0.48), names)
     column.add_matrix(panels[0], weighted, value_limit, (0.52, 1), None)
     column.add_matrix(panels[1], block.head_output_D[None], value_limit, (0.52, 1), None)
-    suffix = column.add_strip(panels[2], block.heads_H, _limit(block.heads_H), head_size)
+    suffix = column.add_strip(panels[2], block.heads_H, _choose_limit(block.heads_H), head_size)
     _frame_head(column.figure, suffix, block)
-    attention_limit = _limit(block.attention_H, block.input_H, block.attention_sum_H)
+    attention_limit = _choose_limit(block.attention_H, block.input_H, block.attention_sum_H)
     for panel, vector_H in zip(panels[3:6], (block.attention_H, block.input_H, block.attention_sum_H), strict=True):
         column.add_strip(panel, vector_H, attention_limit, head_size)
-    feed_forward_limit = _limit(block.attended_H, block.feed_forward_H, block.feed_forward_sum_H)
+    feed_forward_limit = _choose_limit(block.attended_H, block.feed_forward_H, block.feed_forward_sum_H)
     column.add_strip(panels[6], block.attended_H, feed_forward_limit, head_size)
     _add_neurons(column, panels[7], block)
     column.add_strip(panels[8], block.feed_forward_H, feed_forward_limit, head_size)
     column.add_strip(panels[9], block.feed_forward_sum_H, feed_forward_limit, head_size)
-    column.add_strip(panels[10], block.output_H, _limit(block.output_H), head_size)
+    column.add_strip(panels[10], block.output_H, _choose_limit(block.output_H), head_size)
     column.figure.update_layout(margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": 8}, showlegend=False)
     return column.figure
 
@@ -297,15 +297,15 @@ def _round_percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.005 else "&lt; 1%"
 
 
-def _fold(values: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+def _fold(values: np.ndarray, head_size: int) -> tuple[np.ndarray, np.ndarray]:
     """Fold a vector into rows of whole heads; return its cells, NaN where the last row is empty, and their indices."""
-    width = min(dimensions * max(1, FOLD // dimensions), len(values))
+    width = min(head_size * max(1, FOLD // head_size), len(values))
     cells = np.full(-(-len(values) // width) * width, np.nan)
     cells[: len(values)] = values
     return cells.reshape(-1, width), np.arange(len(cells)).reshape(-1, width)
 
 
-def _limit(*vectors: np.ndarray) -> float:
+def _choose_limit(*vectors: np.ndarray) -> float:
     """Choose the absolute value that has the full colour: the 99.5 % quantile, so that a single large value does not
     make all others pale."""
     return float(np.nanquantile(np.abs(np.concatenate([vector.ravel() for vector in vectors])), 0.995)) or 1.0

@@ -31,8 +31,8 @@ from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
 NUM_BEST = 5  # `top_k` of `Session.intervene`: how many of the most probable outcomes it returns, before and after
-MIN_ROWS = 2 * NUM_BEST  # enough for all of these outcomes
-MAX_TITLE_WIDTH = 15  # maximum width of an outcome's title, in Latin letters
+MIN_ROWS = 2 * NUM_BEST  # enough rows for all of these outcomes
+MAX_TITLE_WIDTH = 15  # an outcome's title is at most as wide as this number of Latin letters
 MIN_COLOUR_LIMIT = 0.5  # the full colour of a head map stands for at least this change in log-odds
 
 
@@ -56,8 +56,8 @@ def before_after(
     labels = labels or render_all(lang, "figure-before", "figure-after")
     outcomes = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
-    # The height has a minimum, so that the page below does not move. It is not needed for a prediction with fewer than
-    # NUM_BEST outcomes, which always has the same ones.
+    # The height has a minimum, so that the page below does not move. The minimum is not needed for a prediction with
+    # fewer than NUM_BEST outcomes, because these are always the same.
     row_count = max(len(outcomes), MIN_ROWS) if len(outcomes) >= NUM_BEST else len(outcomes)
     figure = empty_figure(height=70 + 44 * row_count)
     parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))

@@ -106,12 +106,12 @@ def _finish_growth(figure: go.Figure, largest: float, unit: str, lang: str) -> g
 
 def growth_columns(costs: Sequence[Cost], quantity: str) -> Columns:
     """Return the numbers of `growth_curve` as columns: the length, then one column for each part."""
-    read = {
+    get_parts = {
         "flop": lambda cost: cost.training_flop,
         "training-memory": lambda cost: cost.training_memory.parts,
         "inference-memory": lambda cost: cost.inference_memory.parts,
     }[quantity]
-    part_amounts = [read(cost) for cost in costs]
+    part_amounts = [get_parts(cost) for cost in costs]
     names = [name for name in part_amounts[0] if any(amounts[name] for amounts in part_amounts)]
     return {"tokens": [cost.workload.tokens for cost in costs]} | {
         name: [amounts[name] for amounts in part_amounts] for name in names

@@ -12,7 +12,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# after the last colour, the colours repeat with the next dash
+# the line styles: after the last colour, the colours repeat with the next style
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 

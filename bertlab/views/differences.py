@@ -1,6 +1,7 @@
 """Figures of a comparison of two models or two texts, which are its first and its second side.
 
-A dark blue cell with + means more on the second side; a light orange cell with − means less; zero is transparent.
+A dark blue cell with + means a larger value on the second side, a light orange cell with − a smaller one; zero is
+transparent.
 
 Shape legend: U units, N heads, L layers (of the first side), M layers (of the second side).
 """
@@ -88,7 +89,7 @@ def head_difference(
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [escape_markup(unit.label) for unit in comparison.units]
     positions = list(range(len(names)))
-    # the same height for all usual sentences, so that the page below does not move
+    # the same height for all sentences of usual length, so that the page below does not move
     figure = empty_figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1,

@@ -2,7 +2,7 @@
 
 Backgrounds are transparent, and the host sets the colour of the text. Colours can be distinguished with every kind of
 colour vision, and no meaning depends on colour alone. All text is escaped, since Plotly interprets some HTML. Texts are
-in the interface language `lang`, unless the caller passes others.
+in the interface language `lang`, unless the caller passes other texts.
 
 Shape legend: T tokens, H hidden, L layers, N attention heads.
 """
@@ -362,7 +362,7 @@ def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, s
 def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
     """Label the rows with numbered names such as "layer 3", from top to bottom.
 
-    They replace an axis title, which Plotly would rotate, making Hangul unreadable.
+    These names replace an axis title, which Plotly would rotate, making Hangul unreadable.
 
     Args:
         figure: the figure.

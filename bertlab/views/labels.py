@@ -170,7 +170,7 @@ def describe_entity_types(tags: Tags, lang: str = DEFAULT) -> dict[str, str]:
     >>> describe_entity_types(Tags(("O", "B-PS", "I-PS", "B-product"), (), ()))
     {'PS': 'PS: person'}
     """
-    if not is_entity_scheme(tags.labels):  # the parts of speech of some treebanks have the same abbreviations
+    if not is_entity_scheme(tags.labels):  # in some treebanks, these abbreviations are parts of speech
         return {}
     message_ids = {entity_type: f"entity-type-{entity_type}" for entity_type in entity_types(tags)}
     return {

@@ -18,7 +18,7 @@ from bertlab.text.word_spans import find_words, mask_spans
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
-# page of the app -> the tab of the file, and the names of the texts in the address of the page
+# page of the app -> the tab of the file, and the fields of the page's address that contain texts
 _TABS = {
     "start": ("fill", ()),
     "input": ("attention", ("a", "b")),
@@ -30,7 +30,7 @@ _TABS = {
     "logit-lens": ("lens", ("masked",)),
 }
 _SIMILAR_PAGES = ("start", "input", "guess")  # the file has a part of what these pages show
-_LOOK = ("layer", "head")  # the values of the page Attention that the file's view has as well, besides `heads`
+_LOOK = ("layer", "head")  # fields in the address of the page Attention that the file's view also has, besides `heads`
 
 
 def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
@@ -74,7 +74,7 @@ def find_view(
 
     Args:
         page: the name of the page.
-        values: the values in its address.
+        values: the fields in its address, with their values.
         config: the model.
         tabs: the tabs of the file.
 

@@ -1,4 +1,4 @@
-"""Figures of the next-sentence laboratory: ranked candidates, and the score of the test pairs by kind."""
+"""Figures of the next-sentence laboratory: ranked candidates, and the results of the test pairs by kind."""
 
 from collections.abc import Sequence
 

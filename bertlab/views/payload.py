@@ -21,7 +21,7 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_numbers
 
 MAGIC = b"BLAB"
-# maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
+# attention maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
 MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
 MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
 # maps of at most this many probabilities are sent with 16 bits per probability
@@ -37,7 +37,7 @@ class AttentionPack:
 
     In maps of up to 470,000 probabilities (12 x 12 heads and 57 tokens), a probability has 16 bits and an error of at
     most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in parts;
-    otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, since small powers distinguish
+    otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, because small powers distinguish
     small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is at most 0.002
     everywhere. The error never exceeds 0.004.
 

@@ -1,4 +1,4 @@
-"""Figures of position vectors: how similar two positions are, learned and sinusoidal.
+"""Figures of position vectors, learned and sinusoidal: how similar the vectors of two positions are.
 
 Shape legend: S positions on the axes of the matrices, P distances between two positions.
 """
@@ -15,7 +15,7 @@ _SCALE = [[0.0, ORANGE], [0.5, "rgba(127, 127, 127, 0.08)"], [1.0, BLUE]]
 
 
 def position_maps(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.Figure:
-    """The cosine similarity of every two positions: learned on the left, sinusoidal on the right.
+    """The cosine similarity of the vectors of every two positions: learned on the left, sinusoidal on the right.
 
     Args:
         similarity: from `Session.position_similarity`.
@@ -39,7 +39,7 @@ def position_maps(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.
 
 
 def similarity_by_distance(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.Figure:
-    """The mean cosine similarity of two positions against their distance, learned and sinusoidal.
+    """The mean cosine similarity of the vectors of two positions against their distance, learned and sinusoidal.
 
     Args:
         similarity: from `Session.position_similarity`.

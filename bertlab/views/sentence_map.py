@@ -17,7 +17,7 @@ MAX_NAMED = 14  # clusters with a colour and a symbol of their own; further ones
 MAX_MATRIX_ROWS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
 # a colour and a symbol together identify a cluster, so that nobody depends on colours
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-HOVER_LENGTH, NAME_WIDTH, LABEL_WIDTH = 90, 22, 16  # characters
+HOVER_LENGTH, NAME_WIDTH, LABEL_WIDTH = 90, 22, 16  # characters; wide East Asian ones count twice in a width
 
 
 def sentence_map(

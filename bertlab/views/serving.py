@@ -9,7 +9,9 @@ from bertlab.views.figures import COLOURS, GREY, empty_figure, escape_markup
 
 
 def step_bars(values: Mapping[str, float], unit: str = "texts/s", *, lang: str = DEFAULT) -> go.Figure:
-    """Draw a quantity of every step as horizontal bars, the first step on top; peers are grey.
+    """Draw a quantity of every step as horizontal bars, the first step on top; the bars of peers are grey.
+
+    A peer is another library that was measured for comparison.
 
     Args:
         values: {name of a step or peer: its value}; a peer's name begins with "peer-".

@@ -10,7 +10,7 @@ def shorten(text: str, max_length: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the width of a text in Latin letters; wide East Asian characters count twice.
+    """Return how many Latin letters are as wide as a text; wide East Asian characters count twice.
 
     >>> display_width("mill"), display_width("방앗간")
     (4, 6)

@@ -21,7 +21,7 @@ TICKS = (0, 0.1, 0.25, 0.5, 1)  # of the colour scale, which shows square roots
 def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str = DEFAULT):
     """A heat map of each model: how much attention each token (row) gives to each token (column).
 
-    It is the mean over the heads of one layer; the colour shows its square root.
+    The attention is the mean over the heads of one layer; the colour shows its square root.
 
     Args:
         views: from `explore.side_by_side.view_models`.

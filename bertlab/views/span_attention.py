@@ -28,7 +28,7 @@ from bertlab.views.token_labels import token_labels
 
 def heads_map(
     share_LN: np.ndarray,
-    even: float,
+    uniform_share: float,
     chosen: tuple[int, int] | None = None,
     *,
     axes: tuple[str, str] | None = None,
@@ -41,11 +41,11 @@ def heads_map(
 
     Args:
         share_LN: the share of attention of every head.
-        even: the share of attention of a head that attends to all tokens equally.
+        uniform_share: the share of attention of a head that attends to all tokens equally.
         chosen: (layer, head) to frame, counted from 0.
         axes: titles of the columns and the rows.
         labels: the words for the share of attention and for uniform attention; the tooltip shows the share of a head as
-            a multiple of `even`.
+            a multiple of `uniform_share`.
         lang: language of the default texts.
     """
     layer_name, head_name = name_layer_and_head(axes, lang)
@@ -59,7 +59,9 @@ def heads_map(
         x=[head for _, head in layer_heads],
         y=[layer for layer, _ in layer_heads],
         mode="markers",
-        customdata=[[layer, head, share / even] for (layer, head), share in zip(layer_heads, flat_shares, strict=True)],
+        customdata=[
+            [layer, head, share / uniform_share] for (layer, head), share in zip(layer_heads, flat_shares, strict=True)
+        ],
         marker={
             "symbol": "square",
             "size": 24 if heads < 9 else 17,  # so that twelve heads fit on a phone

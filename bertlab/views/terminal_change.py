@@ -62,5 +62,7 @@ def joint_lines(fills: JointFill) -> list[str]:
     """The most probable fillings of all masks together, best first, then the filling with independent predictions."""
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
     independent = fills.independent
-    rows.append((make_printable(independent.text), f"{independent.probability:.3g}", "each mask independently"))
+    rows.append(
+        (make_printable(independent.text), f"{independent.probability:.3g}", "each mask predicted independently")
+    )
     return format_table(rows, "<><")

@@ -46,7 +46,7 @@ def _part_rows(title: str, parts: Mapping[str, float], unit: str) -> list[tuple[
 
 def run_lines(runs: Sequence[Run], steps: int) -> list[str]:
     """Return the time and the price of a run on each device as lines."""
-    header = ("device", "peak", "fits", "one step", f"{steps:,} steps", "price")
+    header = ("device", "peak", "fits into memory", "one step", f"{steps:,} steps", "price")
     rows = [
         (
             run.device, f"{format_quantity(run.peak_flops, 'FLOP')}/s", "yes" if run.fits else "no",

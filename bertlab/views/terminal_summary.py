@@ -25,7 +25,7 @@ def summary_lines(ids: Sequence[str], summaries: Sequence[Summary], comparison: 
                   for i in summary.chosen]  # fmt: skip
         lines += [*format_table([header, *chosen], ">><"), ""]
     if comparison is None:
-        return [*lines, "no reference summaries, so nothing is said about the quality"]
+        return [*lines, "no reference summaries, so the quality was not measured"]
     rows = [(f"F1, mean of {comparison.references:,}", *METRIC_NAMES.values())]
     for name, values in (("chosen sentences", comparison.summary), ("first sentences", comparison.first)):
         rows.append((name, *(percent(values[metric]) for metric in METRICS)))

@@ -101,7 +101,7 @@ def _join_columns(columns: list[str]) -> str:
 def _make_column(
     reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]
 ) -> str:
-    """A token as one element, whose background is the two columns; an element for each would make drawing slow."""
+    """A token as one element with both columns as its background; one element for each column would be slow to draw."""
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     title = escape_html(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
     up, down = np.maximum(COLUMN_HEIGHT * height_2T[:, token.position], 1)
@@ -163,7 +163,7 @@ def _make_stroke(lane: int, rank: int, depth: int) -> str:
 
 
 def _assign_lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """For each span, the first lane in which no earlier span overlaps it.
+    """For each span, the first lane (a row of underlines; 0 is the top one) in which no earlier span overlaps it.
 
     >>> _assign_lanes([(0, 4), (2, 6), (5, 9)])
     [0, 1, 0]
@@ -230,7 +230,7 @@ def windows_figure(
     labels = labels or render_all(lang, "figure-window", "figure-best-span", "figure-no-answer")
     axes = axes or render_all(lang, "figure-passage-characters", "figure-score")
     rows = [str(number + 1) for number in range(len(span_xray.readings))]
-    winner = span_xray.answers.best_window
+    best_window = span_xray.answers.best_window
     figure = empty_figure(height=110 + 26 * len(rows))
     texts = [
         escape_markup(shorten(passage[slice(*reading.answer)], 60)) if reading.answer else ""
@@ -242,7 +242,7 @@ def windows_figure(
         base=[reading.start for reading in span_xray.readings],
         orientation="h",
         name=escape_markup(labels[0]),
-        marker={"color": [BLUE if row == winner else GREY for row in range(len(rows))], "opacity": 0.55},
+        marker={"color": [BLUE if row == best_window else GREY for row in range(len(rows))], "opacity": 0.55},
         hovertemplate=f"{escape_markup(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
         showlegend=False,
     )

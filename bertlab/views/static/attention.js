@@ -23,9 +23,9 @@ class AttentionView {
     this.emit = emit;
     this.state = { ...INITIAL_STATE };
     this.history = new History();
-    this.reported = new Set();
+    this.reported = new Set(); // the keys of the states that were reported to the host
     this.emitTimer = 0;
-    this.generation = 0;
+    this.generation = 0; // counts the calls of load, so that drawing for an older payload can stop
     root.append(this.root);
     this.root.addEventListener("keydown", (event) => this.handleShortcut(event));
     this.stopObserving = observe(this, () => this.refresh());
@@ -423,7 +423,7 @@ class AttentionView {
     return parts;
   }
 
-  /** Write the line below the picture: the attention of a token to others, or, without a subject, a hint how to use the picture. */
+  /** Write the line below the picture: the attention of a token to others, or, without a subject, a hint about how to use the picture. */
   showReadout(subject, verb = "", pairs = [], place = "") {
     const { texts: text } = this;
     if (!subject) {

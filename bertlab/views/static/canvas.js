@@ -2,7 +2,7 @@
 import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
-/** One colour for each head. Beyond sixteen heads colours repeat; the views then dash the lines of the repeated ones. */
+/** One colour for each head. With more than sixteen heads, colours repeat, and the views dash the lines of the repeated ones. */
 export function headColours(count, dark) {
   const [twelve, sixteen] = themeColours(dark).heads;
   const colours = count > twelve.length ? sixteen : twelve;

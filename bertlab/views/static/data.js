@@ -2,6 +2,7 @@
 // Shapes: L layers, N heads, T tokens (or words, if merged); a head is [T, T].
 import { inflate } from "./payload.js";
 
+/** Name of a filter -> [segment of the queries, segment of the keys]; 0 is sentence A, 1 is sentence B, null is both. */
 export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], bb: [1, 1] };
 const MAX_CACHED_HEADS = 48; // the maximum number of decompressed heads of a long input
 const THUMB_SIDE = 64; // rows and columns of a thumbnail

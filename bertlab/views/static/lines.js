@@ -1,4 +1,4 @@
-// The lines view: two columns of tokens, lines for attention between them, bars for what a token gives or receives.
+// The lines view: two columns of tokens, lines for attention between them, bars for the attention that a token gives or receives.
 // Shapes: N heads, T tokens; a head is [T, T].
 import { Surface, createInteractiveSurface, drawText, formatProbability, runKeyAction } from "./canvas.js";
 import { element } from "./dom.js";

@@ -14,7 +14,7 @@ class NeuronView {
     this.root = element("section", { class: "bl-view bl-neuron" });
     this.emit = emit;
     this.state = { token: null };
-    this.generation = 0;
+    this.generation = 0; // counts the calls of load, so that an older call can stop
     this.hovered = null;
     root.append(this.root);
     this.stopObserving = observe(this, () => this.refresh());

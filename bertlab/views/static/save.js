@@ -108,7 +108,7 @@ export async function toPng(svg) {
 
 /**
  * An offline page without scripts: the picture, its subject, its data, and the Python lines that draw it again. The subject
- * is written once, since a long text in every row would multiply the size of the file.
+ * is written once, because a long text in every row would multiply the size of the file.
  */
 function htmlPage(text, picture, svg, columns) {
   const title = picture.title ?? picture.name ?? "";

@@ -1,4 +1,4 @@
-// One snapshot in the time machine: thumbnails of all heads, the selected head, the candidates for each mask, and NSP.
+// One snapshot in the time machine: thumbnails of all heads, the selected head, and the predictions (tokens for each mask, next sentence).
 import { Surface, drawText } from "./canvas.js";
 import { element } from "./dom.js";
 import { clamp, formatCount, formatPercent } from "./numbers.js";
@@ -23,7 +23,7 @@ function sparkline(shares, max, at) {
   return picture;
 }
 
-/** One snapshot: thumbnails of all heads, the selected head, the candidates for each mask, and NSP. */
+/** The panel of one snapshot. A pinned panel shows the snapshot that the selected one is compared with. */
 export class SnapshotPanel {
   constructor(view, isPinned) {
     this.view = view;

@@ -1,4 +1,4 @@
-// The time machine: a slider selects a snapshot of a run; the view shows its attention, candidates for each mask, NSP, and place on the loss curve.
+// The time machine: a slider selects a snapshot of a run; the view shows its attention, its predictions (tokens for each mask, next sentence) and its place on the loss curve.
 // One payload has the data of all snapshots. This module makes no network requests.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, formatProbability, interpolate, lightTheme, observe, readTheme } from "./canvas.js";
@@ -22,8 +22,8 @@ class TimelineView {
     this.root = element("section", { class: "bl-view bl-timeline" });
     this.emit = emit;
     this.state = { ...INITIAL_STATE };
-    this.reported = new Set();
-    this.generation = 0;
+    this.reported = new Set(); // the states, as text, that were reported to the host
+    this.generation = 0; // counts the calls of load, so that an older call can stop
     this.pointed = null;
     this.panels = [];
     root.append(this.root);

@@ -1,4 +1,4 @@
-// The arithmetic of BERT on Float32Arrays. Sums are computed with 64 bits, as JavaScript computes every number, so that
+// The arithmetic of BERT on Float32Arrays. JavaScript computes every number, and so every sum, with 64 bits; therefore
 // results are at least as exact as in Python. Shapes: T tokens, H hidden size, O outputs and I inputs of a linear layer.
 
 /**

@@ -1,4 +1,4 @@
-// The page's connection to the worker, which computes.
+// The page's connection to the worker, which runs the model.
 //
 // Some browsers start no worker for a page from disk. The same program then runs in the page: its answers are the same, but
 // the page does not react while it computes.

@@ -68,7 +68,7 @@ export class Lessons {
     return { name, step: Math.min(Math.max(Number.parseInt(number, 10) || 1, 1), lesson.steps.length) };
   }
 
-  /** The values of the page's state that show a step's view; none if there is no view or it would answer the question. */
+  /** What to change in the page's state to show a step's view: nothing if there is no view, or if it waits for the reader's guess. */
   get view() {
     const { view, waits } = this.step;
     if (!view || (waits && this.guesses.get(this.key) === null)) return {};

@@ -65,7 +65,7 @@ class Page {
       if (isStep && address !== location.hash) history.pushState(null, "", address);
       else history.replaceState(null, "", address);
     } catch {
-      // a preview inside another program may forbid it, and Safari does after a hundred changes in half a minute
+      // a preview inside another program may forbid this, and Safari forbids it after a hundred changes in thirty seconds
     }
     this.address = location.hash;
   }
@@ -139,8 +139,8 @@ class Page {
     this.compute();
   }
 
-  rebuild(kind) {
-    this.writeAddress(kind);
+  rebuild(options) {
+    this.writeAddress(options);
     this.build();
   }
 
@@ -184,7 +184,7 @@ class Page {
     }
     const { text, view, status } = this;
     const start = performance.now();
-    let duration = null; // until the first part of the answer, which other parts may follow for seconds
+    let duration = null; // the time until the first part of the answer; other parts may follow for seconds
     status.textContent = text.computing;
     this.result.classList.add("stale");
     try {

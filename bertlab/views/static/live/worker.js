@@ -133,7 +133,7 @@ function masksOf(input, isRequired = true) {
   return masks;
 }
 
-/** The prediction that heads are tested with: a token t, and a function from rows of its hidden states to lists of probabilities. */
+/** The prediction on which the effect of heads is measured: the position t of a token, and a function from hidden states of this token to lists of probabilities. */
 function predictionOf(input, b) {
   const { hiddenSize: H } = model.config;
   const eachRow = (hidden_RH) => Array.from({ length: hidden_RH.length / H }, (_, r) => model.predictNext(at(hidden_RH, r)));
