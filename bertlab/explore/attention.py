@@ -1,4 +1,4 @@
-"""Intermediate results of a forward pass: the attention of every head, the parts of one head, and the embeddings.
+"""Intermediate results of a forward pass: attention, queries and keys of heads, and the embeddings.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers.
 """

@@ -1,4 +1,4 @@
-"""The results of a job on a whole file: parts in Parquet, read together, and exported as one CSV or Parquet file.
+"""The results of a job on a whole file: stored as parts in Parquet, read as one table, exported as one file.
 
 The name of a part says which rows it contains. A part is written completely or not at all.
 """

@@ -40,7 +40,7 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 
 def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The attention view of every layer as one offline page; `options` as for `payload.AttentionPack.bytes`."""
+    """The attention view of every layer as one offline page; `options` are those of `payload.AttentionPack.bytes`."""
     return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
@@ -50,7 +50,10 @@ def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | 
 
 
 def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
-    """The view "Time machine" of one text as one offline page; `log` and `options` as for `payload.timeline_bytes`."""
+    """The view *Time machine*, one text in every snapshot of a run, as one offline page.
+
+    `log` and `options` are those of `payload.timeline_bytes`.
+    """
     return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title, options)
 
 

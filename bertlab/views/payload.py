@@ -152,7 +152,7 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
 def timeline_bytes(
     timeline: Timeline, *, title: str = "", log: Iterable[Mapping] = (), options: dict | None = None
 ) -> bytes:
-    """Return the payload of the time machine.
+    """Return the payload of the view *Time machine*, which shows a text in every snapshot of a training run.
 
     The payload has the training curve and, for every snapshot, the attention of all heads, the candidates for each mask
     and the probability that B follows A.

@@ -1,4 +1,4 @@
-// The loss curve of the time machine, over steps on a logarithmic axis, with a dot for every snapshot.
+// The loss curve of the view Time machine (timeline.js), over steps on a logarithmic axis, with a dot for every snapshot.
 import { clamp, formatCount } from "./numbers.js";
 
 export const CURVE_HEIGHT = 132;

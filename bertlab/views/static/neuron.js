@@ -1,4 +1,4 @@
-// The neuron view: one head for one query token: q, k, q x k, their dot product and the softmax, for every key token.
+// The neuron view of one head: q, k, q x k, their dot product and its softmax, for one query token and every key token.
 // This module makes no network requests. Shapes: T tokens, D head size.
 import { createScroller, drawText, formatProbability, lightTheme, observe, readTheme, runKeyAction } from "./canvas.js";
 import { element, mountView } from "./dom.js";

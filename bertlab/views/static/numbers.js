@@ -1,4 +1,4 @@
-// Numbers of the time machine: bounds and formats.
+// Numbers of the view Time machine (timeline.js): bounds and formats.
 
 /** Limit a value to low..high. */
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);

@@ -1,4 +1,4 @@
-// One snapshot in the time machine: thumbnails of all heads, the selected head, and the predictions (tokens for each mask, next sentence).
+// One snapshot in the view Time machine (timeline.js): thumbnails of all heads, the selected head, and the predictions (tokens for each mask, next sentence).
 import { Surface, drawText } from "./canvas.js";
 import { element } from "./dom.js";
 import { clamp, formatCount, formatPercent } from "./numbers.js";

@@ -1,4 +1,4 @@
-// The time machine: a slider selects a snapshot of a run; the view shows its attention, its predictions (tokens for each mask, next sentence) and its place on the loss curve.
+// The view Time machine: a slider selects a snapshot of a training run; the view shows its attention, its predictions (tokens for each mask, next sentence) and its place on the loss curve.
 // One payload has the data of all snapshots. This module makes no network requests.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, formatProbability, interpolate, lightTheme, observe, readTheme } from "./canvas.js";
