@@ -644,6 +644,16 @@ def test_an_epoch_takes_each_source_as_often_as_its_weight(config, tmp_path, tin
     assert (again.key_B == keys[len(positions) // 2]).all()
 
 
+def test_static_masking_repeats_pairs_and_masks(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(40))),)))
+    sampler = PairSampler(corpus, tiny_tokenizer, 8, 48, seed=0, mask_copies=2)
+    epochs = {}
+    while sampler.position.epoch < 4:
+        epoch, batch = sampler.position.epoch, next(sampler)
+        epochs.setdefault(epoch, []).append((batch.key_B.tolist(), batch.inputs.input_ids_BT.tolist()))
+    assert epochs[0] == epochs[2] != epochs[1] == epochs[3]
+
+
 def test_epochs_without_documents_are_skipped(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(3))),), weights=(0.1,)))
     sampler = PairSampler(corpus, tiny_tokenizer, 4, 64, seed=0)

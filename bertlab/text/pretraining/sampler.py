@@ -70,6 +70,8 @@ class PairSampler:
         prefetch_blocks: how many blocks are drawn in advance, each by one worker process; this changes no batch.
         random_b_position: where in its document a random B begins, see `make_pairs`. In long pairs, it is always "any".
         unmasked_share: the share of the run, at its start, in which nothing is masked.
+        mask_copies: the number of epochs after which the same pairs and masks are repeated, in the same order; 0 for
+            new ones in every epoch.
     """
 
     def __init__(
@@ -86,12 +88,14 @@ class PairSampler:
         prefetch_blocks: int = 0,
         random_b_position: RandomBPosition = "any",
         unmasked_share: float = 0.0,
+        mask_copies: int = 0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
         self.position, self.shard = position or Position(has_masks=not unmasked_share), shard
         self.pair_objective, self.long_pairs = pair_objective, long_pairs
         self.random_b_position, self.unmasked_share = random_b_position, unmasked_share
+        self.mask_copies = mask_copies
         self._current: tuple[Position, BlockPairs] | None = None
         self.prefetch_blocks, self._pool = prefetch_blocks, None
         self._pending: dict[Position, Future[BlockPairs]] = {}
@@ -162,12 +166,17 @@ class PairSampler:
             self._prefetch(block_start)
         return self._current[1]
 
+    def _find_copy(self, position: Position) -> int:
+        """Return the epoch that first had the pairs and masks of the epoch at a position."""
+        return position.epoch % self.mask_copies if self.mask_copies else position.epoch
+
     def _draw_arguments(self, position: Position) -> tuple:
         """Return the arguments of `_draw_block` for the block at a position, except the corpus."""
         use_long_pairs = position.has_long_pairs and self.long_pairs
         max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
         random_b_position = "any" if use_long_pairs else self.random_b_position
-        return self.seed, position.epoch, position.block, max_tokens, self.pair_objective, random_b_position
+        copy = self._find_copy(position)
+        return self.seed, copy, position.block, max_tokens, self.pair_objective, random_b_position
 
     def _prefetch(self, position: Position) -> None:
         """Let worker processes draw the blocks after a position, except those that they are already drawing."""
@@ -189,7 +198,7 @@ class PairSampler:
         _, max_tokens = self._get_batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
-        index = (self.position.epoch << 48) + (self.position.block << 32) + rows
+        index = (self._find_copy(self.position) << 48) + (self.position.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
         if not self.position.has_masks:
             key_B = torch.full_like(key_B, -1)

@@ -191,8 +191,9 @@ def _reopen_as_stored(model: nn.Module) -> nn.Module:
 
 def _select_card_settings(config: PretrainConfig) -> dict:
     settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
-    if config.mask_spans != PretrainConfig.mask_spans:
-        settings["mask_spans"] = config.mask_spans
+    for name in ("mask_spans", "mask_copies"):
+        if getattr(config, name) != getattr(PretrainConfig, name):
+            settings[name] = getattr(config, name)
     if TOKEN_OBJECTIVES[config.token_objective].has_generator:
         settings |= {name: getattr(config, name) for name in GENERATOR_CARD_SETTINGS}
     if config.teacher:

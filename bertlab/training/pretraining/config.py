@@ -44,8 +44,8 @@ class PretrainConfig(RunConfig):
             "max_tokens", "final_max_tokens", "final_share", "pair_objective", "random_b_position", "unmasked_share",
         ),
         "mask": (
-            "mask", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right", "token_objective",
-            "replaced_weight", "teacher", "teacher_share",
+            "mask", "mask_copies", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right",
+            "token_objective", "replaced_weight", "teacher", "teacher_share",
         ),
         "monitoring": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "sample_predictions",
@@ -107,6 +107,10 @@ class PretrainConfig(RunConfig):
     """With --final-max-tokens: the share of the run that this last part takes."""
     mask: float = 0.15
     """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
+    mask_copies: int = 0
+    """Number of differently masked copies of the corpus. 0 is dynamic masking, as in RoBERTa: every epoch draws new
+    masks and sentence pairs. 1 is static masking: every epoch repeats those of the first. google-research/bert makes
+    10 copies, so that the eleventh epoch repeats the first."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_spans: Literal[tuple(SPAN_LENGTHS)] = "none"

@@ -78,6 +78,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         prefetch_blocks=resolve_loader_workers(config, device),
         random_b_position=config.random_b_position,
         unmasked_share=0.0 if config.pair_objective == "none" else config.unmasked_share,
+        mask_copies=config.mask_copies,
     )
     rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
     loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
