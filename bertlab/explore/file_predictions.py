@@ -25,8 +25,8 @@ from bertlab.text.readers.rows import format_cell, format_text
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
 PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first part ends after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
-# The number of rows that a command predicts at once, by default 16. After each such group, the job checks whether the
-# part should end and whether the job was cancelled.
+# The number of rows that a command predicts at once, by default 16. After each group of rows, the job checks whether
+# the part should end and whether the job was cancelled.
 ROWS_AT_ONCE = {"embed": 128, "answer": 1}
 CANCEL = "cancel"  # the name of the file that requests a running job to stop
 Pair = tuple[str, str | None]  # (text, second text or None); for "answer", (passage, question)

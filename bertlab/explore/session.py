@@ -271,7 +271,7 @@ class Session(Predictor):
         return self.tokenizer.merges(dict.fromkeys(tokens))
 
     def position_similarity(self, size: int = 64) -> PositionSimilarity:
-        """Compare the learned position vectors with each other, and likewise the sinusoidal ones of the Transformer.
+        """Compare every two learned position vectors, and every two sinusoidal ones of the original Transformer.
 
         Args:
             size: the number of positions in the matrices; if the model has more, evenly spaced ones are taken.

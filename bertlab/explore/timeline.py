@@ -94,7 +94,7 @@ def timeline(
 
     Raises:
         DataError: there are no snapshots, or they differ in vocabulary or size, so they are not of one run.
-        TextError: the text is empty, or too long for the model or for so many snapshots.
+        TextError: the text is empty, or too long for the model or for this number of snapshots.
         CheckpointError: a snapshot is damaged.
     """
     read = read or load_and_read_snapshot

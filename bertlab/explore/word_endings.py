@@ -15,9 +15,9 @@ MIN_STEM = 2  # the minimum number of letters that remain of a word when a parti
 def list_content_words(texts: Sequence[str]) -> list[list[str]]:
     """List the content words of each text, in lower case.
 
-    The lists of function words and of particles are those of all languages (`locales/*/word_endings.toml`), since texts
-    may mix them. Some particles are always removed. The others are removed only if the rest of the word also occurs in
-    the texts alone or with another particle, so that a noun that only seems to end with a particle remains whole.
+    The lists of function words and of particles are those of all languages (`locales/*/word_endings.toml`), because
+    texts may mix languages. Some particles are always removed. The others are removed only if the rest of the word also
+    occurs alone or with another particle, so that a noun that only seems to end with a particle remains whole.
 
     >>> list_content_words(["도서관이 문을 열었다", "도서관은 조용했다", "고양이가 공원에서 잔다", "the new library"])
     [['도서관', '문을', '열었다'], ['도서관', '조용했다'], ['고양이가', '공원', '잔다'], ['new', 'library']]

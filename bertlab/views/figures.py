@@ -1,8 +1,8 @@
 """Plotly figures of results, for light and dark themes.
 
 Backgrounds are transparent, and the host sets the colour of the text. Colours can be distinguished with every kind of
-colour vision, and no meaning depends on colour alone. All text is escaped, since Plotly interprets some HTML. Texts are
-in the interface language `lang`, unless the caller passes other texts.
+colour vision, and no meaning depends on colour alone. All text is escaped, because Plotly interprets some HTML. Texts
+are in the interface language `lang`, unless the caller passes other texts.
 
 Shape legend: T tokens, H hidden, L layers, N attention heads.
 """

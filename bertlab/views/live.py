@@ -25,12 +25,12 @@ from bertlab.views.live_lessons import collect_lessons
 from bertlab.views.palette import PALETTE
 from bertlab.views.printable import encode_printable
 
-MAX_PARAMETERS = 60_000_000  # the app offers no page for a larger checkpoint, since the file would be too large
+MAX_PARAMETERS = 60_000_000  # the app offers no page for a larger checkpoint, because the file would be too large
 PART_LENGTH = 1 << 20  # characters of the weights that the browser decodes at a time; divisible by 16
 MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
 
 # The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
-# since a page that was opened from disk cannot start one from a file. Some browsers read child-src, not worker-src.
+# because a page that was opened from disk cannot start one from a file. Some browsers read child-src, not worker-src.
 # The weights come last, in parts, each followed by a script that reads it, so that the page appears before they arrive.
 _PAGE = """<!doctype html>
 <html lang="{lang}">

@@ -1,7 +1,7 @@
 """Prepare the shipped lessons for the page that runs a model in the browser (`views/live.py`).
 
 A step of a lesson shows a page of the app. In the HTML file, it shows the file's view that corresponds to this page or
-comes close to it, if there is one. The notes for the teacher are left out, since students read the file.
+comes close to it, if there is one. The notes for the teacher are left out, because students read the file.
 """
 
 from collections.abc import Collection, Mapping

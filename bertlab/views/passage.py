@@ -1,7 +1,7 @@
 """Write texts with marked parts as HTML; every text is escaped.
 
 Marks have a semi-transparent colour and a border, so that they are readable in light and dark themes and without colour
-vision. Styles are inline, since a host that sanitises HTML may drop style elements.
+vision. Styles are inline, because a host that sanitises HTML may drop style elements.
 """
 
 from collections.abc import Sequence

@@ -188,7 +188,7 @@ def timeline_bytes(
 
 
 def with_options(payload: bytes, options: dict | None) -> bytes:
-    """Replace the options in the header of a payload; fast, since the blocks are not decompressed."""
+    """Replace the options in the header of a payload; fast, because the blocks are not decompressed."""
     header, body = _split_header(payload)
     header["options"] = options or {}
     return _join(header, body)

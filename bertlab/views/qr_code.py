@@ -12,7 +12,7 @@ MODULE = 8  # pixels of a side of a module
 def qr_code(link: str) -> str:
     """Draw a link as a QR code.
 
-    The code is dark on a white ground in every theme, since not all cameras read a light code on a dark ground.
+    The code is dark on a white ground in every theme, because not all cameras read a light code on a dark ground.
 
     Args:
         link: the address; it may have up to about 2,900 characters.

@@ -15,7 +15,7 @@ def step_bars(values: Mapping[str, float], unit: str = "texts/s", *, lang: str =
 
     Args:
         values: {name of a step or peer: its value}; a peer's name begins with "peer-".
-        unit: "texts/s", for which each bar also says how many times the first step's value it is; or "ms".
+        unit: "texts/s" or "ms". With "texts/s", a bar also shows its value divided by that of the first step.
         lang: the language.
     """
     names = list(values)

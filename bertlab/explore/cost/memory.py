@@ -67,7 +67,7 @@ def compute_training_memory(workload: Workload) -> Memory:
         # the gradient of the decoder is computed with the loss, see `nn.fast.cross_entropy`
         peak("forward", 0, activations, decoder_gradient + count_logit_bytes(workload)),
         peak("backward", 0, activations + recomputed + backward_tensors, decoder_gradient),
-        # finally, the gradients of the decoder and of the token embeddings are added, since both share their weights
+        # finally, the gradients of the decoder and of the token embeddings are added, because both share their weights
         peak("backward", parameters * size, 0, 2 * decoder_gradient),
         peak("update", parameters * size, 0, 0),
     ]

@@ -11,7 +11,7 @@ export function linear(input_TI, { codes_OI, scale_O }, bias_O) {
   const T = input_TI.length / I;
   const output_TO = new Float32Array(T * O);
   // Two rows of the input and four of the weights at a time: each number that is read from memory is used several times.
-  // They are converted to 64 bits beforehand and not again with each use. Missing rows of a last group of four are zeros.
+  // The numbers are converted to 64 bits beforehand, not again with each use. Missing rows of a last group of four are zeros.
   const x_TI = Float64Array.from(input_TI);
   const w_4I = new Float64Array(4 * I);
   for (let o = 0; o < O; o += 4) {

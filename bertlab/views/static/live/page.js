@@ -76,7 +76,7 @@ class Page {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (location.hash !== this.address) return; // a new address, which open() is about to show
-      this.writeAddress(); // not with every letter, since Safari allows only a hundred changes in thirty seconds
+      this.writeAddress(); // not with every letter, because Safari allows only a hundred changes in thirty seconds
       this.compute();
     }, delay);
   }
@@ -232,7 +232,7 @@ function parseObject(text) {
 
 // After this script, the file contains the weights in many parts, and a call of `addWeights` after each of them, so that the
 // page is shown before they are read. Nothing works without the weights, so a fault of the file or the browser is shown at once.
-// Chrome and Edge have all that the page needs since version 111, Firefox since 113, Safari since 16.4 (CompressionStream).
+// The page needs Chrome or Edge 111, Firefox 113, or Safari 16.4, or a later version (CompressionStream).
 const CAN_DECOMPRESS = "DecompressionStream" in globalThis && "CompressionStream" in globalThis;
 const model = new Model(WORKER);
 const page = new Page(document.getElementById("page"), model);

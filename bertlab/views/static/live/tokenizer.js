@@ -57,7 +57,7 @@ export class Tokenizer {
     if (splitChinese) clean = clean.replace(CHINESE, " $& ");
     // NFD writes é as e and an accent, which is then deleted. It also splits a Hangul syllable into its letters.
     if (stripAccents) clean = clean.replace(ACCENTED_TEXT, (part) => part.normalize("NFD")).replace(ACCENT_MARKS, "");
-    // letter by letter, since JavaScript writes the last Σ of a Greek word differently
+    // letter by letter, because JavaScript writes the last Σ of a Greek word differently
     if (lowercase) clean = Array.from(clean, (letter) => letter.toLowerCase()).join("");
     return clean.replace(PUNCTUATION_MARKS, " $& ").split(WORD_BREAK).filter((word) => word);
   }
