@@ -2,8 +2,8 @@
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
 visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that `bertlab app --allow`
-names. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open the guesses of students in
-classroom mode, or the files that other visitors uploaded to have every row predicted.
+names. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open two subdirectories of
+`runs`: the guesses of students in classroom mode, and the files that visitors uploaded for prediction.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """

@@ -53,9 +53,9 @@ class Examples:
     headlines: tuple[str, ...]
     """Headlines on five topics, for the page Sentences."""
     draft: str
-    """A text with words that do not fit and misspelt ones, for the page Writing."""
+    """A text with misspelt words and words that do not fit, for the page Writing."""
     draft_start: str
-    """The beginning of a sentence with a gap, for type-ahead on the page Writing."""
+    """The beginning of a sentence, with a gap in it, for type-ahead on the page Writing."""
     report: str
     """A text of fifteen sentences, for the page Summary."""
 
@@ -64,10 +64,10 @@ class Examples:
 def read_examples(code: str) -> Examples:
     """Read the examples of a language, or the English ones if the language has none."""
     texts = read_data("examples", code)
-    return Examples(**{name: _tuples(value) for name, value in texts.items()})
+    return Examples(**{name: _convert_lists(value) for name, value in texts.items()})
 
 
-def _tuples(value):
+def _convert_lists(value):
     """Convert the lists of a value to tuples."""
     if isinstance(value, dict):
         return {name: tuple(pair) for name, pair in value.items()}

@@ -187,9 +187,10 @@ def forget_layer_and_head() -> None:
 
 
 def _layer_or_head_key(part: str, prefix: str = "") -> str:
-    """Return the state key of a field of `layer_and_head`.
+    """Return the key of a field of `layer_and_head` in `st.session_state`.
 
-    All these keys begin with "neuron". This is the view of the page Attention, and its fields have no other prefix.
+    All these keys begin with "neuron", the name of a view of the page Attention. In that view, `prefix` is ""; other
+    pages have a prefix of their own.
     """
     return f"neuron.{prefix}{part}"
 

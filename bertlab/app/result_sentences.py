@@ -71,10 +71,11 @@ def timeline(timeline: Timeline) -> Sentence | None:
         probs_S = track.probs_SW[:, 0]
         if len(steps) == 1:
             return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
-        leads_S = probs_S >= track.probs_SW.max(1)
-        since_index = len(steps) - int(np.argmin(leads_S[::-1])) if not leads_S.all() else 0
+        is_best_S = probs_S >= track.probs_SW.max(1)
+        # the first snapshot from which this word stays the most probable one
+        first_index = len(steps) - int(np.argmin(is_best_S[::-1])) if not is_best_S.all() else 0
         shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
-        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[since_index])
+        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[first_index])
     if len(steps) == 1:
         return None
     if timeline.follows is not None:
@@ -89,7 +90,7 @@ def timeline(timeline: Timeline) -> Sentence | None:
 
 
 def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
-    """Name the most frequent confusion.
+    """Name the label that is most often confused, and the prediction that it receives instead.
 
     Args:
         names: the names of the labels.

@@ -181,25 +181,27 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
     note_other_language_of(session.name, session.tokenizer, session.language, command, texts)
 
 
-def note_other_language_of(name: str, tokenizer: Tokenizer, language: str, command: str, texts: Sequence[str]) -> None:
+def note_other_language_of(
+    name: str, tokenizer: Tokenizer, model_language: str, command: str, texts: Sequence[str]
+) -> None:
     """Show the note of `note_other_language` for a checkpoint or a training run that is not open.
 
     Args:
         name: its name or path.
         tokenizer: its tokenizer.
-        language: the code of the language it was trained on.
+        model_language: the code of the language it was trained on.
         command: as in `note_other_language`.
         texts: the texts; empty ones are ignored.
     """
     code = detect_text_language(texts)
-    if code in (None, language) or tokenizer.reads_language(code):
+    if code in (None, model_language) or tokenizer.reads_language(code):
         return
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return
     unknown = sum(token == tokenizer.special.unk for token in tokens)
     single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
-    values = {"name": os.path.basename(name), "language": _name_language(language)}
+    values = {"name": os.path.basename(name), "language": _name_language(model_language)}
     values |= {"text_language": _name_language(code), "tokens": len(tokens)}
     note = t("checkpoint-other-language", unknown=unknown, letters=single_letters, **values)
     if not _is_language_shipped(command, code):

@@ -1,6 +1,6 @@
 """One sentence about each figure, computed from the numbers that the figure draws.
 
-A function takes the result that a figure draws, and returns the id and the values of a message, which
+A function takes the result that a figure draws, and returns the id and the parameters of a message, which
 `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
 Shape legend: L and M layers, N heads, T tokens, H hidden size, P distances between positions, U units (the tokens or
@@ -136,7 +136,7 @@ def lens(lens: Lens) -> Sentence:
 
 
 def lens_at(lens: Lens, position: int) -> Sentence:
-    """Say from which layer on the final prediction at a position has rank 1."""
+    """Name the layer from which the final prediction at a position keeps rank 1."""
     ranks = lens.rank_LT[:, position].tolist()
     first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     word = Quote(lens.final_T[position])
@@ -315,23 +315,23 @@ def surprise(surprise: TextSurprise, misfits: int, threshold: float) -> Sentence
     )  # fmt: skip
 
 
-def type_ahead(found: TypeAhead) -> Sentence | None:
+def type_ahead(proposals: TypeAhead) -> Sentence | None:
     """Name the most probable next word, and the probability that a punctuation mark comes instead."""
-    if not found.words:
+    if not proposals.words:
         return None
-    word, stop = found.words[0], percent(found.stop_probability)
+    word, stop = proposals.words[0], percent(proposals.stop_probability)
     return make_sentence("type-ahead", word=Quote(word.text), share=percent(word.probability), stop=stop)
 
 
-def corrections(suggested: Sequence[Correction], margin: float) -> Sentence:
-    """Count the suggested changes of a text, and name the one with the largest gain.
+def corrections(suggestions: Sequence[Correction], margin: float) -> Sentence:
+    """Count the suggested corrections of a text, and name the one with the largest gain.
 
     Args:
-        suggested: the suggestions.
+        suggestions: the suggested corrections.
         margin: the gain in nats that every suggestion exceeds.
     """
-    if not suggested:
+    if not suggestions:
         return make_sentence("corrections-none", margin=margin)
-    best = max(suggested, key=lambda correction: correction.gain)
+    best = max(suggestions, key=lambda correction: correction.gain)
     values = {"original": Quote(best.original), "replacement": Quote(best.replacement), "gain": best.gain}
-    return make_sentence("corrections", count=len(suggested), margin=margin, **values)
+    return make_sentence("corrections", count=len(suggestions), margin=margin, **values)

@@ -75,8 +75,8 @@ def import_in_background() -> None:
 def _import_and_freeze() -> None:
     """Import `SLOW_MODULES`, then exempt all objects of the process so far from garbage collection.
 
-    Most of them are parts of modules and are never freed. With them, a full collection takes a quarter of a second,
-    during which every visitor waits.
+    Most of these objects are parts of modules and are never freed. If they were not exempt, a full collection would
+    take a quarter of a second, during which every visitor would wait.
     """
     import_slow_modules()
     gc.collect()
@@ -84,10 +84,10 @@ def _import_and_freeze() -> None:
 
 
 def import_slow_modules() -> None:
-    """Import `SLOW_MODULES`; wait if another thread imports them.
+    """Import `SLOW_MODULES`; wait if another thread is importing them.
 
-    Call this before they are used: two threads that import parts of a package in a different order can see parts that
-    are not complete.
+    Call this before the modules are used: two threads that import parts of a package in a different order can see parts
+    that are not complete.
     """
     with _importing:
         for name in SLOW_MODULES:

@@ -19,8 +19,8 @@ page_container, skeleton_container = st.container(key="page"), st.empty()  # the
 if "torch" not in sys.modules:  # at the first visit after a start of the server, the imports below take seconds
     skeleton.draw(skeleton_container)
 
-# Plotly and Streamlit look for pandas among the loaded modules, and fail if it is there but not complete. So it is not
-# imported while another visitor's page is drawn: every first run of this script waits here until it is complete.
+# Plotly and Streamlit look for pandas among the loaded modules, and fail if its import is not complete. Therefore every
+# run of this script waits here until pandas is imported, and no page is drawn before that.
 import pandas  # noqa: E402, F401
 
 from bertlab.app import components, frame, link, server, sidebar, url, view_state  # noqa: E402
@@ -36,7 +36,8 @@ components.apply_style()
 components.merge_history_entries()
 url.read_address()
 roles.identify_visitor()
-# The folder of the scripts is not called "pages": on a deep link, Streamlit would run a script there without this one.
+# The folder of the page scripts is not called "pages": otherwise Streamlit would open a link to a page by running the
+# script of this page alone, without this script.
 sections = {
     section and t(f"section-{section}"): [
         st.Page(

@@ -86,7 +86,7 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_address(values: Mapping[str, str]) -> dict[str, str]:
-    """Make the parameters of a link within the session: some values, and those that stay the same on all pages."""
+    """Make the parameters of a link within the session: the given values, and those named in `KEPT_BY_LINKS`."""
     stored, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
     kept_values = {name: stored[name] for name in KEPT_BY_LINKS if stored.get(name, "") != defaults.get(name, "")}
     return dict(values) | kept_values
@@ -130,15 +130,15 @@ def _record_changes() -> None:
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
     previous, current = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
-    changed = {name: old for name, old in previous.items() if current.get(name, old) != old and name != "lang"}
+    old_values = {name: old for name, old in previous.items() if current.get(name, old) != old and name != "lang"}
     snapshots[page] = previous | current
-    if changed and not state["url.skip_undo"]:
+    if old_values and not state["url.skip_undo"]:
         last_change, last_time = state.get("url.last_change", ((), 0.0))
         stack = stacks.setdefault(page, [])
-        continues = last_change == (page, *changed) and time.monotonic() - last_time < SAME_CHANGE_SECONDS
-        if not (stack and continues):
-            stack.append(changed)
-        state["url.last_change"] = ((page, *changed), time.monotonic())
+        is_same_change = last_change == (page, *old_values) and time.monotonic() - last_time < SAME_CHANGE_SECONDS
+        if not (stack and is_same_change):
+            stack.append(old_values)
+        state["url.last_change"] = ((page, *old_values), time.monotonic())
 
 
 def undo() -> bool:

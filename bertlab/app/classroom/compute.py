@@ -23,7 +23,7 @@ Parameters = Mapping[str, str]  # parameter in the address of a step -> its valu
 
 
 def fill_in_step(step: Step) -> Step:
-    """Return the step with computed values in its text, in place of their names; dashes if they cannot be computed."""
+    """Return the step with computed values in its text, in place of their names; dashes if that fails."""
     if not find_value_names(step.say):
         return step
     values: dict[str, object] = {}

@@ -43,7 +43,7 @@ def follow(page: str) -> None:
         state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        # without a class, a link to a step contains the fields that the sender has changed on the page; they stay so
+        # without a class, a link to a step contains the values that the sender has typed on the page, so keep them
         if previous is None and not place.class_id and page == place.step.page:
             state["class.followed"] = place.key
             return
@@ -81,7 +81,7 @@ def hide_page() -> bool:
             st.title(t(f"{place.step.page}-title"), anchor=False)
             frame.note(t("class-page-hidden"))
             for name, value in place.step.parameters.items():
-                url.store(name, value, default=None)  # so that the address still has it after a reload
+                url.store(name, value, default=None)  # keeps the value in the address, for a reload
             return True
     return False
 
@@ -106,15 +106,15 @@ def take_turn() -> Iterator[None]:
 @frame.show_errors()
 def _draw_step() -> None:
     """Draw the current step. If the class has moved on since this page was opened, open the page of the new step."""
-    # the news is read before the step, so that a change after this line makes the browser run the panel again
-    news = current.open_store().describe() if roles.is_class() else ""
+    # the state is read before the step, so that a change after this line makes the browser run the panel again
+    class_state = current.open_store().describe() if roles.is_class() else ""
     place = current.find_place()
     if place is None:
         st.rerun(scope="app")
     if place.key != st.session_state.get("class.followed") or _is_outdated():
         open_step(place)
     if place.class_id:
-        components.rerun_on_class_change(news, is_teacher=roles.is_teacher())
+        components.rerun_on_class_change(class_state, is_teacher=roles.is_teacher())
     # the page Guess, and a page that is hidden before the answer, must be drawn again when the answer is revealed
     depends_on_phase = place.step.page == "guess" or place.step.hides_page
     if depends_on_phase and place.phase != st.session_state.get("class.phase"):

@@ -153,7 +153,7 @@ def list_jobs(command: str) -> list[StoredJob]:
     """List the jobs of a command, the latest first."""
     jobs = []
     for id in _list_ids():
-        with suppress(BertlabError):  # damaged, or deleted meanwhile
+        with suppress(BertlabError):  # the job is damaged, or was deleted meanwhile
             jobs.append(find(id))
     return [stored for stored in jobs if stored.job.command == command]
 

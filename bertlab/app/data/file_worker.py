@@ -35,7 +35,7 @@ def work(directory: Path) -> int:
                 return _run(directory)
         except BertlabError as error:
             if error.id != "lock-held" or attempt == LOCK_ATTEMPTS - 1:
-                _fail(directory, error)
+                _record_failure(directory, error)
                 return 2
             time.sleep(LOCK_SECONDS)
     return 2
@@ -45,7 +45,7 @@ def _run(directory: Path) -> int:
     try:
         run_job(bertlab.load(read_job(directory).checkpoint), directory)
     except BertlabError as error:
-        _fail(directory, error)
+        _record_failure(directory, error)
         return 2
     except Exception as error:
         write_state(
@@ -55,7 +55,7 @@ def _run(directory: Path) -> int:
     return 0
 
 
-def _fail(directory: Path, error: BertlabError) -> None:
+def _record_failure(directory: Path, error: BertlabError) -> None:
     reason = error.render(read_job(directory).language)
     write_state(directory, replace(read_state(directory), status="failed", reason=reason))
 

@@ -14,8 +14,8 @@ from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
 NUM_MEASURED_STEPS = 3
-# The size of the square matrices that one thread multiplies to measure its peak. It reaches the peak at this size, and
-# the default size would take eight times as long.
+# The size of the square matrices that one thread multiplies to measure its peak. One thread reaches its peak at this
+# size, and the default size would take eight times as long.
 ONE_THREAD_SIZE = 1024
 _MEASUREMENT_LOCK = threading.Lock()
 

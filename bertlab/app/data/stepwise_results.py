@@ -217,4 +217,4 @@ METHODS: dict[str, Callable] = {
     "surprise": partial(compute_writing_aid, "surprise"),
     "xray": compute_xray,
 }
-"""Method of `Session` -> the function that computes and caches it: (checkpoint, *values, progress, **options)."""
+"""Method of `Session` -> function that computes and caches its result: (checkpoint, *values, progress, **options)."""

@@ -69,11 +69,11 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
     Returns:
         The names of the selected runs, in the order of `runs`.
     """
-    by_age = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
+    newest_first = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
     all_shipped = history.find_shipped_runs().keys() >= runs.keys()
-    preferred = next((name for name in by_age if all_shipped and _language_or_none(runs[name]) == language), None)
-    group = _comparison_group(runs[preferred or by_age[0]]) if by_age else None
-    selected = list(islice((name for name in by_age if _comparison_group(runs[name]) == group), max_runs))
+    preferred = next((name for name in newest_first if all_shipped and _language_or_none(runs[name]) == language), None)
+    group = _comparison_group(runs[preferred or newest_first[0]]) if newest_first else None
+    selected = list(islice((name for name in newest_first if _comparison_group(runs[name]) == group), max_runs))
     return [name for name in runs if name in selected]
 
 

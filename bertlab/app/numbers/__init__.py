@@ -1,7 +1,7 @@
 """The numbers that the app shows, each with its formula and the source that defines it.
 
-A page explains a number by its key (`display.explain`). Its name and its explanation are the messages `number-KEY` and
-`number-KEY-explanation`. Formulas are written in KaTeX and are the same in every language.
+A page explains a number by its key (`display.explain`). The name and the explanation of the number are the messages
+`number-KEY` and `number-KEY-explanation`. Formulas are written in KaTeX and are the same in every language.
 """
 
 from bertlab.app.numbers.analyses import ANALYSES

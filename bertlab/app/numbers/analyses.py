@@ -1,4 +1,4 @@
-"""What is computed from predictions and vectors: effects, similarities, clusters and summaries."""
+"""Formulas of what is computed from predictions and vectors: effects, similarities, clusters and summaries."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 

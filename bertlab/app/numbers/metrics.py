@@ -1,4 +1,4 @@
-"""Losses, metrics and costs."""
+"""Formulas of losses, metrics and costs."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 

@@ -1,4 +1,4 @@
-"""What a model computes and predicts."""
+"""Formulas of what a model computes and predicts."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 

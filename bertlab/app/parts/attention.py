@@ -39,7 +39,7 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
 
     Args:
         attention: the attention of every head.
-        state: the state of the canvas; invalid values are replaced as the canvas does.
+        state: the state of the canvas. Invalid values are replaced by the same rules as on the canvas.
         opens_as_grid: whether the view "auto" is the grid, as it is for a long input.
     """
     layers, heads = attention.probs_LNTT.shape[:2]
@@ -67,7 +67,7 @@ def show_pattern(config: ModelConfig, layer: int, tokens: int) -> None:
 
     Args:
         config: the configuration of the model.
-        layer: the layer; an invalid number is replaced as the canvas does.
+        layer: the layer. An invalid number is replaced by the same rule as on the canvas.
         tokens: the number of tokens of the input.
     """
     layer = _clamp(layer, config.num_layers)
@@ -85,7 +85,7 @@ def show_pattern(config: ModelConfig, layer: int, tokens: int) -> None:
 
 
 def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:
-    """Show in a sentence which token one token attends to most in one head."""
+    """Show a sentence that names the token to which a given token attends most in one head."""
     _write_sentence(attention.tokens, summarise_attention(attention, layer, [head], [position]))
 
 

@@ -1,6 +1,7 @@
 """The panel that predicts many texts at once: paste them, view the predictions, download them.
 
-It has an upload field only for visitors who may not start a job on a whole file with the panel of `files`.
+Visitors who may start jobs on whole files upload a file in the panel of `files`. For all other visitors, this panel has
+an upload field too.
 """
 
 import csv
@@ -137,13 +138,13 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
     >>> append_predictions([{"predicted": "yes", "Error": "none"}], [{"text": "Tea.", "label": "no", "error": ""}])
     [{'predicted': 'yes', 'Error': 'none', 'predicted_2': 'no', 'error_2': ''}]
     """
-    used = {column.lower() for row in rows[:1] for column in row}
+    used_names = {column.lower() for row in rows[:1] for column in row}
     names = {}
     for column in (column for row in predictions[:1] for column in row if column not in ("text", "pair")):
         base = PREDICTION_COLUMNS.get(column, column)
         numbered = (f"{base}_{number}" for number in count(2))
-        names[column] = next(name for name in chain([base], numbered) if name.lower() not in used)
-        used.add(names[column].lower())
+        names[column] = next(name for name in chain([base], numbered) if name.lower() not in used_names)
+        used_names.add(names[column].lower())
     return [
         row | {name: prediction[column] for column, name in names.items()}
         for row, prediction in zip(rows, predictions, strict=True)

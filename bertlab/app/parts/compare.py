@@ -16,7 +16,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
 
-MAX_LISTED_WORDS = 12  # of those that two vocabularies split differently
+MAX_LISTED_WORDS = 12  # further words that two vocabularies split differently are only counted
 MAX_SAVED_TOKENS = 100  # for longer texts, the CSV files contain only the values drawn, not all token pairs
 
 
@@ -84,7 +84,7 @@ def _list_words_split_differently(comparison: Comparison) -> None:
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
     """Draw how much every head differs, and how the attention of one head differs.
 
-    By default, it is the head that differs most.
+    The user chooses this head in two fields; by default, it is the head that differs most.
 
     Args:
         comparison: the result of `compare_inputs`.

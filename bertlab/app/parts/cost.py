@@ -217,7 +217,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 @st.cache_data(show_spinner=False)
 def _compute_batches() -> dict[str, list[str]]:
-    """Compute the columns about the largest batches. They are always the same, so they are cached."""
+    """Compute the table of the largest batches that fit into a GPU. It is always the same, so it is cached."""
     rows = published.BATCHES
     memory_sizes = [compute_training_memory(row.make_workload("float32")).total for row in rows]
     return {

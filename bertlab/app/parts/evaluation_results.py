@@ -155,7 +155,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression, with a field to choose a row. Return its index in a list."""
+    """Draw the labels and predictions of a regression, with a field to choose a row. Return [its index]."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))

@@ -23,7 +23,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
-# page -> the prediction it shows
+# page -> the command whose prediction it shows
 PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
 EXAMPLE_FILE = "example-rows.jsonl"
 SPLITS = ["validation", "test", "train"]
@@ -78,18 +78,18 @@ def choose_task(loaded: Checkpoint) -> str:
     return fields.choice(st.selectbox, t("evaluation-task"), names, "task", help=t("evaluation-task-help"))
 
 
-def choose_source(spec: TaskSpec, labels: Sequence[str], language: str) -> Source | None:
+def choose_source(spec: TaskSpec, labels: Sequence[str], model_language: str) -> Source | None:
     """Let the user choose the rows, and what happens to invalid rows.
 
     Args:
         spec: the task.
         labels: the labels of the checkpoint.
-        language: the language of the checkpoint.
+        model_language: the language of the checkpoint.
 
     Returns:
         The source of the rows; None while there are no rows.
     """
-    source = _choose_rows(spec, generate_rows(spec, labels, language))
+    source = _choose_rows(spec, generate_rows(spec, labels, model_language))
     if source is None or source.is_example:
         return source
     skips = url_fields.flag(
@@ -169,16 +169,16 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     return text_columns, "" if task_label and label_column == guess else label_column
 
 
-def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> None:
+def show_sample_rows(spec: TaskSpec, labels: Sequence[str], model_language: str) -> None:
     """Explain which rows the page needs, and offer sample rows to try.
 
     Args:
         spec: the task.
         labels: the labels of the checkpoint.
-        language: the language of the checkpoint.
+        model_language: the language of the checkpoint.
     """
     frame.note(t(f"evaluation-format-{spec.kind}"))
-    rows = format_sample_rows(spec, labels, language)
+    rows = format_sample_rows(spec, labels, model_language)
     st.code(rows, language=None, wrap_lines=True)
 
     def paste() -> None:

@@ -67,7 +67,7 @@ def draw_panel(command: str, question: str = "") -> None:
 
 
 def _has_command(id: str, command: str) -> bool:
-    """Whether a job has a command. If there is no such job, show an error and remove its id from the address."""
+    """Whether a job belongs to a command. If there is no such job, show an error and remove its id from the address."""
     try:
         return file_jobs.find(id).job.command == command
     except DataError as error:

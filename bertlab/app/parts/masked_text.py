@@ -46,8 +46,8 @@ class MaskedText:
 
     def store(self, indices: frozenset[int]) -> None:
         """Store which words are masked. If the text is too long for the address, the address omits them too."""
-        written = ".".join(map(str, sorted(indices)))
-        url.store("mask", written, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
+        joined_indices = ".".join(map(str, sorted(indices)))
+        url.store("mask", joined_indices, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
 
     def predict(self, checkpoint: sessions.CheckpointKey, top_k: int, second: str | None = None) -> calls.Expression:
         """Predict the masked words with `Session.fill_mask`.

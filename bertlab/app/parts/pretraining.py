@@ -82,11 +82,11 @@ def _slider(container, name: str, low: int, high: int, default: int, **settings)
     return url_fields.number(container.slider, label, low, high, default, key=name, format=number_format, **settings)
 
 
-def _balance_shares(changed: str) -> None:
+def _balance_shares(changed_share: str) -> None:
     """Change the other two shares in proportion, so that all three add up to 100 %."""
-    first, second = (name for name in SHARES if name != changed)
+    first, second = (name for name in SHARES if name != changed_share)
     state = st.session_state
-    rest, previous = 100 - state[changed], state[first] + state[second]
+    rest, previous = 100 - state[changed_share], state[first] + state[second]
     state[first] = round(rest * state[first] / previous) if previous else rest // 2
     state[second] = rest - state[first]
 

@@ -13,7 +13,7 @@ def call_xray(
     """Find the answers to a question, and the prediction for every window.
 
     Returns:
-        the passage and the result of `Session.xray`, each with its code.
+        The passage and the result of `Session.xray`, each with the Python code that computes it.
 
     Raises:
         BertlabError: any error that `Session.xray` raises.

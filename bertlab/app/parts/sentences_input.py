@@ -36,12 +36,12 @@ def read_lines(example: tuple[str, ...]) -> Lines:
         DataError: the uploaded file or the pasted table cannot be read.
     """
     left, right = st.columns([3, 2])
-    pasted = url_fields.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
-    fields.note_too_long_for_link(left, pasted)
+    pasted_text = url_fields.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
+    fields.note_too_long_for_link(left, pasted_text)
     upload = right.file_uploader(t("sentences-upload"), upload_suffixes(), key="upload-lines")
     right.caption(t("sentences-upload-help", limit=MAX_LINES))
-    table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
-    texts = _choose_column(right, table) if table else pasted.splitlines()
+    table = _read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
+    texts = _choose_column(right, table) if table else pasted_text.splitlines()
     lines = [line for line in map(join_lines, texts) if line]
     if len(lines) > MAX_LINES:
         frame.note(t("sentences-too-many", limit=MAX_LINES, count=len(lines)))

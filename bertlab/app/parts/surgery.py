@@ -133,7 +133,7 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
         layer for layer in range(config.num_layers) if all((layer, head) in parsed_changes.heads for head in heads)
     ]
     heads_off = sorted(head for head in parsed_changes.heads if head[0] not in layers_off)
-    # the text of each button, and the part that undoes its change when it is added to the line
+    # (the text of a button, the part that removes its change when this part is added to the line)
     buttons = [(t("heads-change-layer", layer=layer), f"{layer}s") for layer in layers_off]
     buttons += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in heads_off]
     for layer, head, position in parsed_changes.rows:

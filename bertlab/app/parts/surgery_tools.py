@@ -119,20 +119,20 @@ def patch_hidden_states(
         cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_target, key="patch.into"
     )
     position = _choose_position(cells[3], tokens, "patch.to", default_target_position)
-    one = changes.format_patch_part((layer, position), (from_layer, from_position))
-    every = changes.format_patch_part((layer, None), (from_layer, None))
+    part = changes.format_patch_part((layer, position), (from_layer, from_position))
+    part_for_all = changes.format_patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for key, name, part in (
-            ("put-patch", t("heads-apply"), one), ("put-patch-all", t("heads-patch-all-positions"), every),
+        for key, name, button_part in (
+            ("put-patch", t("heads-apply"), part), ("put-patch-all", t("heads-patch-all-positions"), part_for_all),
         ):  # fmt: skip
             st.button(
                 name,
                 on_click=store_changes,
-                args=(changes.add(line, part, config.num_heads),),
+                args=(changes.add(line, button_part, config.num_heads),),
                 key=key,
                 icon=":material/check:",
             )
-    show_preview(line, one, checkpoint, surgery_input, other)
+    show_preview(line, part, checkpoint, surgery_input, other)
     st.caption(t("heads-patch-help"))
 
 
@@ -168,7 +168,7 @@ def show_preview(
 
     Args:
         line: the line of changes.
-        part: the part that "Apply" adds to it.
+        part: the part with the change, which "Apply" adds to the line.
         checkpoint: the checkpoint.
         surgery_input: the prediction.
         other: the text from which hidden states are patched.

@@ -28,7 +28,7 @@ STRONGEST = 0.55  # the opacity of the shade of a word whose surprise reaches th
 
 
 def cut_text(text: str) -> str:
-    """Return the first `MAX_WORDS` words of a text, and say so if there are more."""
+    """Return the first `MAX_WORDS` words of a text. If it has more words, show a note that the rest is left out."""
     spans = [span for span in find_words(text) if text[slice(*span)].isalnum()]
     if len(spans) <= MAX_WORDS:
         return text
@@ -94,22 +94,22 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
     # suggestions with any positive gain, so that moving the slider needs no further computation
     call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
-    suggested = [each for each in call.result if each.gain > margin]
+    suggestions = [each for each in call.result if each.gain > margin]
     with st.container(key="corrections"):
-        st.html(corrections_html(text, suggested))
+        st.html(corrections_html(text, suggestions))
     st.caption(t("writing-corrections-legend"))
-    display.sentence(sentences.corrections(suggested, margin))
+    display.sentence(sentences.corrections(suggestions, margin))
     with st.container(horizontal=True, gap="small", key="correction-buttons"):
-        for number, each in enumerate(suggested):
+        for number, each in enumerate(suggestions):
             label = t("writing-correction", original=each.original, replacement=each.replacement, gain=each.gain)
             st.button(
                 _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply,
                 args=([(each.start, each.end, each.replacement)],),
             )  # fmt: skip
-        if len(suggested) > 1:
+        if len(suggestions) > 1:
             st.button(
-                t("writing-apply-all", count=len(suggested)), key="apply-all", icon=":material/done_all:",
-                on_click=_apply, args=([(each.start, each.end, each.replacement) for each in suggested],),
+                t("writing-apply-all", count=len(suggestions)), key="apply-all", icon=":material/done_all:",
+                on_click=_apply, args=([(each.start, each.end, each.replacement) for each in suggestions],),
             )  # fmt: skip
     if call.result:
         data = {
@@ -220,7 +220,7 @@ def _draw_proposals(
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape what the label of a button would take for Markdown."""
+    """Escape the characters that have a meaning in Markdown, for the label of a button."""
     return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
 
 

@@ -17,9 +17,13 @@ GROWTH = {"flop": "cost-training-flop", "training-memory": "cost-training-memory
           "inference-memory": "cost-inference-memory"}  # fmt: skip
 
 
-def show_largest(parts: Mapping[str, float]) -> None:
-    """Name the largest part of a cost in a sentence."""
-    display.sentence(sentences.parts(parts, cost_views.name_part(max(parts, key=parts.get), language())))
+def show_largest(amounts: Mapping[str, float]) -> None:
+    """Name the largest part of a cost in a sentence.
+
+    Args:
+        amounts: {part: amount}.
+    """
+    display.sentence(sentences.parts(amounts, cost_views.name_part(max(amounts, key=amounts.get), language())))
 
 
 frame.heading("cost")

@@ -68,11 +68,13 @@ with frame.show_errors():
                 format_func=lambda index: f"{timeline.snapshots[index].step:,}",
             )  # fmt: skip
             closest = timeline.snapshots[timeline.closest].step
-            line = t("guess-closest", step=f"{closest:,}", overlap=percent(timeline.overlap_S[timeline.closest]))
-            here = t(
+            closest_line = t(
+                "guess-closest", step=f"{closest:,}", overlap=percent(timeline.overlap_S[timeline.closest])
+            )
+            overlap_line = t(
                 "guess-overlap", step=f"{timeline.snapshots[index].step:,}", overlap=percent(timeline.overlap_S[index])
             )
-            st.html(f'<p class="say">{escape_html(here)}</p><p class="small">{escape_html(line)}</p>')
+            st.html(f'<p class="say">{escape_html(overlap_line)}</p><p class="small">{escape_html(closest_line)}</p>')
             plots.draw(
                 "guess-bars", guess_bars, guess_timeline, index, data=guess_columns(timeline, index), lang=language()
             )

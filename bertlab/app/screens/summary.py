@@ -21,7 +21,7 @@ from bertlab.views.terminal_summary import METRIC_NAMES
 
 MAX_SENTENCES = 2_000  # because all users share the CPU cores
 MAX_CHOSEN = 10  # sentences of a summary
-MAX_REPEATED = 10  # sentences left out as repetitions whose numbers are listed
+MAX_REPEATED = 10  # how many of the sentences that are left out as repetitions are listed by their number
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
 SCROLLED_HEIGHT = 420  # pixels
 

@@ -14,7 +14,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 REFRESH_SECONDS = 2
-RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because it still rises in a run of one minute
+RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because in a run of one minute it keeps rising
 
 frame.heading("train-live")
 can_start = roles.is_teacher() or not access.is_restricted()
@@ -82,7 +82,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the log of a run, reduced to the rows that its curves need; the code calls `history.read_log`."""
+    """Read the log of a run, reduced to the rows that its curves need. The Python code for the user reads all rows."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )

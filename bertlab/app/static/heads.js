@@ -62,16 +62,16 @@ function handleClick(root, button, byKeyboard, send) {
     row.forEach((item) => (allOff ? state.off.delete(item) : state.off.add(item)));
     return apply(root, `${layer}`, send);
   }
-  const part = headName(layer, head);
-  if (state.pending?.part === part) {
+  const name = headName(layer, head);
+  if (state.pending?.head === name) {
     clearTimeout(state.pending.timer);
-    toggle(state.off, part);
+    toggle(state.off, name);
     state.pending = null;
     return keepOnly(root, layer, head, send);
   }
   flush(root, send);
-  toggle(state.off, part);
-  state.pending = { part, timer: setTimeout(() => flush(root, send), byKeyboard ? 0 : DOUBLE_CLICK_MS) };
+  toggle(state.off, name);
+  state.pending = { head: name, timer: setTimeout(() => flush(root, send), byKeyboard ? 0 : DOUBLE_CLICK_MS) };
   paint(root);
 }
 
@@ -85,19 +85,19 @@ function keepOnly(root, layer, head, send) {
 
 const toggle = (set, item) => (set.has(item) ? set.delete(item) : set.add(item));
 
-/** Send a click that was waiting for a second click. */
+/** Send a click that was held back because it could have been the first half of a double-click. */
 function flush(root, send) {
   const { pending } = root.state;
   if (!pending) return;
   clearTimeout(pending.timer);
   root.state.pending = null;
-  apply(root, pending.part, send);
+  apply(root, pending.head, send);
 }
 
 /** Append a change to the line of changes and send the whole line. */
-function apply(root, part, send) {
+function apply(root, change, send) {
   const { state } = root;
-  state.line = state.sent = state.line ? `${state.line},${part}` : part;
+  state.line = state.sent = state.line ? `${state.line},${change}` : change;
   paint(root);
   send("line", state.line);
 }

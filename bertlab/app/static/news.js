@@ -7,6 +7,7 @@ const READING_MS = 400; // between the text of a step and its page, so that ever
 const stepOf = (news) => news.split(" ")[0].split(".").slice(0, 2).join(".");
 
 export default function ({ data, parentElement, setTriggerValue }) {
+  // shownFrom: the step that the panel still showed when the text of a new step was put over it
   const watch = (parentElement.bertlabWatch ??= { shownFrom: "" });
   const place = parentElement.querySelector(".news");
   const panelPart = place.closest(".st-key-class-news").parentElement;
@@ -15,6 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     place.innerHTML = watch.html = html;
     panelPart.toggleAttribute("data-reading", html !== ""); // hides what follows, the panel of the previous step
   };
+  // seen: the news that the panel shows; parts: how many words of the news the panel depends on
   const { seen, parts, lang } = data;
   Object.assign(watch, { seen, parts, lang, report: (news) => setTriggerValue("news", news) });
   if (stepOf(seen) !== watch.shownFrom) show(""); // the panel already shows the new step
