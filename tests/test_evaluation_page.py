@@ -300,7 +300,9 @@ def test_coverage_of_metrics(monkeypatch, kind, evaluated, total, invalid, id):
     monkeypatch.setattr(evaluation_results, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * invalid
     usable = total if kind == "span" else total - invalid  # questions are counted without invalid ones
-    analysis = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * evaluated, total, usable, left_out)
+    analysis = ErrorAnalysis(
+        "rows", TASK_TYPES[kind].make_default_spec(), {}, (None,) * evaluated, total, usable, left_out
+    )
     assert evaluation_results.describe_coverage(analysis) == text(id, count=evaluated, total=usable, invalid=invalid)
 
 

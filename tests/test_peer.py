@@ -53,7 +53,7 @@ def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokeniz
     theirs = peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0
     for number, row in enumerate(rows):
-        window_numbers = range(*ours.windows.of_question(number).indices(len(windows)))
+        window_numbers = range(*ours.windows.find_question_windows(number).indices(len(windows)))
         capacity = max_tokens - 3 - windows[window_numbers[0]].question_tokens
         # `stride` is the overlap of two windows in run_qa, and the distance of their starts in bertlab
         their_windows = peer.encode_span_rows([row], theirs, max_tokens, capacity - 24)

@@ -179,7 +179,7 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
     else:
         rows = rows_of(get_task(kind))
         examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), get_task(kind))
-        batch = features_of(tiny_tokenizer, examples, 48).batch(np.array([], int))
+        batch = features_of(tiny_tokenizer, examples, 48).make_batch(np.array([], int))
         loss = TASK_TYPES[get_task(kind).kind].loss
         model = make_finetuning_model(tiny_model, TASK_TYPES[get_task(kind).kind].head, 0.0, get_task(kind).labels)
     assert not len(batch)

@@ -17,7 +17,7 @@ from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import get_task
 from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, rouge_w, score_squad, score_with_threshold
 from bertlab.tasks.span.squad import SQUAD, read_squad
-from bertlab.tasks.span.task import with_language
+from bertlab.tasks.span.task import set_detected_language
 from bertlab.tasks.span.windows import select_trainable_rows
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.invalid_rows import InvalidRows
@@ -393,8 +393,8 @@ def test_questions_of_the_korean_story_world_are_compared_as_korquad_does():
     for language, script in (("ko", "korquad"), ("en", "squad")):
         rows = list(make_rows("questions", language, 0, 20))
         for name in (ROW_TASKS["questions"].find_task(language), "squad_v2"):
-            assert choose_script(with_language(get_task(name), rows)) == script
-    assert with_language(get_task("korquad"), [{"question": "Who?"}]).language == "ko"
+            assert choose_script(set_detected_language(get_task(name), rows)) == script
+    assert set_detected_language(get_task("korquad"), [{"question": "Who?"}]).language == "ko"
 
 
 def test_the_korquad_answers_score_100_against_themselves(bertlab_data):

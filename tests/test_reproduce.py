@@ -149,7 +149,7 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
 
     loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), "none", left_to_right=True)
     head = causal_model.heads["mlm"]
-    assert int(loss.counts(PairBatch())["mlm"]) == 13
+    assert int(loss.count_items(PairBatch())["mlm"]) == 13
     logits_BTV = head(causal_model(batch).hidden_BTH, causal_model.embeddings.token.weight)
     expected = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
     assert_close(loss(causal_model, PairBatch()).value, expected)

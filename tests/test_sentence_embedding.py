@@ -90,7 +90,7 @@ def test_inference_rows_become_entailed_pairs_with_a_contradiction():
 
 
 def test_custom_rows_have_values_or_names_of_inference_or_no_label():
-    spec = EMBEDDING.default_spec().replace(text=("a", "b"), label=("label",))
+    spec = EMBEDDING.make_default_spec().replace(text=("a", "b"), label=("label",))
     values = read(spec, [{"a": "x y", "b": "x z", "label": 1}, {"a": "x", "b": "q", "label": 0.5}])
     assert (values.spec.metrics, values.labels) == (("spearman", "pearson"), ())
     names = read(spec, [{"a": "x", "b": "y", "label": "entailment"}, {"a": "x", "b": "z", "label": "neutral"}])

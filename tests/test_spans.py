@@ -138,7 +138,7 @@ def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
     windows = make_span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
     assert len(windows.passages) == 2
     alone = make_windows(tokenizer, "the?", PASSAGE, 40, 8)
-    for one, other in zip(windows[windows.of_question(2)], alone, strict=True):
+    for one, other in zip(windows[windows.find_question_windows(2)], alone, strict=True):
         assert one.ids.tolist() == other.ids.tolist()
         assert one.is_max_context_T.tolist() == other.is_max_context_T.tolist()
     assert windows[-1].ids.tolist() == alone[-1].ids.tolist()

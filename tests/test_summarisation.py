@@ -30,7 +30,7 @@ OTHERS = ("the boats stayed", "she asked for tea", "rain fell on the roof", "차
 
 def read(rows, **options):
     data = Rows("mine.jsonl", tuple(dict.fromkeys(name for row in rows for name in row)), rows)
-    return TASK.read_examples(data, TASK.default_spec(), **options)
+    return TASK.read_examples(data, TASK.make_default_spec(), **options)
 
 
 def make_rows(count: int, seed: int) -> list[dict]:
@@ -121,7 +121,7 @@ def test_inputs_have_a_cls_per_sentence_and_alternating_segments(tiny_tokenizer)
     parts = [[cls, *ids, sep] for ids in tiny_tokenizer.encode_plain(row["sentences"])]
     assert features[0].ids.tolist() == [id for part in parts for id in part]
     assert features[0].token_type_ids.tolist() == [i % 2 for i, part in enumerate(parts) for _ in part]
-    batch = features.batch(np.array([0]))
+    batch = features.make_batch(np.array([0]))
     assert batch.labels_B[0][batch.labels_B[0] != NO_TAG].tolist() == [1, 0, 0]
     assert (batch.inputs.input_ids_BT[0][batch.labels_B[0] != NO_TAG] == cls).all()
     # in short windows, sentences are cut off, and a window begins with segment 0
@@ -146,18 +146,18 @@ def test_a_sentence_in_two_windows_has_the_score_with_more_context(tiny_tokenize
 def test_the_loss_is_the_cross_entropy_of_every_sentence(tiny_model, tiny_tokenizer):
     model = make_finetuning_model(tiny_model, "summarise", 0.0).eval()
     features = TASK.make_features(tiny_tokenizer, read(make_rows(3, seed=0)), 64)
-    batch = features.batch(np.arange(3))
+    batch = features.make_batch(np.arange(3))
     loss = TASK.loss(model, batch)
     head, values = model.head("summarise"), []
     for i in range(3):
-        single = features.batch(np.array([i]))
+        single = features.make_batch(np.array([i]))
         hidden = model(single.inputs).hidden_BTH[0].detach()
         logits = [(hidden[p] @ head.weight[0] + head.bias).item() for p in np.flatnonzero(features.unit_I[i] >= 0)]
         values.append(F.binary_cross_entropy_with_logits(
             torch.tensor(logits), torch.tensor(features.examples[i].target, dtype=torch.float32), reduction="none"
         ))  # fmt: skip
     torch.testing.assert_close(loss.value.detach(), torch.cat(values).mean(), rtol=1e-4, atol=1e-5)
-    assert TASK.loss.counts(batch)["sentence"] == sum(len(row.texts) for row in features.examples)
+    assert TASK.loss.count_items(batch)["sentence"] == sum(len(row.texts) for row in features.examples)
 
 
 def test_metrics_equal_values_computed_by_hand():

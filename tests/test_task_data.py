@@ -586,7 +586,7 @@ def test_the_first_token_of_each_word_predicts_its_tag(tiny_tokenizer):
     ]
     examples = read_examples(data(rows), WNUT)
     features = features_of(tiny_tokenizer, examples, 64)
-    batch = features.batch(np.array([0]))
+    batch = features.make_batch(np.array([0]))
     tokens = tiny_tokenizer.tokens(features[0].ids)
     has_tag = batch.labels_B[0] != NO_TAG
     first_tokens = [token for token, tagged in zip(tokens, has_tag.tolist(), strict=True) if tagged]
@@ -632,7 +632,7 @@ def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_to
 
     spec = get_task(name)
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)
-    batch = features_of(tiny_tokenizer, examples, 48).batch(np.arange(11))
+    batch = features_of(tiny_tokenizer, examples, 48).make_batch(np.arange(11))
     gradients = []
     for parts in (1, 4):
         torch.manual_seed(0)

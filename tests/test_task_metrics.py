@@ -19,7 +19,7 @@ from bertlab.tasks.entity_spans import find_entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
-    entity_metrics,
+    compute_entity_metrics,
     f1,
     f1_from_3,
     matthews,
@@ -87,7 +87,7 @@ def test_entity_metrics_equal_those_of_seqeval(seed):
     predicted = [[tag if rng.random() < 0.6 else tags[rng.integers(len(tags))] for tag in row] for row in gold]
     for row in (*gold, *predicted):
         assert find_entity_spans(row) == get_entities(row)
-    found = entity_metrics(gold, predicted)
+    found = compute_entity_metrics(gold, predicted)
     for name in ("precision", "recall", "f1"):
         expected = getattr(seqeval.metrics, f"{name}_score")(gold, predicted, zero_division=0)
         assert found[name] == pytest.approx(expected), name
@@ -109,26 +109,26 @@ def test_strict_entity_metrics_equal_those_of_klue(seed):
             if tag[0] == "I" and row[index - 1 : index] not in ([f"B{tag[1:]}"], [tag]):
                 row[index] = f"B{tag[1:]}"
     joined = [[tag for row in rows for tag in ("O", *row, "O")] for rows in (gold, predicted)]
-    found = entity_metrics(gold, predicted, strict=True)
+    found = compute_entity_metrics(gold, predicted, strict=True)
     for name, average in (("f1_macro", "macro"), ("f1", "micro")):
         expected = seqeval.metrics.f1_score(
             joined[:1], joined[1:], average=average, mode="strict", scheme=IOB2, zero_division=0
         )
         assert found[name] == pytest.approx(expected), name
-    assert found["f1"] != entity_metrics(gold, predicted)["f1"]
+    assert found["f1"] != compute_entity_metrics(gold, predicted)["f1"]
 
 
 def test_klue_ner_ignores_spaces():
     spec = get_task("klue_ner")
     tokens, gold = list("김 철수가"), ["B-PS", "I-PS", "I-PS", "I-PS", "O"]
     examples = read_examples(Rows("rows", ("tokens", "ner_tags"), [{"tokens": tokens, "ner_tags": gold}]), spec)
-    metrics = TASK_TYPES["tagging"].raw_metrics
+    metrics = TASK_TYPES["tagging"].compute_raw_metrics
     assert metrics(examples, [["B-PS", "O", "I-PS", "I-PS", "O"]])["entity_f1_macro"] == 1.0
     assert metrics(examples, [["I-PS", "I-PS", "I-PS", "I-PS", "O"]])["entity_f1_macro"] == 0.0, "no B-tag"
 
 
 def test_metrics_are_0_without_entities():
-    found = entity_metrics([["O", "O"]], [["O", "O"]])
+    found = compute_entity_metrics([["O", "O"]], [["O", "O"]])
     assert set(found.values()) == {0.0}
     assert character_f1_macro([["O"]], [["O"]]) == 0.0
 
@@ -140,5 +140,5 @@ def test_predictions_of_another_size_raise_an_error():
         with pytest.raises(DataError):
             metric(np.array([]), np.array([]))
     with raises_error(DataError, "tag-predictions-count-differs", sentence=0, tags=2, predicted=1):
-        entity_metrics([["O", "O"]], [["O"]])
+        compute_entity_metrics([["O", "O"]], [["O"]])
     assert math.isnan(pearson(np.array([1.0]), np.array([1.0])))

@@ -619,7 +619,7 @@ def test_a_head_is_kept_only_if_the_labels_are_the_same(tmp_path, finetuned):
     for name, same in (("qnli", True), ("sst2", False)):
         other = directory_of(tmp_path / name, get_task(name))
         training_data = read_data(config(tmp_path, path, name, data=str(other), out=tmp_path / f"{name}-run"))
-        assert np.allclose(training_data.new_model(0.0).heads["classify"].weight.detach(), old.detach()) is same
+        assert np.allclose(training_data.make_model(0.0).heads["classify"].weight.detach(), old.detach()) is same
 
 
 # -- resuming, seeds and grids -----------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def measure(config: FinetuneBenchConfig) -> dict:
             threads=config.threads,
         )  # fmt: skip
         data = read_data(settings)
-        model = data.new_model(config.dropout)
+        model = data.make_model(config.dropout)
         trainer = BertlabTrainer(
             model, data.make_batches(config.batch_size, 0, (0, 1)), data.loss, settings.optim, steps=1_000_000,
             device=device, dtype=dtype,

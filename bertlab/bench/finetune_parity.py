@@ -31,7 +31,7 @@ from bertlab.config.renamed_keys import PARITY_KEYS, PARITY_RECIPE_KEYS, rename_
 from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.tasks.span.squad import read_rows
-from bertlab.tasks.span.task import answer_metrics
+from bertlab.tasks.span.task import compute_answer_metrics
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.splits import read_split
@@ -259,7 +259,9 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
     if task_type.reads_windows:
         trainer.save_model(str(out / "model"))
         model = checkpoint.load(out / "model").model
-        return answer_metrics(model, checkpoint.load(initial_checkpoint).tokenizer, read_rows(rows, "validation"), spec)
+        return compute_answer_metrics(
+            model, checkpoint.load(initial_checkpoint).tokenizer, read_rows(rows, "validation"), spec
+        )
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
     validation = peer.encode_text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
     scores = trainer.predict(validation).predictions  # [rows, labels], or [rows, 1] for a regression

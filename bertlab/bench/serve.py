@@ -139,7 +139,7 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
         source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
         limit=config.rows, invalid="skip",
     )  # fmt: skip
-    examples = task_type.read_split(spec, task_type.evaluation_splits(spec, options)[0], student, options)
+    examples = task_type.read_split(spec, task_type.list_evaluation_splits(spec, options)[0], student, options)
     if not examples.labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     return examples

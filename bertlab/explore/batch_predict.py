@@ -44,7 +44,7 @@ def predict_texts(
             if task_type.reads_only_pairs:
                 pair = pair or ""
             prediction = predict(text, pair) if reads_pairs else predict(text)
-            rows.append(row | task_type.table_row(prediction) | {"error": None})
+            rows.append(row | task_type.make_table_row(prediction) | {"error": None})
         except MissingHead:
             raise
         except BertlabError as error:

@@ -182,7 +182,7 @@ def _summarise_with_head(
     """
     sentences = [tuple(text[slice(*span)] for span in each) for text, each in zip(texts, spans, strict=True)]
     rows = tuple(Example(str(index), each, None) for index, each in enumerate(sentences))
-    examples = Examples("", TASK_TYPE.default_spec(), (), rows)
+    examples = Examples("", TASK_TYPE.make_default_spec(), (), rows)
     features = TASK_TYPE.make_inputs(loaded, examples, None)
     scores = TASK_TYPE.compute_outputs(loaded.model, features, progress=progress)
     summaries = []

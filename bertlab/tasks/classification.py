@@ -91,7 +91,7 @@ class ClassificationTask(LabelledTaskType):
     def format_target(self, examples: Examples, target: int) -> str:
         return examples.labels[target]
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.logits("classify", batch).softmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -147,7 +147,7 @@ class ClassificationTask(LabelledTaskType):
         # This equals log(p / (1 - p)) for the softmax probability p, but 1 - p would lose precision if p is close to 1.
         return model.config.labels[best], logits_RK[:, best] - others_RK.logsumexp(1)
 
-    def table_row(self, prediction: Classification) -> dict[str, str | float]:
+    def make_table_row(self, prediction: Classification) -> dict[str, str | float]:
         best, probabilities = prediction.best, {f"p({row.label})": row.probability for row in prediction.labels}
         return {"label": best.label, "probability": best.probability} | probabilities
 

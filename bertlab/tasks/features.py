@@ -65,7 +65,7 @@ class Features(Sequence):
         ids = self.ids[i]
         return Input(ids, (np.arange(len(ids)) >= self.second_start_I[i]).astype(np.int64))
 
-    def batch(self, groups: np.ndarray) -> LabelBatch:
+    def make_batch(self, groups: np.ndarray) -> LabelBatch:
         """Collate inputs and their targets into one batch.
 
         Args:
@@ -97,15 +97,15 @@ class Features(Sequence):
             tags_BT[row, : len(units_T)][has_tag_T] = tags_U[units_T[has_tag_T]]
         return tags_BT
 
-    def batches(self, batch_size: int, seed: int, shard: tuple[int, int] = (0, 1)) -> ShuffledSampler:
-        """Make endless shuffled batches of `batch_size` rows; see `batch`.
+    def make_batches(self, batch_size: int, seed: int, shard: tuple[int, int] = (0, 1)) -> ShuffledSampler:
+        """Make endless shuffled batches of `batch_size` rows; see `make_batch`.
 
         Args:
             batch_size: the number of rows in a batch over all processes.
             seed: the seed of the shuffling.
             shard: (rank, number of processes); they select the part of every batch that this process reads.
         """
-        return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.batch, shard)
+        return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.make_batch, shard)
 
 
 def check_max_tokens(max_tokens: int) -> None:

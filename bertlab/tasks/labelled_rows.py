@@ -77,7 +77,7 @@ class LabelledRowReader(FinetuneTaskType):
         """Adapt the task to its labels, for example its metrics."""
         return spec
 
-    def distinct_targets(self, examples: Examples) -> set:
+    def find_distinct_targets(self, examples: Examples) -> set:
         """Collect the distinct targets of the examples."""
         return {row.target for row in examples}
 
@@ -166,7 +166,7 @@ class LabelledRowReader(FinetuneTaskType):
 
     def _check_varied_targets(self, examples: Examples) -> None:
         """Raise DataError if all training rows have the same target, unless that may happen by chance."""
-        targets = self.distinct_targets(examples)
+        targets = self.find_distinct_targets(examples)
         if len(targets) > 1 or not self.requires_varied_targets(examples):
             return
         (target,) = targets

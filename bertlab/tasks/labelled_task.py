@@ -53,7 +53,7 @@ class LabelledTaskType(LabelledRowReader):
         return tokenise_texts(tokenizer, examples, texts_a, texts_b, max_tokens)
 
     @abstractmethod
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         """Compute the scores of the output layer for each input, in the form that `decode` expects."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class LabelledTaskType(LabelledRowReader):
         """
         return [int(np.argmax(probabilities)) for probabilities in outputs]
 
-    def raw_metrics(self, examples: Examples, predictions: Sequence) -> dict[str, float]:
+    def compute_raw_metrics(self, examples: Examples, predictions: Sequence) -> dict[str, float]:
         """Compute the task's metrics as fractions, before `compute_metrics` converts them to percent."""
         labels = examples.spec.labels
         gold, predicted = np.array([row.target for row in examples]), np.array(predictions)
@@ -84,7 +84,7 @@ class LabelledTaskType(LabelledRowReader):
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
-    def extra_facts(self, features: Features) -> dict:
+    def collect_extra_facts(self, features: Features) -> dict:
         """Return facts about the training rows that `bertlab.json` records in addition to the number of rows."""
         return {}
 
@@ -142,8 +142,8 @@ class LabelledTaskType(LabelledRowReader):
             facts["measured_on"] = [HELD_OUT_OF_TRAINING if HELD_OUT_OF_TRAINING in held_out else source_name]
         targets = np.array(str([row.target for row in train]).encode())
         return TrainingData(
-            self, train.spec, loaded, train.labels if self.uses_labels else (), features.batches,
-            measure if held_out else None, facts | self.extra_facts(features), options,
+            self, train.spec, loaded, train.labels if self.uses_labels else (), features.make_batches,
+            measure if held_out else None, facts | self.collect_extra_facts(features), options,
             checksum((features.ids.flat, features.ids.start, targets)),
         )  # fmt: skip
 
@@ -165,11 +165,15 @@ class LabelledTaskType(LabelledRowReader):
         device = find_device(model)
         with inference(model):
             scores_I = score(
-                features, lambda batch: self.scores(model, batch.to(device)), features.pad_id, batch_size, progress
+                features,
+                lambda batch: self.compute_scores(model, batch.to(device)),
+                features.pad_id,
+                batch_size,
+                progress,
             )
         return self.decode(features, scores_I)
 
-    def evaluation_splits(self, spec: TaskSpec, options: EvaluationOptions) -> Sequence[str]:
+    def list_evaluation_splits(self, spec: TaskSpec, options: EvaluationOptions) -> Sequence[str]:
         if options.split == "test" and not spec.test:
             raise BertlabError("task-without-test-split", task=options.task)
         splits = {"validation": spec.validation, "test": spec.test}.get(options.split, (options.split,))
@@ -220,7 +224,7 @@ class LabelledTaskType(LabelledRowReader):
         """
         if not examples.labelled:
             raise BertlabError("rows-without-labels", name=examples.name)
-        raw = self.raw_metrics(examples, predictions)
+        raw = self.compute_raw_metrics(examples, predictions)
         metrics = {name: 100 * float(np.nan_to_num(raw[name])) for name in examples.spec.metrics}
         return metrics | {"examples": len(examples)}
 

@@ -109,7 +109,7 @@ class PretrainingLoss:
         # Both embedding tables may have padding rows after the vocabulary, but different numbers of them.
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
-    def counts(self, batch) -> dict[str, torch.Tensor | int]:
+    def count_items(self, batch) -> dict[str, torch.Tensor | int]:
         """Count the tokens to predict and the sentence pairs, over which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
         pair = PAIR_OBJECTIVES[self.pair_objective]

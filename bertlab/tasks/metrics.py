@@ -106,7 +106,7 @@ def _f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
 # -- entities ----------------------------------------------------------------------------------------------------
 
 
-def entity_metrics(
+def compute_entity_metrics(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
 ) -> dict[str, float]:
     """Compute precision, recall and F1 over all entities, and the F1 of each entity type, averaged over the types.
@@ -122,7 +122,7 @@ def entity_metrics(
     Raises:
         DataError: a sentence has a different number of gold and predicted tags.
 
-    >>> entity_metrics([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
+    >>> compute_entity_metrics([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
     0.5
     """
     correct_by_type, predicted_by_type, gold_by_type = Counter(), Counter(), Counter()

@@ -66,8 +66,8 @@ class MultipleChoiceTask(LabelledTaskType):
     fixed_columns = True
     loss = staticmethod(choice_loss)
 
-    def default_spec(self) -> TaskSpec:
-        return super().default_spec().replace(text=("context", "choices"))
+    def make_default_spec(self) -> TaskSpec:
+        return super().make_default_spec().replace(text=("context", "choices"))
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         if not text and not choices:
@@ -113,7 +113,7 @@ class MultipleChoiceTask(LabelledTaskType):
             tokenizer, examples, texts_a, texts_b, max_tokens, inputs_per_example=_count_choices(examples)
         )
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.logits("choose", batch)[:, 0]
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -127,7 +127,7 @@ class MultipleChoiceTask(LabelledTaskType):
         names = [str(choice + 1) for choice in range(features.inputs_per_example)]
         return score_labels(self, loaded.model, features, progress, names, lambda example: example.texts[1:])
 
-    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+    def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         return row.texts[0], row.gold
 
     def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:

@@ -55,14 +55,14 @@ class RegressionTask(LabelledTaskType):
             raise DataError("cell-not-number", cell=repr(cell)[:80])
         return value
 
-    def extra_facts(self, features: Features) -> dict:
+    def collect_extra_facts(self, features: Features) -> dict:
         values = [row.target for row in features.examples]
         return {"value_range": [min(values), max(values)]}
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         return replace(super().make_features(tokenizer, examples, max_tokens), target_dtype=torch.float32)
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.logits("regress", batch)[:, 0]
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
@@ -115,5 +115,5 @@ class RegressionTask(LabelledTaskType):
         """
         return None, torch.cat([model.logits("regress", batch)[:, 0].float().cpu() for batch in batches])
 
-    def table_row(self, prediction: Classification) -> dict[str, str | float]:
+    def make_table_row(self, prediction: Classification) -> dict[str, str | float]:
         return {"value": prediction.value}

@@ -67,9 +67,9 @@ class ReplacedTokenLoss:
         }
         return Loss(sum(parts.values()), generator_loss.metrics | metrics, mask_BT.sum(), parts, ratios)
 
-    def counts(self, batch: PairBatch) -> dict[str, torch.Tensor | int]:
+    def count_items(self, batch: PairBatch) -> dict[str, torch.Tensor | int]:
         """Count the masked tokens and all tokens, over which the parts of the loss are averaged."""
-        return {**self.masked.counts(batch), "replaced": batch.inputs.attention_mask_BT.sum()}
+        return {**self.masked.count_items(batch), "replaced": batch.inputs.attention_mask_BT.sum()}
 
 
 @torch.no_grad()

@@ -128,8 +128,8 @@ class SentenceEmbeddingTask(RegressionTask):
         if not all(text.strip() for text in texts):
             raise DataError("row-empty")
 
-    def extra_facts(self, features: Features) -> dict:
-        return {} if features.examples.spec.labels else super().extra_facts(features)
+    def collect_extra_facts(self, features: Features) -> dict:
+        return {} if features.examples.spec.labels else super().collect_extra_facts(features)
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         num_texts = max(len(row.texts) for row in examples)
@@ -139,7 +139,7 @@ class SentenceEmbeddingTask(RegressionTask):
 
     # -- training ---------------------------------------------------------------------------------------------------
 
-    def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
+    def collect_recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
         return {"pooling": "+".join(self.pooling), "loss": "ranking" if spec.labels else "cosine regression"}
 
     def make_sentence_settings(self, options: TrainingOptions) -> SentenceSettings:
@@ -159,7 +159,9 @@ class SentenceEmbeddingTask(RegressionTask):
 
         The negatives of `ranking_loss` come from the same micro-batch, so gradient accumulation changes it.
         """
-        vectors_BCP = self.scores(model, batch.inputs.ungroup()).unflatten(0, batch.inputs.input_ids_BT.shape[:2])
+        vectors_BCP = self.compute_scores(model, batch.inputs.ungroup()).unflatten(
+            0, batch.inputs.input_ids_BT.shape[:2]
+        )
         if self.value_range is None:
             loss, metrics = ranking_loss(vectors_BCP, batch.labels_B, _find_equal_inputs(batch.inputs))
         else:
@@ -169,7 +171,7 @@ class SentenceEmbeddingTask(RegressionTask):
 
     # -- predictions and metrics ------------------------------------------------------------------------------------
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         """Compute the vector of each input -> [B, P]."""
         return pool_sentences(model(batch).hidden_BTH, batch.attention_mask_BT, self.pooling)
 
@@ -188,10 +190,10 @@ class SentenceEmbeddingTask(RegressionTask):
         nearest_B = np.concatenate([cosine_BB.argmax(-1) for cosine_BB in parts])
         return [float(second_texts[i] == text) for i, text in zip(nearest_B, second_texts, strict=True)]
 
-    def raw_metrics(self, examples: Examples, predictions: Sequence) -> dict[str, float]:
+    def compute_raw_metrics(self, examples: Examples, predictions: Sequence) -> dict[str, float]:
         if examples.spec.labels:
             return dict.fromkeys(examples.spec.metrics, float(np.mean(predictions)))
-        return super().raw_metrics(examples, predictions)
+        return super().compute_raw_metrics(examples, predictions)
 
     def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
         return super(SentenceEmbeddingTask, self.adapt_to(loaded.sentence_settings)).predict(

@@ -86,7 +86,7 @@ class SentencePairTask(TaskType):
             loaded.model, self.name, encoding, loaded.model.nsp, PAIR_OBJECTIVES[loaded.pair_objective].labels
         )
 
-    def table_row(self, prediction: NextSentence) -> dict[str, str | float]:
+    def make_table_row(self, prediction: NextSentence) -> dict[str, str | float]:
         """Convert one prediction to a row of a table of predictions: column -> cell."""
         probability = max(prediction.probability, 1 - prediction.probability)  # of the predicted label
         return {"label": prediction.label, "probability": probability}

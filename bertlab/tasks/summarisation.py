@@ -81,7 +81,7 @@ class SummaryLoss:
         metrics = {"sentence_accuracy": accuracy}
         return Loss(loss, metrics, batch.inputs.attention_mask_BT.sum(), {"sentence": loss})
 
-    def counts(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
+    def count_items(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
         """Count the sentences that the loss is averaged over."""
         return {"sentence": (batch.labels_B != NO_TAG).sum()}
 
@@ -101,8 +101,8 @@ class SummarisationTask(LabelledTaskType):
     fixed_columns = True
     loss = SummaryLoss()
 
-    def default_spec(self) -> TaskSpec:
-        return super().default_spec().replace(text=DOCUMENT_NAMES[:1], label=("chosen",))
+    def make_default_spec(self) -> TaskSpec:
+        return super().make_default_spec().replace(text=DOCUMENT_NAMES[:1], label=("chosen",))
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
@@ -138,13 +138,13 @@ class SummarisationTask(LabelledTaskType):
         reference = row.get(spec.text[1]) if len(spec.text) > 1 else None
         return SummaryExample(id, texts, target, reference if isinstance(reference, str) else "", _BY_REFERENCE in row)
 
-    def distinct_targets(self, examples: Examples) -> set:
+    def find_distinct_targets(self, examples: Examples) -> set:
         return {is_chosen for row in examples for is_chosen in row.target}
 
     def format_target(self, examples: Examples, target: int) -> str:
         return "chosen" if target else "not chosen"
 
-    def extra_facts(self, features: Features) -> dict:
+    def collect_extra_facts(self, features: Features) -> dict:
         facts = {WINDOW_TOKENS_KEY: int(np.diff(features.ids.start).max())}
         return facts | ({"chosen_by": "reference"} if features.examples[0].is_chosen_by_reference else {})
 
@@ -181,7 +181,7 @@ class SummarisationTask(LabelledTaskType):
 
     # -- predictions and metrics ------------------------------------------------------------------------------------
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.logits("summarise", batch)[..., 0].sigmoid()
 
     def compute_outputs(
@@ -220,7 +220,7 @@ class SummarisationTask(LabelledTaskType):
         size = longest if type(longest) is int and longest > 0 else loaded.max_tokens_for(0) or self.max_tokens
         return min(max(size, MIN_WINDOW_TOKENS), loaded.config.max_positions)
 
-    def raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
+    def compute_raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
         """Compute R-precision and, if there are references, ROUGE; both also for the document's first sentences.
 
         R-precision is the share of the R chosen sentences that are among the R sentences with the largest scores. A row

@@ -26,7 +26,7 @@ from bertlab.tasks.features import NO_TAG, TEXTS_AT_ONCE, Features, check_max_to
 from bertlab.tasks.inference import find_device, inference
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH_SIZE, LabelledTaskType
 from bertlab.tasks.loss import Loss
-from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, entity_metrics
+from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, compute_entity_metrics
 from bertlab.tasks.span.windows import Ragged
 from bertlab.tasks.tag_alignment import split_long_sentence, spread_tags, tokenise_characters, tokenise_words
 from bertlab.tasks.tag_prediction import Tags
@@ -52,7 +52,7 @@ class TaggingLoss:
         loss = F.cross_entropy(logits_XK, tags_X, reduction="sum") / count
         return Loss(loss, {"tag_accuracy": accuracy}, batch.inputs.attention_mask_BT.sum(), {"tag": loss})
 
-    def counts(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
+    def count_items(self, batch: LabelBatch) -> dict[str, torch.Tensor]:
         """Count the tokens that the loss is averaged over."""
         return {"tag": (batch.labels_B != NO_TAG).sum()}
 
@@ -72,7 +72,7 @@ class TaggingTask(LabelledTaskType):
     token_columns = ("tokens", "words")
     loss = TaggingLoss()
 
-    def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
+    def collect_recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
         return {"unit": spec.unit}
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class TaggingTask(LabelledTaskType):
             raise DataError("tag-empty", token=repr(empty))
         return tuple(find_label_index(tag, labels, names_by_number) for tag in tags)
 
-    def distinct_targets(self, examples: Examples) -> set:
+    def find_distinct_targets(self, examples: Examples) -> set:
         return {tag for row in examples for tag in row.target}
 
     def format_target(self, examples: Examples, target: int) -> str:
@@ -131,7 +131,7 @@ class TaggingTask(LabelledTaskType):
             pad_id=tokenizer.pad_id,
         )
 
-    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+    def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         """Compute the index of the most probable tag of each token, because `decode` needs nothing else -> [B, T]."""
         return model.logits("tag", batch).argmax(-1)
 
@@ -164,7 +164,7 @@ class TaggingTask(LabelledTaskType):
     def choose_predictions(self, outputs: Sequence[list[str]]) -> list[list[str]]:
         return list(outputs)
 
-    def raw_metrics(self, examples: Examples, predictions: Sequence[list[str]]) -> dict[str, float]:
+    def compute_raw_metrics(self, examples: Examples, predictions: Sequence[list[str]]) -> dict[str, float]:
         gold = [[examples.labels[tag] for tag in row.target] for row in examples]
         if "accuracy" in examples.spec.metrics:
             flat = (np.array([tag for row in rows for tag in row]) for rows in (gold, predictions))
@@ -172,7 +172,7 @@ class TaggingTask(LabelledTaskType):
         by_character = examples.spec.unit == "character"
         if by_character:
             gold, predictions = (_drop_spaces(examples, rows) for rows in (gold, predictions))
-        metrics = entity_metrics(gold, predictions, strict=by_character)
+        metrics = compute_entity_metrics(gold, predictions, strict=by_character)
         metrics = {f"entity_{name}": value for name, value in metrics.items()}
         return metrics | {"character_f1_macro": character_f1_macro(gold, predictions)}
 
@@ -226,10 +226,10 @@ class TaggingTask(LabelledTaskType):
             counts += [((names.index(a), names.index(b)), row) for a, b in pairs]
         return predictions, scored_rows, build_confusion_matrix(names, counts)
 
-    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+    def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         return separator.join(row.texts), ""
 
-    def table_row(self, prediction: Tags) -> dict[str, str | float]:
+    def make_table_row(self, prediction: Tags) -> dict[str, str | float]:
         tags = " ".join(f"{word.text}/{word.tag}" for word in prediction.words)
         return {"entities": "; ".join(f"{e.label}: {e.text}" for e in prediction.entities), "tags": tags}
 

@@ -65,7 +65,7 @@ class TaskFlags:
             if self.kind is not None and given_type is not TASK_TYPES[spec.kind]:
                 raise BertlabError("known-task-has-kind", task=name, kind=TASK_TYPES[spec.kind].name)
         elif self.kind is not None:
-            spec = given_type.default_spec()
+            spec = given_type.make_default_spec()
             for field in given_type.required_flags:
                 if not getattr(self, field):
                     raise BertlabError("column-flag-missing", flag=_flag_of_field(field))
@@ -119,7 +119,7 @@ def parse_task_record(record: dict) -> TaskSpec:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in rename_keys(record, TASK_KEYS).items()
     }
-    default_spec = task_type.default_spec()  # old records of question answering do not name the columns
+    default_spec = task_type.make_default_spec()  # old records of question answering do not name the columns
     try:
         return TaskSpec(
             **{

@@ -151,7 +151,7 @@ class FinetuneTaskType(TaskType):
     loss: Callable[[nn.Module, object], Loss]
     """The loss function, (model, batch) -> Loss; see `loss.Loss`."""
 
-    def default_spec(self) -> TaskSpec:
+    def make_default_spec(self) -> TaskSpec:
         """Make a custom task of this type with the default columns."""
         return TaskSpec(kind=self.name, hub_id="", language="", metrics=self.metrics, source="", id="")
 
@@ -170,7 +170,7 @@ class FinetuneTaskType(TaskType):
             return spec.replace(text=(first, pair) if pair else (first,))
         return spec
 
-    def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
+    def collect_recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
         """Return the settings of this type that `bertlab.json` records in addition to those of every fine-tuning."""
         return {}
 
@@ -188,8 +188,8 @@ class FinetuneTaskType(TaskType):
 
     # -- evaluation: splits -> examples -> predictions -> metrics --------------------------------------------------
 
-    def evaluation_splits(self, spec: TaskSpec, options: EvaluationOptions) -> Sequence[str]:
-        """The splits to evaluate, in order."""
+    def list_evaluation_splits(self, spec: TaskSpec, options: EvaluationOptions) -> Sequence[str]:
+        """List the splits to evaluate, in order."""
         return (options.split,)
 
     @abstractmethod
@@ -266,7 +266,7 @@ class FinetuneTaskType(TaskType):
     def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> TaskAnalysis:
         """Predict every example, and score the predictions."""
 
-    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+    def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         """Choose the texts whose attention the app shows for a scored row.
 
         Args:
@@ -281,7 +281,7 @@ class FinetuneTaskType(TaskType):
 
     # -- prediction of single texts --------------------------------------------------------------------------------
 
-    def table_row(self, prediction) -> dict[str, str | float]:
+    def make_table_row(self, prediction) -> dict[str, str | float]:
         """Convert one prediction to a row of a table: column -> cell.
 
         Raises:

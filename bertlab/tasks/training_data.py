@@ -84,7 +84,7 @@ class TrainingData:
         """A fingerprint of the training rows, so that a run cannot be resumed with different rows."""
         return {"examples": self.facts["examples"], "digest": self.digest}
 
-    def new_model(self, dropout: float) -> nn.Module:
+    def make_model(self, dropout: float) -> nn.Module:
         """Make the model that training starts from."""
         if self.build is not None:
             return self.build(dropout)

@@ -39,7 +39,7 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
         spec = parse_task_record(recorded)
     else:
         matching_types = [task_type for task_type in list_finetune_types() if task_type.head in loaded.heads]
-        spec = (matching_types or list_finetune_types())[0].default_spec()
+        spec = (matching_types or list_finetune_types())[0].make_default_spec()
     loaded.model.require_head(get_finetune_type(spec.kind).head)
     spec = spec.replace(text=tuple(text)) if text else spec
     return spec.replace(label=(label,)) if label else spec

@@ -130,7 +130,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
     )  # fmt: skip
     loaded = _load_checkpoint(config, task_type.head) if config.checkpoint else None
     metrics: dict = {}
-    splits = task_type.evaluation_splits(spec, options)
+    splits = task_type.list_evaluation_splits(spec, options)
     for index, split in enumerate(splits):
         examples = task_type.read_split(spec, split, loaded, options)
         if not examples.labelled and not config.out:

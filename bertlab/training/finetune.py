@@ -196,7 +196,7 @@ def _run_with_evaluations(
     prepare_machine(config)
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
-    model = data.new_model(config.dropout)
+    model = data.make_model(config.dropout)
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
     # A model that `data.build` made is not saved as a checkpoint, so its final evaluation must be computed again.
     if data.build is None and is_finished(config, trainer):
@@ -268,7 +268,7 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
         epochs=epochs,
         objectives=[config.task],
         task=make_task_record(data.spec),
-        settings=settings | data.task_type.recorded_settings(data.spec, data.options),
+        settings=settings | data.task_type.collect_recorded_settings(data.spec, data.options),
         made_unanswerable=config.make_unanswerable,
         null_threshold=metrics.get("null_threshold"),
         validation=metrics,

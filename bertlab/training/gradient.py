@@ -89,7 +89,9 @@ class GlobalGradient:
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
         """Count the items of each part of the loss in a micro-batch."""
-        counts = {ROWS: len(micro_batch), **(self.loss.counts(micro_batch) if hasattr(self.loss, "counts") else {})}
+        counts = {ROWS: len(micro_batch)}
+        if hasattr(self.loss, "count_items"):
+            counts |= self.loss.count_items(micro_batch)
         device = self.weights[0].device
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 

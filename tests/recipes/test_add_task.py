@@ -41,7 +41,7 @@ class StrengthTask(RegressionTask):
     page = ""
     loss = staticmethod(strength_loss)
 
-    def scores(self, model, batch):
+    def compute_scores(self, model, batch):
         return model.head("strength")(model.pool(batch)).squeeze(-1)
 
 

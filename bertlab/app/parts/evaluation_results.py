@@ -218,4 +218,4 @@ def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: Sco
     """Open the texts of a scored row on the Attention page."""
     task_type = get_finetune_type(kind)
     predict = partial(cached_results.compute, checkpoint, task_type.command)
-    selection.open_attention_page(checkpoint, *task_type.attention_texts(row, separator, predict))
+    selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))

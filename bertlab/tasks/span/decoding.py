@@ -111,7 +111,7 @@ def decode_all(
         raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
     decoded = []
     for question in range(len(windows.passage_Q)):
-        rows = windows.of_question(question)
+        rows = windows.find_question_windows(question)
         decoded.append(
             decode_spans(
                 windows[rows], start_logits[rows], end_logits[rows], windows.passage(question), n_best,

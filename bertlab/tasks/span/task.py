@@ -124,7 +124,7 @@ def make_span_batches(
     return ShuffledSampler(len(windows), batch_size, seed, make_batch, shard)
 
 
-def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
+def set_detected_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
     """Return the task with the language of the questions, which decides how answers are compared.
 
     A language detected from the letters of the questions replaces the task's language, for example if the rows for
@@ -138,7 +138,7 @@ def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
     return spec.replace(language=detected) if not spec.language or detected != DEFAULT else spec
 
 
-def answer_metrics(
+def compute_answer_metrics(
     model: nn.Module,
     tokenizer: Tokenizer,
     rows: Sequence[dict],
@@ -192,13 +192,13 @@ class SpanTask(FinetuneTaskType):
     fixed_columns = True
     loss = staticmethod(span_loss)
 
-    def default_spec(self) -> TaskSpec:
+    def make_default_spec(self) -> TaskSpec:
         return make_span_task(hub_id="", source="", language="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         return spec.replace(text=(text or spec.text[0], pair or spec.text[1]))
 
-    def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
+    def collect_recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
         return {"stride": options.stride}
 
     # -- training --------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class SpanTask(FinetuneTaskType):
         """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the position it states."""
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
-        spec = with_language(spec, rows)
+        spec = set_detected_language(spec, rows)
         if options.make_unanswerable is not None:
             # Unanswerable questions are made only from rows whose answers are at their stated positions.
             rows, _ = select_trainable_rows(rows, spec.unanswerable, invalid_rows)
@@ -228,7 +228,7 @@ class SpanTask(FinetuneTaskType):
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             uses_all_rows = limit is None or limit >= len(held_out)
             sample = held_out if uses_all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
-            return answer_metrics(
+            return compute_answer_metrics(
                 model, loaded.tokenizer, sample, spec, max_tokens=options.max_tokens, stride=options.stride,
                 progress=progress,
             )  # fmt: skip
@@ -253,7 +253,7 @@ class SpanTask(FinetuneTaskType):
     ) -> Questions:
         invalid_rows = InvalidRows(options.invalid)
         rows = read_rows(options.source, split, invalid_rows, spec)
-        spec = with_language(spec, rows)
+        spec = set_detected_language(spec, rows)
         labelled = is_labelled(rows, spec.unanswerable)
         if labelled:
             rows = select_scorable_rows(rows, options.source, spec.unanswerable, invalid_rows)
@@ -320,14 +320,14 @@ class SpanTask(FinetuneTaskType):
     def read_analysis_examples(
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
     ) -> Questions:
-        spec = with_language(spec, rows.rows)
+        spec = set_detected_language(spec, rows.rows)
         # `analyse_questions` scores these rows as v2.0 if any of them has no answer
         return Questions(rows.name, spec, list(rows.rows), is_labelled(rows.rows, unanswerable=True))
 
     def analyse(self, loaded: Checkpoint, examples: Questions, progress: Callable) -> TaskAnalysis:
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)
 
-    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+    def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         # The passage may be too long for one input, so only the window with the best answer is shown.
         question, passage = row.texts
         answers = predict(question, passage)

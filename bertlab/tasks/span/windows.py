@@ -107,8 +107,8 @@ class SpanWindows(Sequence):
     def __len__(self) -> int:
         return len(self.question_W)
 
-    def of_question(self, question: int) -> slice:
-        """The indices of the windows of one question."""
+    def find_question_windows(self, question: int) -> slice:
+        """Find the indices of the windows of one question."""
         first, stop = np.searchsorted(self.question_W, [question, question + 1])
         return slice(int(first), int(stop))
 
@@ -135,7 +135,7 @@ class SpanWindows(Sequence):
         offsets_T2[passage, 0] = self.begin[tokens]
         offsets_T2[passage, 1] = self.end[tokens]
         is_max_context_T = np.zeros(len(ids), bool)
-        windows = self.of_question(question)
+        windows = self.find_question_windows(question)
         is_max_context_T[passage] = find_max_context(self.first_W[windows], self.length_W[windows], w - windows.start)
         return Window(
             ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]), self.separators

@@ -143,7 +143,7 @@ def compress(config: CompressConfig) -> CompressionResult:
         source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
         max_tokens=config.max_tokens, limit=config.limit,
     )  # fmt: skip
-    split = task_type.evaluation_splits(spec, options)[0]
+    split = task_type.list_evaluation_splits(spec, options)[0]
     examples = task_type.read_split(spec, split, loaded, options)
     if not examples.labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)

@@ -91,7 +91,7 @@ def evaluate_pretraining(
                 continue
             batch = next(sampler).to(parameter.device)
             result = loss(model, batch)
-            batch_counts = {name: int(count) for name, count in loss.counts(batch).items()} | {"rows": len(batch)}
+            batch_counts = {name: int(count) for name, count in loss.count_items(batch).items()} | {"rows": len(batch)}
             for name, count in batch_counts.items():
                 counts[name] = counts.get(name, 0) + count
             for name, metric in result.metrics.items():
