@@ -204,7 +204,7 @@ def make_batch(session: Session, example, size: int = 64) -> PairBatch:
     rows = [ids[token.token] for token in example.tokens] + [session.tokenizer.pad_id] * (size - length)
     segments = [token.segment for token in example.tokens] + [0] * (size - length)
     inputs = Batch(torch.tensor([rows]), torch.tensor([segments]), torch.arange(size)[None] < length)
-    return PairBatch(inputs, torch.tensor([example.draw]), torch.tensor([example.label]))
+    return PairBatch(inputs, torch.tensor([example.seed]), torch.tensor([example.label]))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_shown_probabilities_give_the_losses(session):
 
 def test_the_losses_of_several_draws_are_those_of_each(session):
     losses = session.pretraining_losses(TEXT, 5, documents=POOL)
-    assert [row.draw for row in losses] == [1, 2, 3, 4, 5]
+    assert [row.seed for row in losses] == [1, 2, 3, 4, 5]
     assert losses == tuple(example.losses for example in draw_many(session, 5))
     assert session.pretraining_losses(TEXT, [4, 2], documents=POOL) == (losses[3], losses[1])
 
@@ -293,8 +293,8 @@ def test_an_empty_text_is_refused(session, text):
     [
         ("a", {}, TextError, "text-too-short-for-pair"),
         (None, {}, TextError, "text-not-a-string"),
-        (TEXT, {"draw": 0}, BertlabError, "number-below-one"),
-        (TEXT, {"draw": 2**70}, BertlabError, "setting-too-large"),
+        (TEXT, {"seed": 0}, BertlabError, "number-below-one"),
+        (TEXT, {"seed": 2**70}, BertlabError, "setting-too-large"),
         (TEXT, {"top_k": 0}, BertlabError, "number-below-one"),
         (TEXT, {"mask": 0.0}, BertlabError, "setting-out-of-range"),
         (TEXT, {"mask_share": 1.5}, BertlabError, "setting-out-of-range"),
@@ -400,7 +400,16 @@ def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
     assert f"sum {example.losses.total:.3f}" in out
     old_spelling = ["--draw" if argument == "--seed" else argument for argument in arguments]
     assert main([*old_spelling, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["losses"]["total"] == pytest.approx(example.losses.total)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["losses"]["total"] == pytest.approx(example.losses.total)
+    assert printed["seed"] == printed["losses"]["seed"] == 3
+    assert printed["draw"] == printed["losses"]["draw"] == 3, "the old keys"
+
+
+def test_the_seed_can_have_its_old_name(session):
+    example = session.pretraining_example(TEXT, draw=3)
+    assert example == session.pretraining_example(TEXT, seed=3)
+    assert (example.draw, example.losses.draw) == (3, 3)
 
 
 def test_the_command_refuses_what_cannot_be_drawn(tiny_checkpoint):

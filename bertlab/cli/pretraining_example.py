@@ -47,4 +47,4 @@ def pretraining_example(config: PretrainingExampleOptions) -> None:
         mask_share=config.mask_share, random_share=config.random_share, whole_word=config.whole_word,
         max_tokens=config.max_tokens,
     )  # fmt: skip
-    print_result(config, session, example, lambda: example_lines(example))
+    print_result(config, session, example, lambda: example_lines(example), "pretraining-example")

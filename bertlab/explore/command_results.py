@@ -17,6 +17,9 @@ def describe_result(command: str, result: object) -> dict:
             return as_json({"choices": result})
         case "next-sentence":
             return {"label": result.label, "asked": result.asked} | as_json(result)
+        case "pretraining-example":
+            row = as_json(result)
+            return {"draw": result.draw} | row | {"losses": {"draw": result.draw} | row["losses"]}
         case "answer":
             return {"text": result.text} | as_json(result)
         case "classify":

@@ -88,13 +88,13 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def pretraining_example(
-        self, text: str, draw: int = 1, *, top_k: int = 5, documents: Sequence[str] | None = None, **settings: object
+        self, text: str, seed: int = 1, *, top_k: int = 5, documents: Sequence[str] | None = None, **settings: object
     ) -> PretrainingExample:
         """Draw one example as pre-training does: a sentence pair and its masks, with the predictions and the losses.
 
         Args:
             text: the document that sentence A comes from.
-            draw: the number of the draw; equal numbers give equal draws.
+            seed: the seed of the random choices, called the number of the draw; equal seeds give equal examples.
             top_k: number of candidates for each predicted token.
             documents: the documents that a random B comes from; by default short ones in the language of the text.
             settings: fields of `DrawSettings`, such as `mask`, `mask_share` or `pair_objective`.
@@ -104,7 +104,8 @@ class Predictor(CheckpointInfo):
 
         Source: Devlin et al. 2019, section 3.1 and appendix A.2; Lan et al. 2020 for sentence order.
         """
-        return self._make_drawer(text, documents, settings).compute_example(draw, top_k)
+        seed = settings.pop("draw", seed)  # an old name
+        return self._make_drawer(text, documents, settings).compute_example(seed, top_k)
 
     @torch.inference_mode()
     def pretraining_losses(
@@ -119,7 +120,7 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the document that sentence A comes from.
-            draws: how many draws, counted from 1, or their numbers.
+            draws: how many draws, whose seeds are counted from 1, or their seeds.
             documents: as in `pretraining_example`.
             settings: fields of `DrawSettings`.
 

@@ -133,16 +133,16 @@ class ExampleDrawer:
         objective = settings.pair_objective if settings.pair_objective == checkpoint_objective else "none"
         self.loss = PretrainingLoss(rule.to(find_device(model)), objective)
 
-    def draw(self, number: int) -> _Draw:
-        """Draw the pair with this number, as `bertlab pretrain` draws the first pair of a document.
+    def draw(self, seed: int) -> _Draw:
+        """Draw the pair with this seed, as `bertlab pretrain` draws the first pair of a document.
 
         In a text that is longer than a pair, the pair begins at a random sentence, as it would for a chunk in the
         middle of a document. All pairs have the full length, while pre-training makes one in ten shorter.
         """
-        require_positive(seed=number)
-        if number > MAX_INTEGER:
+        require_positive(seed=seed)
+        if seed > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag="seed")
-        rng = np.random.default_rng(number)
+        rng = np.random.default_rng(seed)
         max_tokens = min(self.settings.max_tokens, self.model.config.max_tokens)
         lengths = np.array([len(ids) for ids in self.sentences[0]])
         rest = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
@@ -153,26 +153,26 @@ class ExampleDrawer:
         pairs = make_pairs(documents, max_tokens, rng, short_probability=0.0, pair_objective=objective)
         length = int(pairs.a_length_E[0] + pairs.b_length_E[0]) + 3
         inputs = assemble_inputs(documents, pairs, np.array([0]), self.tokenizer, length)
-        batch = PairBatch(inputs, torch.tensor([number]), torch.from_numpy(pairs.label_E[:1]))
+        batch = PairBatch(inputs, torch.tensor([seed]), torch.from_numpy(pairs.label_E[:1]))
         other = int(pairs.document_b_E[0]) or None
         return _Draw(batch.to(find_device(self.model)), other, int(lengths.sum()))
 
-    def compute_losses(self, number: int) -> ExampleLosses:
+    def compute_losses(self, seed: int) -> ExampleLosses:
         """Compute the losses of a draw."""
-        return _read_losses(number, self.loss(self.model, self.draw(number).batch))
+        return _read_losses(seed, self.loss(self.model, self.draw(seed).batch))
 
-    def compute_example(self, number: int, top_k: int) -> PretrainingExample:
+    def compute_example(self, seed: int, top_k: int) -> PretrainingExample:
         """Compute the predictions and the losses of a draw.
 
         Args:
-            number: the number of the draw.
+            seed: the seed of the draw.
             top_k: the number of candidates for each predicted token.
         """
         require_positive(top_k=top_k)
-        drawn = self.draw(number)
+        drawn = self.draw(seed)
         targets = inputs, index_P, labels_P = self.loss.make_targets(drawn.batch)
         hidden_RH = self.loss.encode(self.model, targets)
-        losses = _read_losses(number, self.loss.compute(self.model, drawn.batch, targets, hidden_RH))
+        losses = _read_losses(seed, self.loss.compute(self.model, drawn.batch, targets, hidden_RH))
         slots = (labels_P != IGNORED).nonzero().flatten()
         slots = slots[index_P[slots].argsort()]  # in the order of the input
         positions = index_P[slots].tolist()
@@ -183,7 +183,7 @@ class ExampleDrawer:
         objective = self.settings.pair_objective
         label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
-            number, objective, label, PAIR_OBJECTIVES[objective].labels[label],
+            seed, objective, label, PAIR_OBJECTIVES[objective].labels[label],
             None if drawn.other is None else self.texts[drawn.other], drawn.num_text_tokens, len(self.sentences[0]),
             tokens, predictions, self._predict_pair(hidden_RH), self.checkpoint_objective, losses,
         )  # fmt: skip
@@ -247,10 +247,10 @@ def read_documents(language: str) -> tuple[str, ...]:
     return tuple(read_data("documents", language)["documents"])
 
 
-def _read_losses(number: int, loss: Loss) -> ExampleLosses:
+def _read_losses(seed: int, loss: Loss) -> ExampleLosses:
     """Read the losses of a draw from the result of the loss function."""
     pair = [float(value) for name, value in loss.parts.items() if name != "mlm"]
-    return ExampleLosses(number, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
+    return ExampleLosses(seed, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
 
 
 def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[ExampleLosses, ...]:
@@ -258,10 +258,10 @@ def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tu
 
     Args:
         drawer: draws the examples.
-        draws: the numbers of the draws; an integer n means the draws 1 to n.
+        draws: the seeds of the draws; an integer n means the seeds 1 to n.
     """
-    numbers = range(1, draws + 1) if isinstance(draws, int) else list(draws)
-    return tuple(drawer.compute_losses(number) for number in numbers)
+    seeds = range(1, draws + 1) if isinstance(draws, int) else list(draws)
+    return tuple(drawer.compute_losses(seed) for seed in seeds)
 
 
 def _join_documents(documents: Sequence[Sequence[np.ndarray]], original_D: np.ndarray) -> Documents:

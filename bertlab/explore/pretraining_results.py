@@ -18,14 +18,19 @@ Fate = Literal["mask", "random", "unchanged"]
 class ExampleLosses:
     """The losses of one drawn example, in nats."""
 
-    draw: int
-    """The number of the draw."""
+    seed: int
+    """The number of the draw, which is the seed of its random numbers."""
     mlm: float
     """The MLM loss: the mean over the predicted tokens."""
     pair: float | None
     """The loss of the sentence pair; None if the checkpoint was not trained on the objective of the draw."""
     total: float
     """The loss that training minimises: the sum of `mlm` and, if there is one, `pair`."""
+
+    @property
+    def draw(self) -> int:
+        """The old name of `seed`."""
+        return self.seed
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class TokenPrediction:
 class PretrainingExample:
     """One drawn example, with the predictions and losses of a checkpoint."""
 
-    draw: int
+    seed: int
     """The number of the draw, which is the seed of its random numbers."""
     pair_objective: Literal["next", "order"]
     """The objective that the pair was drawn for."""
@@ -98,3 +103,8 @@ class PretrainingExample:
     """The sentence-pair objective of the checkpoint; "none" without a sentence-pair output layer."""
     losses: ExampleLosses
     """The losses of this draw."""
+
+    @property
+    def draw(self) -> int:
+        """The old name of `seed`."""
+        return self.seed

@@ -101,7 +101,7 @@ def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.F
     """
     figure = empty_figure(height=300)
     axis = render("figure-draw", lang)
-    numbers = [row.draw for row in losses]
+    numbers = [row.seed for row in losses]
     styles = zip(("total", "mlm", "pair"), (GREY, BLUE, ORANGE), ("dot", "solid", "dash"), strict=True)
     for name, colour, dash in styles:
         values = [getattr(row, name) for row in losses]
@@ -139,7 +139,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
     """One row for every predicted token and candidate."""
     pairs = [(row, rank, candidate) for row in example.predictions for rank, candidate in enumerate(row.candidates, 1)]
     return {
-        "draw": [example.draw] * len(pairs),
+        "draw": [example.seed] * len(pairs),
         "position": [row.position for row, _, _ in pairs], "true_token": [row.token for row, _, _ in pairs],
         "fate": [row.fate for row, _, _ in pairs], "input_token": [row.read for row, _, _ in pairs],
         "true_probability": [row.probability for row, _, _ in pairs], "true_rank": [row.rank for row, _, _ in pairs],
@@ -151,7 +151,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
 
 def loss_columns(losses: Sequence[ExampleLosses]) -> Columns:
     """One row for every draw, with the running means of the losses."""
-    columns: Columns = {"draw": [row.draw for row in losses]}
+    columns: Columns = {"draw": [row.seed for row in losses]}
     for name in ("mlm", "pair", "total"):
         values = [getattr(row, name) for row in losses]
         if None not in values:

@@ -24,6 +24,6 @@ def example_lines(example: PretrainingExample) -> list[str]:
     if losses.pair is not None:
         parts += [f"sentence pair {losses.pair:.3f}", f"sum {losses.total:.3f}"]
     return [
-        f"seed {example.draw}: {example.label_name}", make_printable(input_line), "", *format_table(rows, "<<>>><"), "",
+        f"seed {example.seed}: {example.label_name}", make_printable(input_line), "", *format_table(rows, "<<>>><"), "",
         f"loss: {', '.join(parts)}",
     ]  # fmt: skip

@@ -50,12 +50,12 @@ show_table(
 # %% [markdown] en
 # ## One example
 #
-# The library draws examples as `bertlab pretrain` does. Each number is one draw. Below are the chosen tokens of one draw: what
+# The library draws examples as `bertlab pretrain` does. Each seed gives one draw. Below are the chosen tokens of one draw: what
 # stands in the text, and what the model reads. The app's page [Pre-training by hand](app:pretraining) shows any number of draws.
 # %% [markdown] ko
 # ## 예제 하나
 #
-# 라이브러리는 `bertlab pretrain`과 똑같이 예제를 추첨해요. 번호 하나가 추첨 한 번이에요. 아래는 한 번의 추첨에서 고른 토큰이에요. 텍스트에
+# 라이브러리는 `bertlab pretrain`과 똑같이 예제를 추첨해요. 시드 하나가 추첨 한 번이에요. 아래는 한 번의 추첨에서 고른 토큰이에요. 텍스트에
 # 있는 토큰과 모델이 읽는 토큰을 보여 줘요. 앱의 [손으로 해 보는 사전 학습](app:pretraining) 화면에서는 얼마든지 추첨해 볼 수 있어요.
 # %%
 session = bertlab.load(pick(en="strongest", ko="korean"))
@@ -65,7 +65,7 @@ text = pick(
     ko="이 섬은 1974년까지 사람이 살지 않았다. 그해 정부는 섬에 등대를 세웠고 등대지기 가족이 처음으로 이주하였다. "
     "그 뒤 인구가 늘어나 학교와 우체국도 생겼다. 현재 이 섬에는 약 200명이 살고 있다.",
 )
-example = session.pretraining_example(text, draw=5)
+example = session.pretraining_example(text, seed=5)
 
 print(" ".join(token.read for token in example.tokens))
 show_table(

@@ -47,7 +47,7 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         return stepwise_results.METHODS[method](checkpoint, *values, progress=progress, **options)
     if method == "pretraining_example":
         example = _compute_cached(checkpoint, method, *values, **options)
-        stepwise_results.store_draw_losses(checkpoint, values[0], example.draw, example.losses, **options)
+        stepwise_results.store_draw_losses(checkpoint, values[0], example.seed, example.losses, **options)
         return example
     return _compute_cached(checkpoint, method, *values, **options)
 

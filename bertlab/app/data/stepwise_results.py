@@ -82,7 +82,7 @@ def compute_pretraining_losses(
     groups = [missing[first : first + DRAWS_PER_GROUP] for first in range(0, len(missing), DRAWS_PER_GROUP)]
     for group in (progress or iter)(groups):
         for losses in open_session(checkpoint).pretraining_losses(text, group, **settings):
-            cached[losses.draw] = losses
+            cached[losses.seed] = losses
     return tuple(cached[number] for number in range(1, draws + 1))
 
 

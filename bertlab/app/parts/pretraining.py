@@ -98,7 +98,7 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
         example: the example.
         limit: the maximum number of tokens in a pair.
     """
-    draw_text = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.draw)
+    draw_text = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.seed)
     st.html(f'<p class="say">{draw_text}</p>')
     count = len(example.predictions)
     chosen_line = t(
