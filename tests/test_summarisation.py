@@ -235,7 +235,8 @@ def test_summaries_use_the_learned_scores(trained, tmp_path, capsys):
     summary = session.summarise(text, 2)
     scores = np.array([sentence.score for sentence in summary.sentences])
     is_lantern = np.array(["lantern" in sentence.text for sentence in summary.sentences])
-    assert summary.has_learned_scores
+    assert summary.has_learned_scores is summary.is_learned is True
+    assert summary.is_checkpoint_suited is summary.is_trained is True
     assert all(text[each.start : each.end] == each.text for each in summary.sentences)
     assert np.mean((scores > 0.5) == is_lantern) > 0.85
     assert is_lantern[list(summary.chosen)].all()

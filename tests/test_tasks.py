@@ -502,6 +502,12 @@ def test_old_names_of_task_types_are_accepted(old, new):
     assert flags.spec("own").kind == new
 
 
+def test_a_task_record_with_the_old_keys_is_read():
+    record = {"kind": "choose", "text": ["sent1", "ending0"], "label": ["label"], "start": "sent2", "names": True}
+    spec = parse_task_record(record)
+    assert (spec.choice_prefix_column, spec.submits_label_names) == (spec.start, spec.names) == ("sent2", True)
+
+
 def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
     rows = [
         {"review": row["sentence"], "mood": get_task("sst2").labels[row["label"]]} for row in rows_of(get_task("sst2"))

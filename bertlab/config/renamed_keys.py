@@ -20,7 +20,7 @@ SETTING_KEYS = {
 CUSTOM_TASK, OLD_CUSTOM_TASK = "custom", "own"
 """The name of a task that the user describes by flags, and its older name, in `run.json` and on the command line."""
 
-TASK_KEYS = {"names": "submits_label_names"}
+TASK_KEYS = {"names": "submits_label_names", "start": "choice_prefix_column"}
 """Fields of a task in `bertlab.json`."""
 
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}

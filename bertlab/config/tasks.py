@@ -52,6 +52,16 @@ class TaskSpec:
     unit: Literal["word", "character"] = "word"
     """The unit of text that has one tag."""
 
+    @property
+    def names(self) -> bool:
+        """The old name of `submits_label_names`."""
+        return self.submits_label_names
+
+    @property
+    def start(self) -> str:
+        """The old name of `choice_prefix_column`."""
+        return self.choice_prefix_column
+
     def replace(self, **changes) -> "TaskSpec":
         """Return a copy with some fields changed."""
         return replace(self, **changes)

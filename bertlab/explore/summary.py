@@ -75,6 +75,16 @@ class Summary:
     """Whether an output layer for summaries computed the scores; otherwise the scores are centrality."""
 
     @property
+    def is_trained(self) -> bool:
+        """The old name of `is_checkpoint_suited`."""
+        return self.is_checkpoint_suited
+
+    @property
+    def is_learned(self) -> bool:
+        """The old name of `has_learned_scores`."""
+        return self.has_learned_scores
+
+    @property
     def text(self) -> str:
         """The chosen sentences as one text."""
         return self.join(self.chosen)
