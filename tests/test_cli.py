@@ -220,7 +220,8 @@ def test_second_text_for_a_single_text_model_warns(run, tmp_path):
     session, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
     path = str(save(tmp_path / "judge", session.model, session.tokenizer, record))
     assert run("classify", A, "--checkpoint", path)[2] == ""
-    assert "was fine-tuned on single texts" in run("classify", A, B, "--checkpoint", path)[2]
+    error = run("classify", A, B, "--checkpoint", path)[2]
+    assert error.strip() == render("fine-tuned-on-single-texts", checkpoint="judge")
 
 
 def test_answer(run):

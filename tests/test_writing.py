@@ -158,5 +158,5 @@ def test_the_command(tiny_checkpoint, capsys):
     assert main([*text, "0"]) == 0
     assert "lan tern  ->  lantern" in capsys.readouterr().out
     assert main([*text, "1000"]) == 0
-    assert "no change is suggested" in capsys.readouterr().out
+    assert "no changes are suggested" in capsys.readouterr().out
     assert main([*words[:3], str(tiny_checkpoint), "--top-k", "0"]) == 2

@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from bertlab.cli.query import OptionalText, QueryOptions, Text, TextQuery, open_session, print_result, read_texts
+from bertlab.config.languages import Message
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,8 @@ def classify(config: Classify) -> None:
     session = open_session(config, "classify", *texts)
     prediction = session.classify(*texts)
     if session.num_texts not in (None, len(texts)):
-        expected = "single texts" if session.num_texts == 1 else "pairs of texts"
-        print(f"{session.name} was fine-tuned on {expected}, so this prediction is unreliable", file=sys.stderr)
+        id = "fine-tuned-on-single-texts" if session.num_texts == 1 else "fine-tuned-on-pairs"
+        print(Message(id, checkpoint=session.name), file=sys.stderr)
     print_result(config, session, prediction, lambda: terminal.classification_lines(texts, prediction), "classify")
 
 

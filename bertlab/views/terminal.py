@@ -57,8 +57,8 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     if answers.refused:
         margin, min_margin = -answers.no_answer_margin, -answers.null_threshold
         lines = [
-            f"no answer: the best span scores {margin:+.2f} relative to no answer; this checkpoint requires "
-            f"{min_margin:+.2f}",
+            f"no answer: the score of the best answer is {margin:+.2f} relative to that of no answer, but at least "
+            f"{min_margin:+.2f} is required",
             "",
         ]
     elif answers.answers:
@@ -85,7 +85,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
     lines += format_table(rows, "<<>>>")
     if len(answers.windows) > 1:
-        lines += ["", f"best answer from window {answers.best_window + 1} of {len(answers.windows)}"]
+        lines += ["", f"the best answer is in window {answers.best_window + 1} of {len(answers.windows)}"]
     return lines
 
 
@@ -131,7 +131,7 @@ def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
             rows.append(
                 (make_printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
             )
-    return [*lines, *(format_table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
+    return [*lines, *(format_table(rows, "<<<>>") if len(rows) > 1 else ["no entities found"])]
 
 
 def attention_lines(

@@ -15,9 +15,8 @@ from bertlab.views.token_labels import token_labels
 def effect_lines(effects: HeadEffects) -> list[str]:
     """A row for each layer, a column for each head: the change in log-odds without that head."""
     before = 1 / (1 + exp(-effects.log_odds))
-    title = (
-        f"{make_printable(effects.label) or '(no answer)'}  {percent(before)}; change of the log-odds without each head"
-    )
+    label = make_printable(effects.label) or "(no answer)"
+    title = f"{label}  {percent(before)}; change of its log-odds when one head is switched off"
     rows = [("layer", *(str(head) for head in range(effects.effects_LN.shape[1])))]
     rows += [
         (str(layer), *(f"{effect:+.2f}" for effect in effects_N))
@@ -54,7 +53,7 @@ def lens_lines(lens: Lens) -> list[str]:
                 ),
             ]
         )
-    note = "in brackets: the rank of the last layer's prediction in that layer"
+    note = "in brackets: the rank that a layer gives to the token that the last layer predicts"
     return [*format_table(rows, "<" * len(names)), "", note]
 
 

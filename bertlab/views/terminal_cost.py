@@ -26,7 +26,7 @@ def cost_lines(cost: Cost) -> list[str]:
         "parameters": (cost.parameters, ""),
         "FLOP of a forward pass": (cost.forward_flop, "FLOP"),
         "FLOP of a training step": (cost.training_flop, "FLOP"),
-        f"memory of training at its peak ({_MOMENTS[cost.training_memory.moment]})": (cost.training_memory.parts, "B"),
+        f"peak memory of training ({_MOMENTS[cost.training_memory.moment]})": (cost.training_memory.parts, "B"),
         "FLOP of inference": (cost.inference_flop, "FLOP"),
         "memory of inference": (cost.inference_memory.parts, "B"),
     }
@@ -56,7 +56,7 @@ def run_lines(runs: Sequence[Run], steps: int) -> list[str]:
     ]  # fmt: skip
     return [
         *format_table([header, *rows], "<>>>>>"),
-        "T4 and V100 multiply float16 quickly, but not bfloat16: bertlab trains there in float32.",
+        "On T4 and V100, bertlab trains in float32, because these devices are not fast in bfloat16.",
     ]
 
 

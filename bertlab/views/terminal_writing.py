@@ -33,16 +33,15 @@ def writing_lines(
         f"pseudo-perplexity {surprise.pseudo_perplexity:,.1f}",
     ]  # fmt: skip
     if proposals:
-        lines += ["", f"words above {threshold:g} nats, and single-token words that fit better:"]
+        lines += ["", f"words with a surprise above {threshold:g} nats, and words of one token that fit better:"]
         lines += format_table([(make_printable(row.text), _list_words(row.proposals)) for row in proposals], "<<")
     if corrections is not None:
         changes = [(make_printable(row.original), "->", make_printable(row.replacement), f"+{row.gain:.1f} nats")
                    for row in corrections]  # fmt: skip
-        lines += ["", "suggested changes:" if changes else "no change is suggested", *format_table(changes, "<<<>")]
+        lines += ["", "suggested changes:" if changes else "no changes are suggested", *format_table(changes, "<<<>")]
     predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
     predictions += [("ending of the last word", ahead.endings)] if ahead.endings else []
-    # `last_words`: the candidates for a next word that ends the sentence
-    predictions += [("next word", ahead.words), ("next word, then a full stop", ahead.last_words)]
+    predictions += [("next word", ahead.words), ("last word of the sentence", ahead.last_words)]
     return [*lines, "", *format_table([(name, _list_words(words)) for name, words in predictions], "<<")]
 
 

@@ -40,6 +40,8 @@ sentences-unreadable = { $count ->
        *[other] { FORMAT($count, spec: ",") } texts are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable and may be equal by accident
     }
 checkpoint-of-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result
+fine-tuned-on-single-texts = { $checkpoint } was fine-tuned on single texts, so this prediction for a pair is unreliable
+fine-tuned-on-pairs = { $checkpoint } was fine-tuned on pairs of texts, so this prediction for a single text is unreliable
 sentences-untrained = { $checkpoint } was not trained to make sentence vectors, so unrelated texts have large cosines too: fine-tune it, for example with `bertlab finetune stsb_vectors`
 summary-truncated = { $count ->
         [one] 1 sentence is longer than the checkpoint can read, so the end of the sentence has no effect on the choice
