@@ -150,6 +150,22 @@ def test_many_copies_of_a_text_are_one_group():
     assert map_sentences(copies).shape == (5000, 2)
 
 
+@pytest.mark.parametrize("threshold", [0.9, -1.0])
+def test_an_unreadable_text_is_similar_only_to_equal_texts_and_in_no_cluster(threshold):
+    """All emoji have the vector of [UNK], so their cosine is 1 without any similarity."""
+    texts = ["🙂", "🔥", "🙂", *["tea"] * 6]
+    vectors = groups(2, 6)[3:]
+    vectors[:3] = vectors[0]
+    unreadable = {index: texts[index] for index in range(3)}
+    found = find_similar_pairs(vectors, threshold, unreadable=unreadable)
+    pairs = {(pair.first, pair.second) for pair in found.pairs}
+    assert {pair for pair in pairs if pair[0] < 3} == {(0, 2)}
+    assert found.total == 1 + 15, "six lines about tea are similar to each other"
+    assert (0, 2) in found.groups
+    assert find_similar_pairs(vectors[:3], threshold).total == 3, "without the argument, all vectors count"
+    assert cluster_sentences(texts, vectors, 3, tuple(unreadable)).labels[:3] == (NO_CLUSTER,) * 3
+
+
 @pytest.mark.parametrize(("name", "language"), [("sentences", "en"), ("sentences_ko", "ko")])
 def test_a_shipped_checkpoint_separates_unrelated_headlines(name, language, cache):
     headlines = read_examples(language).headlines

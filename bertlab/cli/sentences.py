@@ -104,7 +104,10 @@ def similar(config: Similar) -> None:
         return
     if len(file.texts) == 1:
         print(Message("sentences-only-one"), file=sys.stderr)
-    similar_pairs = find_similar_pairs(vectors.vectors_SP, config.threshold, config.top_k)
+    similar_pairs = find_similar_pairs(
+        vectors.vectors_SP, config.threshold, config.top_k, vectors.unreadable_texts,
+        _show_progress("pairs", len(file.texts)),
+    )  # fmt: skip
     pairs = [
         {"first": file.ids[p.first], "second": file.ids[p.second], "cosine": p.cosine,
          "texts": [file.texts[p.first], file.texts[p.second]]}
@@ -140,7 +143,7 @@ def cluster(config: Cluster) -> None:
     file, session, vectors = _compute_vectors(config)
     if len(set(file.texts)) < MIN_TEXTS:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
-    clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size)
+    clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size, vectors.unreadable)
     if config.out:
         write_atomically(config.out, terminal_sentences.cluster_csv(file, clustering))
     clusters = [
@@ -159,7 +162,9 @@ def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "Sente
     # the language of at least a third of the texts, so a single Korean word in an English file does not count
     language = detect_language(file.texts[:LANGUAGE_SAMPLE_SIZE])
     session = load(default_checkpoint("embed", language) if config.checkpoint is None else config.checkpoint)
-    vectors = session.sentence_vectors(file.texts, use_cache=config.cache, progress=_show_progress(len(file.texts)))
+    vectors = session.sentence_vectors(
+        file.texts, use_cache=config.cache, progress=_show_progress("vectors", len(file.texts))
+    )
     warnings = {
         "sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated),
         "sentences-unreadable": len(vectors.unreadable),
@@ -172,11 +177,11 @@ def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "Sente
     return file, session, vectors
 
 
-def _show_progress(total: int) -> Callable[[Iterable[Item]], Iterable[Item]]:
-    """Return a function that shows a progress bar while batches are computed; no bar for a single text."""
+def _show_progress(name: str, total: int) -> Callable[[Iterable[Item]], Iterable[Item]]:
+    """Return a function that shows a progress bar with this name during a computation; no bar for a single text."""
     from tqdm import tqdm
 
     return lambda groups: tqdm(
-        groups, desc="vectors", leave=False, disable=None if total > 1 else True,
+        groups, desc=name, leave=False, disable=None if total > 1 else True,
         bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
     )  # fmt: skip

@@ -4,7 +4,7 @@ Shape legend: S texts, U distinct vectors, P dimensions of a vector, R dimension
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
@@ -44,29 +44,31 @@ class Clusters:
     """For each text the index of its cluster; -1 if it is in none."""
 
 
-def cluster_sentences(texts: Sequence[str], vectors_SP: np.ndarray, min_size: int = 0) -> Clusters:
+def cluster_sentences(
+    texts: Sequence[str], vectors_SP: np.ndarray, min_size: int = 0, unreadable: Collection[int] = ()
+) -> Clusters:
     """Cluster texts by the density of their vectors.
 
     Args:
         texts: the texts.
         vectors_SP: their vectors, of length 1.
         min_size: the smallest number of texts in a cluster, at least 2; 0 derives it from the number of texts.
+        unreadable: the indices of texts whose vectors mean little; they are in no cluster.
 
     Source: Campello et al. 2013 (HDBSCAN), after a reduction by PCA; Grootendorst 2022 (arXiv 2203.05794), section 3.3,
     for the words.
     """
-    distinct_UP, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
-    row_S = row_S.ravel()
-    if len(distinct_UP) < MIN_TEXTS:
-        labels_S = np.full(len(texts), NO_CLUSTER)
-    else:
+    labels_S = np.full(len(texts), NO_CLUSTER)
+    readable = np.setdiff1d(np.arange(len(texts)), list(unreadable))
+    distinct_UP, row_S = np.unique(vectors_SP[readable], axis=0, return_inverse=True)
+    if len(distinct_UP) >= MIN_TEXTS:
         from sklearn.cluster import HDBSCAN
 
-        size = max(2, min_size or choose_min_size(len(texts)))
-        reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S]  # each copy of a text adds to the density
+        size = max(2, min_size or choose_min_size(len(readable)))
+        reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S.ravel()]  # each copy of a text adds to the density
         reduced_SR /= np.linalg.norm(reduced_SR, axis=1, keepdims=True).clip(1e-9)
-        model = HDBSCAN(min_cluster_size=min(size, len(texts)), min_samples=min(3, size), copy=True)
-        labels_S = model.fit(reduced_SR).labels_
+        model = HDBSCAN(min_cluster_size=min(size, len(readable)), min_samples=min(3, size), copy=True)
+        labels_S[readable] = model.fit(reduced_SR).labels_
     order = [int(label) for label, _ in Counter(labels_S.tolist()).most_common() if label != NO_CLUSTER]
     by_centrality = [_sort_by_centrality(vectors_SP, np.flatnonzero(labels_S == label)) for label in order]
     names = name_clusters(texts, by_centrality)

@@ -3,8 +3,9 @@
 Shape legend: S texts, U distinct texts, P dimensions of a vector.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -44,6 +45,11 @@ class SentenceVectors:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def unreadable_texts(self) -> dict[int, str]:
+        """{index of a text of `unreadable`: the text}."""
+        return {index: self.texts[index] for index in self.unreadable}
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,13 @@ def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10
     return [Neighbour(index, float(cosine_S[index])) for index in order[:top_k]]
 
 
-def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 1000) -> SimilarPairs:
+def find_similar_pairs(
+    vectors_SP: np.ndarray,
+    threshold: float,
+    limit: int = 1000,
+    unreadable: Mapping[int, str] = MappingProxyType({}),
+    progress: Callable = iter,
+) -> SimilarPairs:
     """Find all pairs of texts whose cosine is at least a threshold.
 
     Equal vectors are compared once, so that many copies of one text take hardly any time.
@@ -172,22 +184,23 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
         vectors_SP: the vectors of the texts, of length 1.
         threshold: the smallest cosine.
         limit: the maximum number of pairs to list; the groups are formed from all pairs.
+        unreadable: {index: text} of the texts whose vectors mean little; they form pairs only with equal texts.
+        progress: wraps the sequence of groups of vectors to compare with all others, as `tqdm` does.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    distinct_UP, first_U, row_S = np.unique(vectors_SP, axis=0, return_index=True, return_inverse=True)
-    copies: list[list[int]] = [[] for _ in first_U]
-    for index, row in enumerate(row_S.ravel()):
-        copies[row].append(index)
+    distinct_UP, copies = _group_copies(vectors_SP, unreadable)
     counts_U = np.array([len(each) for each in copies])
     total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
     best: list[tuple[float, int, int]] = []  # (-cosine, row, larger row) of pairs of distinct vectors
     group_U = np.arange(len(distinct_UP))  # the group of each vector
     rows_at_once = max(1, CELLS_AT_ONCE // max(len(distinct_UP), 1))
-    for start in range(0, len(distinct_UP), rows_at_once):
+    for start in progress(range(0, len(distinct_UP), rows_at_once)):
         cosine = distinct_UP[start : start + rows_at_once] @ distinct_UP[start:].T
-        first, second = np.nonzero(np.triu(cosine >= threshold, 1))
+        first, second = np.nonzero(cosine >= threshold)
+        is_new = first < second  # each pair once, and no vector with itself
+        first, second = first[is_new], second[is_new]
         values = cosine[first, second]
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
@@ -211,3 +224,20 @@ def find_similar_pairs(vectors_SP: np.ndarray, threshold: float, limit: int = 10
     return SimilarPairs(
         tuple(SimilarPair(row, other, min(1.0, float(-value))) for value, row, other in ordered), total, tuple(groups)
     )
+
+
+def _group_copies(vectors_SP: np.ndarray, unreadable: Mapping[int, str]) -> tuple[np.ndarray, list[list[int]]]:
+    """Group the texts with equal vectors, and the equal texts among the unreadable ones.
+
+    Returns:
+        The vector of each group, which is not a number for unreadable texts, so that no cosine with it reaches a
+        threshold; and the indices of the texts of each group.
+    """
+    _, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
+    members: dict[int | str, list[int]] = {}
+    for index, row in enumerate(row_S.ravel().tolist()):
+        members.setdefault(unreadable.get(index, row), []).append(index)
+    copies = list(members.values())
+    distinct_UP = vectors_SP[[each[0] for each in copies]]
+    distinct_UP[[each[0] in unreadable for each in copies]] = np.nan
+    return distinct_UP, copies

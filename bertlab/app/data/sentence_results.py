@@ -3,7 +3,7 @@
 Shape legend: S sentences, P size of a sentence vector.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -13,15 +13,19 @@ from bertlab.explore import clusters, sentence_vectors
 from bertlab.explore.clusters import Clusters, MapMethod
 from bertlab.explore.sentence_vectors import SimilarPairs
 
-# The vectors are not part of the cache key: the checkpoint and the lines determine them.
+# The vectors and the unreadable lines are not part of the cache key: the checkpoint and the lines determine them.
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def cluster_cached(
-    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP: np.ndarray, min_size: int
+    checkpoint: sessions.CheckpointKey,
+    lines: Sequence[str],
+    _vectors_SP: np.ndarray,
+    min_size: int,
+    _unreadable: Sequence[int],
 ) -> Clusters:
     """Return the cached result of `explore.clusters.cluster_sentences`."""
-    return clusters.cluster_sentences(lines, _vectors_SP, min_size)
+    return clusters.cluster_sentences(lines, _vectors_SP, min_size, _unreadable)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -34,7 +38,11 @@ def map_cached(
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def find_pairs_cached(
-    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP: np.ndarray, threshold: float
+    checkpoint: sessions.CheckpointKey,
+    lines: Sequence[str],
+    _vectors_SP: np.ndarray,
+    threshold: float,
+    _unreadable: Mapping[int, str],
 ) -> SimilarPairs:
     """Return the cached result of `explore.sentence_vectors.find_similar_pairs`."""
-    return sentence_vectors.find_similar_pairs(_vectors_SP, threshold)
+    return sentence_vectors.find_similar_pairs(_vectors_SP, threshold, unreadable=_unreadable)

@@ -22,8 +22,8 @@ sentences-cut = { $count ->
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
     }
 sentences-unreadable-page = { $count ->
-        [one] 1 line is in a language or script that { $checkpoint } cannot read, so its vector is unreliable.
-       *[other] { FORMAT($count, spec: ",") } lines are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable. Such lines may look like duplicates by accident.
+        [one] 1 line is in a language or script that { $checkpoint } cannot read, so its vector is unreliable. It is in no cluster, and only equal lines count as its duplicates.
+       *[other] { FORMAT($count, spec: ",") } lines are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable. They are in no cluster, and only equal lines count as their duplicates.
     }
 sentences-map-method = Map method
 sentences-map-tsne = t-SNE

@@ -36,8 +36,8 @@ sentences-truncated = { $count ->
        *[other] { FORMAT($count, spec: ",") } texts are longer than the checkpoint can read, so the ends of these texts have no effect
     }
 sentences-unreadable = { $count ->
-        [one] 1 text is in a language or script that { $checkpoint } cannot read, so its vector is unreliable
-       *[other] { FORMAT($count, spec: ",") } texts are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable and may be equal by accident
+        [one] 1 text is in a language or script that { $checkpoint } cannot read, so its vector is unreliable: `bertlab cluster` leaves it out, and `bertlab similar` pairs it only with equal texts
+       *[other] { FORMAT($count, spec: ",") } texts are in a language or script that { $checkpoint } cannot read, so their vectors are unreliable: `bertlab cluster` leaves them out, and `bertlab similar` pairs them only with equal texts
     }
 checkpoint-of-other-language = { $name } was trained on { $language }, but the text is { $text_language }, so do not trust the result
 fine-tuned-on-single-texts = { $checkpoint } was fine-tuned on single texts, so this prediction for a pair is unreliable
