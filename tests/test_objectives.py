@@ -240,7 +240,7 @@ def test_the_jump_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
         ({"final_max_tokens": 1024}, "pairs-too-long", {"positions": 512}),
         ({"final_share": 1.5, "final_max_tokens": 64}, "setting-out-of-range", {"flag": "final-share"}),
         ({"mask": 0.0}, "setting-out-of-range", {"flag": "mask"}),
-        ({"teacher_share": 0.9}, "teacher-share-without-teacher", {}),
+        ({"teacher_share": 0.9}, "teacher-flags-without-teacher", {"flags": ["--teacher-share"]}),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(corpus, tmp_path, changes, id, params):
@@ -292,6 +292,24 @@ def test_a_student_becomes_more_similar_to_its_teacher_than_without_distillation
     card = (tmp_path / "distilled" / "checkpoint" / "README.md").read_text()
     assert "teacher trained, teacher_share 0.9" in card
     assert str(tmp_path) not in card
+
+
+def test_the_cosine_loss_brings_hidden_states_closer_to_those_of_the_teacher(corpus, teacher, tmp_path):
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=9))
+    inputs, index_P, _ = PretrainingLoss(MaskRule.for_tokenizer(tokenizer)).make_targets(batch)
+    taught, similarity = checkpoint.load(teacher).model, {}
+    for weight in (0.0, 2.0):
+        config = settings(corpus, tmp_path / str(weight), steps=30, seed=5, teacher=str(teacher), teacher_cosine=weight)
+        reports = list(pretrain(replace(config, accumulate=2)))
+        model = checkpoint.load(tmp_path / str(weight) / "checkpoint").model
+        with torch.no_grad():
+            theirs_PH, ours_PH = (each.encode_positions(inputs, index_P) for each in (taught, model))
+        similarity[weight] = torch.cosine_similarity(ours_PH, theirs_PH, dim=-1).mean().item()
+        assert ("cosine_distance" in reports[-1].metrics) == bool(weight)
+    assert similarity[2.0] > similarity[0.0] + 0.1
+    with raises_error(BertlabError, "teacher-cosine-of-other-size", teacher_hidden=taught.config.hidden_size):
+        list(pretrain(settings(corpus, tmp_path / "run", teacher=str(teacher), teacher_cosine=1.0, hidden=64)))
 
 
 @pytest.mark.cuda

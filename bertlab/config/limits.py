@@ -82,7 +82,7 @@ LIMITS = {
     "grid-epochs": Limit(0, MAX_EPOCHS, excludes_minimum=True),
     "optim.lr": Limit(0, excludes_minimum=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
     "optim.low-share": Limit(0, below=1), "optim.low-lr": Limit(0, excludes_minimum=True),
-    "unmasked-share": Limit(0, below=1), "mask-copies": Limit(0, MAX_EPOCHS),
+    "unmasked-share": Limit(0, below=1), "mask-copies": Limit(0, MAX_EPOCHS), "teacher-cosine": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
     "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, excludes_minimum=True),
     "ema": Limit(0, below=1, field="optim.ema"),

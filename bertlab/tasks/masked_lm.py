@@ -43,6 +43,9 @@ class PretrainingLoss:
     """The teacher of distillation, a model with an MLM output layer and the same vocabulary; None if there is none."""
     teacher_share: float = 0.5
     """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
+    cosine_weight: float = 0.0
+    """The weight of the cosine distance between the last hidden states of model and teacher, which have the same size,
+    at the tokens to predict."""
 
     def make_targets(self, batch) -> tuple:
         """Mask a batch with `mask_tokens`; with `left_to_right`, call `label_next_tokens` instead.
@@ -80,12 +83,19 @@ class PretrainingLoss:
         hidden_PH = hidden_RH[len(hidden_RH) - len(labels_P) :]
         pair = PAIR_OBJECTIVES[self.pair_objective]
         head = model.heads["mlm"]
+        teacher_PH, teacher_PV = self._run_teacher(inputs, index_P, len(model.embeddings.token.weight))
         loss, label_loss, num_correct = decoded_cross_entropy(
             head.transform(hidden_PH), head.make_decoder_weight(model.embeddings.token.weight), head.bias, labels_P,
-            self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
+            teacher_PV, self.teacher_share,
         )  # fmt: skip
-        metrics = {"mlm_loss": label_loss, "mlm_accuracy": num_correct / (labels_P != IGNORED).sum().clamp(min=1)}
-        parts = {"mlm": loss}
+        has_label_P = labels_P != IGNORED
+        num_labels = has_label_P.sum().clamp(min=1)
+        metrics, parts = {"mlm_loss": label_loss, "mlm_accuracy": num_correct / num_labels}, {"mlm": loss}
+        if self.cosine_weight:
+            similarity_P = F.cosine_similarity(hidden_PH.float(), teacher_PH.float(), dim=-1)
+            distance = ((1 - similarity_P) * has_label_P).sum() / num_labels
+            parts["cosine"] = self.cosine_weight * distance
+            metrics["cosine_distance"] = distance.detach()
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
             parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.pair_labels_B)
@@ -95,8 +105,10 @@ class PretrainingLoss:
         return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
 
     @torch.no_grad()
-    def _teacher_logits(self, inputs, index_P: torch.Tensor, size: int) -> torch.Tensor | None:
-        """Compute the teacher's logits at the positions to predict, [P, V]; None without a teacher.
+    def _run_teacher(self, inputs, index_P: torch.Tensor, size: int) -> tuple[torch.Tensor | None, ...]:
+        """Compute the teacher's hidden states, [P, H], and logits, [P, V], at the positions to predict.
+
+        Without a teacher, both are None.
 
         Args:
             inputs: the masked batch.
@@ -104,16 +116,19 @@ class PretrainingLoss:
             size: V, the number of rows of the student's embedding table.
         """
         if self.teacher is None:
-            return None
-        logits = self.teacher.mlm(self.teacher.encode_positions(inputs, index_P))
+            return None, None
+        hidden_PH = self.teacher.encode_positions(inputs, index_P)
+        logits_PV = self.teacher.mlm(hidden_PH)
         # Both embedding tables may have padding rows after the vocabulary, but different numbers of them.
-        return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
+        return hidden_PH, F.pad(logits_PV, (0, size - logits_PV.shape[1]), value=float("-inf"))
 
     def count_items(self, batch) -> dict[str, torch.Tensor | int]:
         """Count the tokens to predict and the sentence pairs, over which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
         pair = PAIR_OBJECTIVES[self.pair_objective]
-        return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
+        token_parts = ("mlm", "cosine") if self.cosine_weight else ("mlm",)
+        counts = dict.fromkeys(token_parts, (labels_P != IGNORED).sum())
+        return counts | ({pair.name: len(batch)} if pair else {})
 
 
 # -- prediction --------------------------------------------------------------------------------------------------

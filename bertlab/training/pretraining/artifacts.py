@@ -198,4 +198,5 @@ def _select_card_settings(config: PretrainConfig) -> dict:
         settings |= {name: getattr(config, name) for name in GENERATOR_CARD_SETTINGS}
     if config.teacher:
         settings |= {"teacher": locate.make_display_name(config.teacher), "teacher_share": config.teacher_share}
+        settings |= {"teacher_cosine": config.teacher_cosine} if config.teacher_cosine else {}
     return settings

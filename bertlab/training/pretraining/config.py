@@ -45,7 +45,7 @@ class PretrainConfig(RunConfig):
         ),
         "mask": (
             "mask", "mask_copies", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right",
-            "token_objective", "replaced_weight", "teacher", "teacher_share",
+            "token_objective", "replaced_weight", "teacher", "teacher_share", "teacher_cosine",
         ),
         "monitoring": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "sample_predictions",
@@ -93,6 +93,9 @@ class PretrainConfig(RunConfig):
     teacher_share: float = 0.5
     """With --teacher: weight of the distillation loss, from 0 to 1. The weight of the usual loss, against the true
     tokens, is 1 minus this value."""
+    teacher_cosine: float = 0.0
+    """With --teacher: weight of the cosine distance between the last hidden states of student and teacher at the tokens
+    to predict, which is added to the loss, as in DistilBERT. The hidden sizes must be equal."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus of held-out text to evaluate on during the run and at its end."""
     steps: int = 1_000_000

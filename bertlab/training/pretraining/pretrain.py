@@ -81,7 +81,9 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         mask_copies=config.mask_copies,
     )
     rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
-    loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
+    loss = PretrainingLoss(
+        rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share, config.teacher_cosine
+    )
     loss = TOKEN_OBJECTIVES[config.token_objective].make_loss(loss, config.replaced_weight)
     trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
     if inputs.teacher:
@@ -137,8 +139,9 @@ def _check_settings(config: PretrainConfig) -> None:
     if config.from_ is not None and (unused := _find_random_init_flags(config)):
         raise BertlabError("from-with-random-init-flags", flags=unused)
     _check_token_objective(config)
-    if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
-        raise BertlabError("teacher-share-without-teacher")
+    teacher_flags = find_differing_flags(config, PretrainConfig, ("teacher_share", "teacher_cosine"))
+    if config.teacher is None and teacher_flags:
+        raise BertlabError("teacher-flags-without-teacher", flags=teacher_flags)
     if config.final_max_tokens and config.final_max_tokens <= config.max_tokens:
         raise BertlabError("final-max-tokens-too-few", value=config.final_max_tokens)
 

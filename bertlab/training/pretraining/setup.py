@@ -80,6 +80,9 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
     teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
+    if config.teacher_cosine and teacher.config.hidden_size != model.config.hidden_size:
+        sizes = {"hidden": model.config.hidden_size, "teacher_hidden": teacher.config.hidden_size}
+        raise BertlabError("teacher-cosine-of-other-size", **sizes)
     if config.start == "teacher" and config.from_ is None:
         if teacher is None:
             raise BertlabError("start-teacher-without-teacher")
