@@ -169,5 +169,5 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
 
 def _sort_by_centrality(vectors_SP: np.ndarray, members: np.ndarray) -> list[int]:
     """Sort the texts `members` by the cosine of their vector with the mean of their vectors, largest cosine first."""
-    part_SP = vectors_SP[members]
-    return members[np.argsort(-(part_SP @ part_SP.mean(0)), kind="stable")].tolist()
+    member_vectors_SP = vectors_SP[members]
+    return members[np.argsort(-(member_vectors_SP @ member_vectors_SP.mean(0)), kind="stable")].tolist()

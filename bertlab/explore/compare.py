@@ -129,7 +129,7 @@ def compare(
         TextError: a text is empty or too long, or the inputs have no unit in common.
     """
     inputs = ((text, pair), (text, pair) if other is None else (other, other_pair))
-    sides = [_read_side(session, *texts) for session, texts in zip((first, second), inputs, strict=True)]
+    sides = [_compute_side(session, *texts) for session, texts in zip((first, second), inputs, strict=True)]
     has_same_vocabulary = first.tokenizer.digest == second.tokenizer.digest
     units_of_sides = [
         [(row.token, (row.position,)) for row in rows] if has_same_vocabulary else _group_into_words(rows, *texts)
@@ -232,7 +232,7 @@ _SPECIAL_TOKENS = (*SPECIAL_TOKENS[2:4], *OTHER_SPECIAL_TOKENS[2:4])
 _Units = list[tuple[str, tuple[int, ...]]]  # the text of each unit, and the positions of its tokens
 
 
-def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[TokenRow, ...], np.ndarray, np.ndarray]:
+def _compute_side(session: Session, text: str, pair: str | None) -> tuple[tuple[TokenRow, ...], np.ndarray, np.ndarray]:
     """Compute the tokens of an input, the attention of every head, and the hidden states (the embeddings first)."""
     encoding = encode(session.tokenizer, text, pair, session.config)
     trace = Trace.of("probs", "hidden")

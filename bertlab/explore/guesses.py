@@ -12,7 +12,7 @@ import numpy as np
 from bertlab.checkpoints.history import Snapshot, find_snapshots
 from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.errors import TextError
-from bertlab.explore.timeline import SnapshotReading, load_and_read_snapshot
+from bertlab.explore.timeline import SnapshotResult, load_and_run_snapshot
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 TOP_K = 5  # number of most probable tokens of each snapshot
@@ -47,7 +47,7 @@ def compare_guesses(
     text: str,
     counts: Mapping[str, int],
     *,
-    read: Callable[[Snapshot, int, str, str | None], SnapshotReading] = load_and_read_snapshot,
+    run_snapshot: Callable[[Snapshot, int, str, str | None], SnapshotResult] = load_and_run_snapshot,
 ) -> GuessTimeline:
     """Compare people's guesses for the first [MASK] of a text with every snapshot of a run.
 
@@ -55,7 +55,7 @@ def compare_guesses(
         run: the run directory.
         text: the text with a [MASK].
         counts: guessed word -> number of people who guessed it, 1 or more.
-        read: a function that runs a snapshot on the text, as for `explore.timeline.timeline`.
+        run_snapshot: a function that runs a snapshot on the text, as for `explore.timeline.timeline`.
 
     Raises:
         DataError: there are no snapshots.
@@ -64,16 +64,16 @@ def compare_guesses(
     snapshots = find_snapshots(Path(run).expanduser())
     if not counts:
         raise TextError("guesses-missing")
-    readings = [read(snapshot, len(snapshots), text, None) for snapshot in snapshots]
-    if any(reading.mask_probs_MV is None for reading in readings):
+    results = [run_snapshot(snapshot, len(snapshots), text, None) for snapshot in snapshots]
+    if any(result.mask_probs_MV is None for result in results):
         raise TextError("guesses-no-mask")
     tokenizer = Tokenizer.load(resolve_run(snapshots[0].path))
     words = tuple(sorted(counts, key=lambda word: (-counts[word], word)))
     shares_W = np.array([counts[word] for word in words]) / sum(counts.values())
     ids = [ids[0] if len(ids) == 1 else None for ids in tokenizer.encode_plain(words)]
     probs_SW, best_S = np.zeros((len(snapshots), len(words))), []
-    for index, reading in enumerate(readings):
-        probs_V = reading.mask_probs_MV[0].astype(np.float32)
+    for index, result in enumerate(results):
+        probs_V = result.mask_probs_MV[0].astype(np.float32)
         probs_SW[index] = [0.0 if id is None else float(probs_V[id]) for id in ids]
         best = np.argsort(-probs_V)[:TOP_K].tolist()
         best_S.append(tuple(zip(tokenizer.tokens(best), probs_V[best].tolist(), strict=True)))

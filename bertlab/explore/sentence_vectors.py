@@ -126,8 +126,10 @@ def compute_sentence_vectors(
         (row_of_text[text] for text in distinct if text not in stored_vectors), key=lambda row: -len(inputs[row])
     )
     for rows in progress([missing[first : first + TEXTS_AT_ONCE] for first in range(0, len(missing), TEXTS_AT_ONCE)]):
-        part = [inputs[row] for row in rows]
-        vectors_UP[rows] = embed_texts(loaded.model, part, loaded.tokenizer.pad_id, batch_size, settings.pooling)
+        missing_inputs = [inputs[row] for row in rows]
+        vectors_UP[rows] = embed_texts(
+            loaded.model, missing_inputs, loaded.tokenizer.pad_id, batch_size, settings.pooling
+        )
         if cache:
             cache.write([distinct[row] for row in rows], vectors_UP[rows])
     row_S = [row_of_text[text] for text in texts]

@@ -225,7 +225,8 @@ def compare_with_references(summaries: Sequence[Summary], references: Sequence[s
     if not pairs:
         return None
     rows = [
-        [compute_rouge(reference, each.join(part)) for part in (each.chosen, each.first)] for each, reference in pairs
+        [compute_rouge(reference, each.join(indices)) for indices in (each.chosen, each.first)]
+        for each, reference in pairs
     ]
-    means = [{name: float(np.mean([row[part][name] for row in rows])) for name in METRICS} for part in (0, 1)]
+    means = [{name: float(np.mean([row[column][name] for row in rows])) for name in METRICS} for column in (0, 1)]
     return RougeComparison(len(pairs), *means)

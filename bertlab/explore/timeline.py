@@ -25,7 +25,7 @@ TOP_K = 6  # number of most probable tokens that are stored for each mask in eac
 
 
 @dataclass(frozen=True)
-class SnapshotReading:
+class SnapshotResult:
     """Attention and predictions of one snapshot for a text."""
 
     snapshot: Snapshot
@@ -79,7 +79,7 @@ def timeline(
     text: str,
     pair: str | None = None,
     *,
-    read: Callable[[Snapshot, int, str, str | None], SnapshotReading] | None = None,
+    run_snapshot: Callable[[Snapshot, int, str, str | None], SnapshotResult] | None = None,
     on_progress: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Timeline:
     """Run every snapshot of a run on one text.
@@ -88,8 +88,8 @@ def timeline(
         run: the run directory.
         text: sentence A, with or without [MASK].
         pair: sentence B.
-        read: (snapshot, number of snapshots, text, pair) -> SnapshotReading. The default is `load_and_read_snapshot`;
-            the app passes a function with a cache.
+        run_snapshot: (snapshot, number of snapshots, text, pair) -> SnapshotResult. The default is
+            `load_and_run_snapshot`; the app passes a function with a cache.
         on_progress: called after each snapshot with the number of finished snapshots and the total number.
 
     Raises:
@@ -97,26 +97,26 @@ def timeline(
         TextError: the text is empty, or too long for the model or for this number of snapshots.
         CheckpointError: a snapshot is damaged.
     """
-    read = read or load_and_read_snapshot
+    run_snapshot = run_snapshot or load_and_run_snapshot
     snapshots = find_snapshots(Path(run).expanduser())
-    readings: list[SnapshotReading] = []
+    results: list[SnapshotResult] = []
     for number, snapshot in enumerate(snapshots, 1):
-        readings.append(read(snapshot, len(snapshots), text, pair))
-        _check_same_run(readings[0], readings[-1])
+        results.append(run_snapshot(snapshot, len(snapshots), text, pair))
+        _check_same_run(results[0], results[-1])
         on_progress(number, len(snapshots))
-    return join_readings(readings)
+    return join_results(results)
 
 
-def load_and_read_snapshot(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> SnapshotReading:
+def load_and_run_snapshot(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> SnapshotResult:
     """Load one of `count` snapshots and run it on a text; the errors are those of `timeline`."""
-    return read_snapshot(load(snapshot.path), snapshot, count, text, pair)
+    return run_open_snapshot(load(snapshot.path), snapshot, count, text, pair)
 
 
 @torch.inference_mode()
-def read_snapshot(
+def run_open_snapshot(
     session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None
-) -> SnapshotReading:
-    """Run a loaded snapshot, one of `count`, on a text; the errors are those of `timeline`."""
+) -> SnapshotResult:
+    """Run an open snapshot, one of `count`, on a text; the errors are those of `timeline`."""
     encoding = encode(session.tokenizer, text, pair, session.config)
     rows = make_token_rows(encoding)
     check_fits(session.config, len(rows), count)
@@ -133,7 +133,7 @@ def read_snapshot(
     if pair is not None and TASK_TYPES["sentence_pair"].head in session.heads:
         follows = float(model.nsp(encoded.pooled_BH)[0].softmax(-1)[0])
     probs_LNTT = torch.cat(trace["probs"]).half().cpu().numpy()
-    return SnapshotReading(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, mask_probs_MV, best_M, follows)
+    return SnapshotResult(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, mask_probs_MV, best_M, follows)
 
 
 def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
@@ -148,37 +148,37 @@ def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
         raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=num_heads, limit=limit)
 
 
-def join_readings(readings: Sequence[SnapshotReading]) -> Timeline:
-    """Join the readings of one text into a timeline.
+def join_results(results: Sequence[SnapshotResult]) -> Timeline:
+    """Join the results of all snapshots for one text into a timeline.
 
     Raises:
-        DataError: the readings are not of one run.
+        DataError: the snapshots are not of one run.
     """
-    first = readings[0]
-    for other in readings[1:]:
+    first = results[0]
+    for other in results[1:]:
         _check_same_run(first, other)
     tracks = []
-    if all(reading.mask_probs_MV is not None for reading in readings):
+    if all(result.mask_probs_MV is not None for result in results):
         for mask, position in enumerate(first.positions):
-            probs_SV = np.stack([reading.mask_probs_MV[mask] for reading in readings]).astype(np.float32)
-            best = {id: token for reading in readings for id, token in reading.best_M[mask].items()}
+            probs_SV = np.stack([result.mask_probs_MV[mask] for result in results]).astype(np.float32)
+            best = {id: token for result in results for id, token in result.best_M[mask].items()}
             ids = sorted(best, key=lambda id: -probs_SV[-1, id])
             tracks.append(Track(position, tuple(best[id] for id in ids), probs_SV[:, ids]))
-    follows = tuple(reading.follows for reading in readings)
+    follows = tuple(result.follows for result in results)
     return Timeline(
         tokens=first.tokens,
-        snapshots=tuple(reading.snapshot for reading in readings),
-        probs=tuple(reading.probs_LNTT for reading in readings),
+        snapshots=tuple(result.snapshot for result in results),
+        probs=tuple(result.probs_LNTT for result in results),
         tracks=tuple(tracks),
         follows=None if None in follows else follows,
     )
 
 
-def _check_same_run(first: SnapshotReading, other: SnapshotReading) -> None:
-    """Raise DataError if two readings differ in vocabulary or size."""
+def _check_same_run(first: SnapshotResult, other: SnapshotResult) -> None:
+    """Raise DataError if two snapshots differ in vocabulary or size."""
     names = {"first": first.snapshot.path.name, "second": other.snapshot.path.name}
     if first.digest != other.digest:
         raise DataError("snapshots-vocabularies-differ", **names)
     if first.probs_LNTT.shape != other.probs_LNTT.shape:
-        sizes = [f"{reading.probs_LNTT.shape[0]} x {reading.probs_LNTT.shape[1]}" for reading in (first, other)]
+        sizes = [f"{result.probs_LNTT.shape[0]} x {result.probs_LNTT.shape[1]}" for result in (first, other)]
         raise DataError("snapshots-sizes-differ", **names, first_size=sizes[0], second_size=sizes[1])

@@ -194,18 +194,18 @@ def compute_timeline(
         BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises an error.
     """
 
-    return timeline.timeline(run, first, second, read=read_snapshot, on_progress=on_progress)
+    return timeline.timeline(run, first, second, run_snapshot=run_snapshot, on_progress=on_progress)
 
 
-def read_snapshot(
+def run_snapshot(
     snapshot: history.Snapshot, num_snapshots: int, text: str, pair: str | None
-) -> timeline.SnapshotReading:
+) -> timeline.SnapshotResult:
     """Run one snapshot on a text. The result is cached. See `explore.timeline.timeline` for the arguments.
 
     Raises:
         BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises an error.
     """
-    return _read_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
+    return _run_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
@@ -238,10 +238,10 @@ def _pack_timeline(
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _read_snapshot(
+def _run_snapshot(
     checkpoint: CheckpointKey, num_snapshots: int, text: str, pair: str | None, _snapshot
-) -> timeline.SnapshotReading:
-    return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, num_snapshots, text, pair)
+) -> timeline.SnapshotResult:
+    return timeline.run_open_snapshot(_open_snapshot(checkpoint), _snapshot, num_snapshots, text, pair)
 
 
 def _open_snapshot(checkpoint: CheckpointKey) -> Session:

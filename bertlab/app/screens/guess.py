@@ -59,7 +59,7 @@ with frame.show_errors():
                 "guesses",
                 calls.call_function(
                     compare_guesses, calls.make_path_expression(run), text, counts,
-                    compute_with=partial(compare_guesses, read=training_runs.read_snapshot),
+                    compute_with=partial(compare_guesses, run_snapshot=training_runs.run_snapshot),
                 ),
             )  # fmt: skip
             timeline = guess_timeline.result
