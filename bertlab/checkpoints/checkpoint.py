@@ -192,19 +192,19 @@ def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokeni
     of XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.
     """
     fields = read_json_object(path / CONFIG)
-    stated = {
+    config_ids = {
         name: fields[name]
         for name in TOKEN_ID_FIELDS
         if type(fields.get(name)) is int and 0 <= fields[name] < config.vocab_size
     }
-    actual = {name: getattr(tokenizer, TOKEN_ID_FIELDS[name]) for name in stated}
-    has_all_three = {TOKEN_ID_FIELDS[name] for name in stated} == set(TOKEN_ID_FIELDS.values())
-    if has_all_three and not stated.items() & actual.items():
+    tokenizer_ids = {name: getattr(tokenizer, TOKEN_ID_FIELDS[name]) for name in config_ids}
+    has_all_three = {TOKEN_ID_FIELDS[name] for name in config_ids} == set(TOKEN_ID_FIELDS.values())
+    if has_all_three and not config_ids.items() & tokenizer_ids.items():
         raise CheckpointError(
             "checkpoint-token-ids-differ",
             name=source,
-            fields=[f"{name} {id}" for name, id in stated.items()],
-            ids=list(actual.values()),
+            fields=[f"{name} {id}" for name, id in config_ids.items()],
+            ids=list(tokenizer_ids.values()),
         )
 
 

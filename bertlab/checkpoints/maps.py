@@ -189,7 +189,7 @@ def hf_to_state(
         if pooled_heads and any(True for _ in model.pooler.parameters()):
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
         expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}
-    state, used = {}, set()
+    state, used_names = {}, set()
     for own_name, meta in expected.items():
         names = get_hf_names(own_name, config, heads)
         parts = []
@@ -197,9 +197,9 @@ def hf_to_state(
             tensor = unused.get(name)
             _check_tensor(name, tensor, part)
             parts.append(tensor)
-        used |= set(names)
+        used_names |= set(names)
         state[own_name] = torch.cat(parts) if len(parts) > 1 else parts[0]
-    unused = {name: tensor for name, tensor in unused.items() if name not in used}
+    unused = {name: tensor for name, tensor in unused.items() if name not in used_names}
     if unused:
         names = sorted(unused)
         raise CheckpointError("weights-unused", tensors=names[:4], more=max(len(names) - 4, 0))
@@ -230,8 +230,8 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 
 def _find_own_modules(name: str, family: Family) -> set[str]:
     """Return the modules of a checkpoint that belong to this output layer and to no other."""
-    own = set(get_hf_head_names(name, family).modules.values())
-    return own - {
+    modules = set(get_hf_head_names(name, family).modules.values())
+    return modules - {
         module
         for other in HEADS
         if other != name and get_hf_head_names(other, family).modules[""] != get_hf_head_names(name, family).modules[""]

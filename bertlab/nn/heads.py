@@ -230,8 +230,8 @@ def find_conflicting_heads(names: Iterable[str], family: Family = BERT) -> dict[
     """
     by_module: dict[str, list[str]] = {}
     for name in names:
-        stored = get_hf_head_names(name, family)
-        for module in dict.fromkeys([*stored.modules.values(), *stored.pooler.values()]):
+        hf_names = get_hf_head_names(name, family)
+        for module in dict.fromkeys([*hf_names.modules.values(), *hf_names.pooler.values()]):
             by_module.setdefault(module, []).append(name)
     return {module: heads for module, heads in by_module.items() if len(heads) > 1}
 
@@ -252,7 +252,7 @@ class TaskHeads(nn.Module):
         self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Add the output layers that the model lacks, with random weights; those it has keep their weights."""
+        """Add the output layers that the model lacks, with random weights; its other ones keep their weights."""
         for name in names:
             if name not in self.heads:
                 head = HEADS[name].build(self.config).apply(self.initialise_weights)

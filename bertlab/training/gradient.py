@@ -26,7 +26,7 @@ class GlobalGradient:
 
     Args:
         model: the model; DistributedDataParallel averages its gradients over the processes.
-        loss: the loss function (model, batch) -> Loss. If its result has parts, it also needs a method
+        loss: the loss function (model, batch) -> Loss. A loss function whose result has parts also needs a method
             `counts(batch) -> {part: items}`.
         accumulate: the number of micro-batches (gradient accumulation steps); more of them need less memory.
     """
@@ -104,7 +104,7 @@ class GlobalGradient:
         return results_N
 
     def _accumulate_gradients(self, sums_W: list) -> list:
-        """Add the model's gradients to the sums in float32, because bfloat16 would lose small ones, and clear them."""
+        """Add the gradients to the sums in float32, in which small values are not lost, and clear the gradients."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
             p.grad = None

@@ -136,7 +136,8 @@ def open_run(
 def lock_run(config: RunConfig) -> AbstractContextManager:
     """Lock the directory of a run, so that two commands cannot train the same run at the same time.
 
-    Only the main process takes the lock. If it cannot, it ends, and `torchrun` ends the other processes.
+    Only the main process takes the lock. If the directory is already locked, the main process ends, and `torchrun` ends
+    the other processes.
     """
     if not distributed.is_main_process():
         return nullcontext()

@@ -70,11 +70,11 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     recorded = _make_default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
     flag_names = _find_flag_names(type(config))
-    before, now = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
-    changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
+    old_flags, new_flags = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
+    changed = [flag for flag in sorted(old_flags | new_flags) if old_flags.get(flag) != new_flags.get(flag)]
     saved_step = _find_lengthening_step(config, changed, steps)
     if changed and saved_step is None:
-        raise _make_settings_error(config.out, [(flag, before.get(flag), now.get(flag)) for flag in changed])
+        raise _make_settings_error(config.out, [(flag, old_flags.get(flag), new_flags.get(flag)) for flag in changed])
     differing = [
         name for name in fingerprint if name in (recorded_data or {}) and recorded_data[name] != fingerprint[name]
     ]

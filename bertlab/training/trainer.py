@@ -263,20 +263,20 @@ class Trainer:
         seconds, stop_signal = distributed.broadcast(self._read_clock() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
         self.signals.is_acknowledged = bool(stop_signal)
-        before = self.progress
-        after = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
-        self.progress = after
+        previous = self.progress
+        progress = Progress(previous.step + 1, previous.tokens + int(tokens), previous.seconds + seconds)
+        self.progress = progress
         metrics = dict(zip(loss.metrics, metrics, strict=True))
         metrics |= loss.compute_ratios(metrics)
         return StepReport(
-            after.step,
+            progress.step,
             share_done,
             value,
             metrics,
             learning_rate,
             gradient_norm,
-            after.tokens,
-            after.seconds,
+            progress.tokens,
+            progress.seconds,
             seconds,
             data_seconds,
         )

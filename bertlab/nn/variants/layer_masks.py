@@ -26,7 +26,7 @@ class LayerMaskEncoder(Encoder, ABC):
         """
 
     def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Apply the final LayerNorm to the last layer's output, [B, T, H]; without one, return it unchanged."""
+        """Apply the final LayerNorm to the last layer's output, [B, T, H]; an encoder without one changes nothing."""
         return hidden_BTH
 
     def forward(

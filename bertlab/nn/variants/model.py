@@ -131,8 +131,9 @@ class FamilyBert(Bert):
 
     def _choose_pooler_activation(self) -> None:
         """Give the pooler the activation of the feed-forward layers if an output layer of the model requires it."""
-        stored = [self.config.family.heads[name] for name in self.head_names if name in self.config.family.heads]
-        if any(names.pooler_uses_feed_forward_activation for names in stored):
+        family_heads = self.config.family.heads
+        own_heads = [family_heads[name] for name in self.head_names if name in family_heads]
+        if any(names.pooler_uses_feed_forward_activation for names in own_heads):
             self.pooler.activation = make_activation(self.config.activation)
 
     def forward(

@@ -52,8 +52,9 @@ class GlobalMask:
 def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
     """Find the tokens with global attention, as the classes of `transformers` do -> bool [B, T].
 
-    With an output layer for classification or regression, it is the first token; with one for question answering, the
-    tokens of the question; with one for multiple choice, those of the choice. With other output layers, there is none.
+    With an output layer for classification or regression, only the first token has global attention; with one for
+    question answering, the tokens of the question; with one for multiple choice, the tokens of the choice. With other
+    output layers, no token has it.
 
     >>> find_global_tokens(torch.tensor([[0, 7, 2, 2, 8, 2]]), 2, ["span"]).tolist()
     [[True, True, False, False, False, False]]

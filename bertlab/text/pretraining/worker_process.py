@@ -12,7 +12,8 @@ def set_up() -> None:
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    # A forked worker inherits the parent's handler of SIGTERM; with the default one, SIGTERM ends it at once.
+    # A forked worker inherits the parent's handler of SIGTERM. With the default handler, the signal ends the worker at
+    # once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is already one process per core
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -93,8 +93,10 @@ class FileShard(Shard):
         return self.format.read(_data_file(self.path), self.section, columns)
 
     def row_number(self, number: int) -> int:
-        before = self.section.rows_before
-        return number + (_data_file(self.path).count_lines(self.section.first) if before is None else before)
+        rows_before = self.section.rows_before
+        if rows_before is None:
+            rows_before = _data_file(self.path).count_lines(self.section.first)
+        return number + rows_before
 
     def text_of(self, row: Record, column: str) -> Text:
         if self.format.has_columns or row.reason is not None:

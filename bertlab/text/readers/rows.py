@@ -82,12 +82,12 @@ class Rows:
         Raises:
             DataError: none of them is a column, and the rows are for `training`, which needs labels.
         """
-        found = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
-        if found is None and training:
+        column = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
+        if column is None and training:
             raise DataError(
                 "rows-label-not-found", source=self.name, column=names[0], columns=shorten_names(self.columns)
             )
-        return found
+        return column
 
 
 def read_file(
@@ -123,8 +123,8 @@ def read_file(
     by_line = by_line and not format.has_columns
     number = 0
     for record in read_lines(file) if by_line else format.read(file, Section(), None):
-        before, number = number, record.number if by_line else number + 1
-        skipped.update(range(before + 1, number))  # blank lines
+        previous, number = number, record.number if by_line else number + 1
+        skipped.update(range(previous + 1, number))  # blank lines
         if record.reason is None:
             rows.append(record.values)
             continue
@@ -150,10 +150,10 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
     """
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     skipped: set[int] = set()
-    before = 0
+    rows_before = 0
     for part in parts:
-        skipped |= {before + number for number in part.skipped}
-        before += len(part.rows) + len(part.skipped)
+        skipped |= {rows_before + number for number in part.skipped}
+        rows_before += len(part.rows) + len(part.skipped)
     return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].label_names, frozenset(skipped))
 
 

@@ -66,10 +66,10 @@ def contest(world: Simulation) -> bool:
     if rng.random() < 0.4:
         world.happen("scene", scene=world.scenes[1])
     world.start_paragraph()
-    own, other = rng.sample(range(3, 21), 2)
-    world.set_goods("score", world.hero, own)
-    world.happen("score_other", k=other, g=goods)
-    if own > other:
+    hero_score, friend_score = rng.sample(range(3, 21), 2)
+    world.set_goods("score", world.hero, hero_score)
+    world.happen("score_other", k=friend_score, g=goods)
+    if hero_score > friend_score:
         result = world.happen("win", state={"winner": world.hero})
         world.happen("congratulate")
         world.feel(world.hero, "good", result)

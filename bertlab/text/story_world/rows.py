@@ -101,15 +101,15 @@ def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = 
         raise DataError("story-task-unknown", task=task, tasks=list(ROW_TASKS))
     world = StoryWorld(language, seed)
     maker = RowMaker(language, random.Random(f"{task} {language} {seed} {held_out}"), held_out)
-    number = made = 0
+    number = num_rows = 0
     maker.previous_story = world.make_story(number, held_out)
-    while made < count:
+    while num_rows < count:
         number += 1
         story = world.make_story(number, held_out)
         row = ROW_TASKS[task].make(maker, story)
         maker.previous_story = story
         if row is not None:
-            made += 1
+            num_rows += 1
             yield row
 
 

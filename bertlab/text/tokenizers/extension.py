@@ -75,19 +75,19 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
 
     def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
         """Return the words in which the candidate still is a run of tokens, and the offsets inside this run."""
-        found, last = [], (-1, 0)
+        matches, last = [], (-1, 0)
         for number, start, end in occurrences[candidate]:
             overlaps = number == last[0] and start < last[1]
             if start in boundaries[number] and end in boundaries[number] and not overlaps:
-                found.append((number, [offset for offset in boundaries[number] if start < offset < end]))
+                matches.append((number, [offset for offset in boundaries[number] if start < offset < end]))
                 last = number, end
-        return found
+        return matches
 
     def measure(candidate: str) -> int:
         """Count the tokens that a candidate saves; 0 if it is too rare."""
-        found = find_occurrences(candidate)
-        frequency = sum(counts[number] for number, inner in found if inner)
-        return sum(counts[number] * len(inner) for number, inner in found) if frequency >= MIN_FREQUENCY else 0
+        matches = find_occurrences(candidate)
+        frequency = sum(counts[number] for number, inner in matches if inner)
+        return sum(counts[number] * len(inner) for number, inner in matches) if frequency >= MIN_FREQUENCY else 0
 
     # A token that is chosen can only reduce what the others save. Therefore a candidate whose old value is the largest
     # is the best one if its new value is still at least as large as all other old values.
@@ -132,5 +132,5 @@ def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
     """
     continues = token.startswith(CONTINUATION)
     text, unknown = token.removeprefix(CONTINUATION), tokenizer.special.unk
-    found = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, continues)
-    return [tokenizer.vocab[each] for each in found.tokens]
+    search = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, continues)
+    return [tokenizer.vocab[each] for each in search.tokens]

@@ -113,7 +113,7 @@ def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
     """Load the generator that a discriminator was pre-trained with, which is in the same run directory.
 
     Raises:
-        BertlabError: there is none, or its embeddings are not those of the discriminator.
+        BertlabError: there is no generator, or its embeddings are not those of the discriminator.
     """
     path = discriminator.path.parent / GENERATOR
     if discriminator.path.name != CHECKPOINT or not path.is_dir():
@@ -177,9 +177,10 @@ def _choose_sizes(config: PretrainConfig) -> ModelConfig:
 
 def _replace_dropout(model: Bert, dropout: float) -> Bert:
     """Copy a model with a different dropout rate."""
-    changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
-    changed.load_state_dict(model.state_dict())
-    return changed
+    config = model.config.replace(hidden_dropout=dropout, attention_dropout=dropout)
+    new_model = FastBert(config, heads=model.head_names)
+    new_model.load_state_dict(model.state_dict())
+    return new_model
 
 
 def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
