@@ -127,15 +127,7 @@ def compare_checkpoints(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Compare two checkpoints on one input, or on one input each. The result is cached.
-
-    Args:
-        first: the first checkpoint.
-        second: the second checkpoint.
-        text: the text for both checkpoints, or only for the first one if `other` is given.
-        pair: the second text that belongs to `text`; None if there is no second text.
-        other: the text for the second checkpoint; None if both checkpoints read `text` and `pair`.
-        other_pair: the second text that belongs to `other`; None if there is no second text.
+    """Return the cached result of `explore.compare.compare`; the arguments are the same, but checkpoints for sessions.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.
