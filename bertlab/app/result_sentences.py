@@ -90,7 +90,7 @@ def timeline(timeline: Timeline) -> Sentence | None:
 
 
 def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
-    """Name the label that is most often confused, and the prediction that it receives instead.
+    """Name the most frequent pair of a label and a wrong prediction.
 
     Args:
         names: the names of the labels.

@@ -43,7 +43,7 @@ def follow(page: str) -> None:
         state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        # without a class, a link to a step contains the values that the sender has typed on the page, so keep them
+        # without a class, a link to a step contains the values that the sender has changed on the page, so keep them
         if previous is None and not place.class_id and page == place.step.page:
             state["class.followed"] = place.key
             return

@@ -22,7 +22,7 @@ class BackgroundProcess:
     """The process; None before the first one."""
     directory: Path | None = None
     """The directory it writes to."""
-    started: float = 0.0
+    started_at: float = 0.0
     """When the process was started, in seconds of `time.monotonic`."""
     is_cancelled: bool = False
     """Whether the process was cancelled."""
@@ -37,7 +37,7 @@ class BackgroundProcess:
             directory: an existing directory, which receives the output of the process.
             arguments: the contents of the JSON argument.
         """
-        self.directory, self.started, self.is_cancelled = directory, time.monotonic(), False
+        self.directory, self.started_at, self.is_cancelled = directory, time.monotonic(), False
         with (directory / OUTPUT).open("w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", module, json.dumps(arguments)],

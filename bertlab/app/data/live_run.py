@@ -55,7 +55,7 @@ def is_running() -> bool:
     background = _background_process()
     if not background.is_running():
         return False
-    if time.monotonic() - background.started > MAX_SECONDS:
+    if time.monotonic() - background.started_at > MAX_SECONDS:
         background.process.kill()
         return False
     return True

@@ -82,7 +82,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the log of a run, reduced to the rows that its curves need. The Python code for the user reads all rows."""
+    """Read the rows of a run's log that its curves need. The Python code that the page shows reads all rows."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )

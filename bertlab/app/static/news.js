@@ -1,5 +1,6 @@
 // Asks the server several times a second whether the class has moved on, and runs the panel of the lesson again if it has.
-// The response contains the text of a new step, which replaces the panel until the new panel is drawn.
+// The response begins with the news: one line about the state of the class. The text of a new step follows, which replaces
+// the panel until the new panel is drawn.
 const INTERVAL_MS = 350; // between two requests; three times as long in a hidden tab
 const REPEAT_MS = 4000; // if the panel has not run after this time, the same news is reported again
 const READING_MS = 400; // between the text of a step and its page, so that every screen has the text before pages are drawn
@@ -9,11 +10,11 @@ const stepOf = (news) => news.split(" ")[0].split(".").slice(0, 2).join(".");
 export default function ({ data, parentElement, setTriggerValue }) {
   // shownFrom: the step that the panel still showed when the text of a new step was put over it
   const watch = (parentElement.bertlabWatch ??= { shownFrom: "" });
-  const place = parentElement.querySelector(".news");
-  const panelPart = place.closest(".st-key-class-news").parentElement;
+  const container = parentElement.querySelector(".news");
+  const panelPart = container.closest(".st-key-class-news").parentElement;
   const show = (html) => {
     if (watch.html === html) return;
-    place.innerHTML = watch.html = html;
+    container.innerHTML = watch.html = html;
     panelPart.toggleAttribute("data-reading", html !== ""); // hides what follows, the panel of the previous step
   };
   // seen: the news that the panel shows; parts: how many words of the news the panel depends on
