@@ -252,7 +252,7 @@ class TaskHeads(nn.Module):
         self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Add the output layers that the model lacks, with random weights; its other ones keep their weights."""
+        """Add the output layers that the model lacks, with random weights; existing ones keep their weights."""
         for name in names:
             if name not in self.heads:
                 head = HEADS[name].build(self.config).apply(self.initialise_weights)

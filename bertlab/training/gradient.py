@@ -27,7 +27,7 @@ class GlobalGradient:
     Args:
         model: the model; DistributedDataParallel averages its gradients over the processes.
         loss: the loss function (model, batch) -> Loss. A loss function whose result has parts also needs a method
-            `counts(batch) -> {part: items}`.
+            `count_items(batch) -> {part: number of items}`.
         accumulate: the number of micro-batches (gradient accumulation steps); more of them need less memory.
     """
 

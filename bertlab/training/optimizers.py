@@ -78,7 +78,7 @@ class OptimConfig:
         rise = progress / self.warmup if self.warmup else 1.0
         if self.low_share:
             low = min(1.0, self.low_lr / self.lr)
-            since_low = progress - self.low_share  # the share of the run since the learning rate was limited
+            since_low = progress - self.low_share  # share of the run since the limit `low_lr` ended
             rise = min(rise, low) if since_low < 0 else low + (since_low / self.warmup if self.warmup else 1.0)
         fall = (1 - progress) / max(1e-9, min(self.decay, 1 - self.warmup - self.low_share))
         return self.lr * max(0.0, min(1.0, rise, round(fall, 12)))

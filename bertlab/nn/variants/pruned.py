@@ -1,4 +1,4 @@
-"""Self-attention without its pruned heads: the matrices are smaller, and the results are those of ablated heads.
+"""Self-attention without its pruned heads: smaller matrices, and the same results as if these heads were ablated.
 
 Shape legend: B batch, T tokens, H hidden, N heads before pruning, D head size, K heads that remain, C the columns of
 the heads that remain (C = K * D; in `qkv_BTC`, C = 3 * K * D).

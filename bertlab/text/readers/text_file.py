@@ -69,7 +69,7 @@ def choose_text_column(columns: Sequence[str], names: Iterable[str], rows: Itera
         cells = [format_text(row.get(column)) for row in sample]
         return sum(len(cell.split()) for cell in cells), sum(map(len, cells))
 
-    return max(columns, key=count_words)  # the first one, if several have equally many
+    return max(columns, key=count_words)  # the first column, if several have the same number
 
 
 def read_texts(

@@ -202,7 +202,7 @@ class Narrator:
 
 
 def is_held_out(sentence: str) -> bool:
-    """Whether only held-out worlds may contain a sentence. Its checksum decides this, for half of all sentences."""
+    """Whether only held-out worlds may contain a sentence; by their checksums, this is half of all sentences."""
     return bool(zlib.crc32(sentence.encode()) & 1)
 
 
