@@ -24,6 +24,7 @@ from bertlab.explore.clusters import (
     cluster_sentences,
     list_map_methods,
     map_sentences,
+    name_clusters,
     reduce_vectors,
 )
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
@@ -178,6 +179,13 @@ def test_a_shipped_checkpoint_separates_unrelated_headlines(name, language, cach
 
 
 # -- clusters and maps ---------------------------------------------------------------------------------------------
+
+
+def test_a_particle_that_stands_alone_names_no_cluster():
+    texts = ["쌀(米)은 너무 비싸다", "콩(豆)은 너무 싸다", "보리(麥)는 비싸다"]
+    names = name_clusters(texts, [[0, 1, 2]], count=20)[0]
+    assert "비싸다" in names
+    assert not {"은", "는", "너무"} & set(names)
 
 
 def test_clusters_are_found_and_named():

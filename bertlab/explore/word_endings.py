@@ -26,7 +26,10 @@ def list_content_words(texts: Sequence[str]) -> list[list[str]]:
     stop_words, sure_endings, endings = (
         {word for each in lists for word in each[name]} for name in ("stop_words", "sure_endings", "endings")
     )
-    words_of_text = [[_remove_ending(word, sure_endings) for word in _find_words(text, stop_words)] for text in texts]
+    function_words = stop_words | sure_endings | endings  # a particle stands alone after a parenthesis: "쌀(米)은"
+    words_of_text = [
+        [_remove_ending(word, sure_endings) for word in _find_words(text, function_words)] for text in texts
+    ]
     words = {word for words in words_of_text for word in words}
     forms = defaultdict(set)  # stem -> the words that may be forms of it
     for word in words:
@@ -42,9 +45,9 @@ def list_content_words(texts: Sequence[str]) -> list[list[str]]:
     return [[stem_of_word[word] for word in words] for words in words_of_text]
 
 
-def _find_words(text: str, stop_words: set[str]) -> list[str]:
+def _find_words(text: str, function_words: set[str]) -> list[str]:
     words = (text[start:end].lower() for start, end in find_words(text))
-    return [word for word in words if any(map(str.isalpha, word)) and word not in stop_words]
+    return [word for word in words if any(map(str.isalpha, word)) and word not in function_words]
 
 
 def _remove_ending(word: str, endings: set[str]) -> str:
