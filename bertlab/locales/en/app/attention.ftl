@@ -1,6 +1,6 @@
 attention = Attention
 attention-title = Attention between tokens
-attention-lead = Point at a token to see where it attends. Each colour is a head.
+attention-lead = Point at a token to see which tokens it attends to. Each colour is a head.
 attention-about = In every layer, each head computes how much every token attends to every other token. The weights of one token sum to 100%. They show where information flows, but not by themselves why the model predicts what it predicts.
 attention-try = Add a pronoun to the sentence and look for a head that links it to its noun.
 view = View
@@ -40,4 +40,4 @@ attention-pattern-block = A block of { $size ->
     [one] one token
    *[other] { $size } tokens
 } attends to the two neighbouring blocks, the first block and the last block. The first and the last block attend to all tokens. All other weights are 0.
-attention-pattern-block-full = This text has at most { FORMAT($limit, spec: ",") } tokens, so every token attends to all. With longer texts, attention is sparse.
+attention-pattern-block-full = This text is not longer than { FORMAT($limit, spec: ",") } tokens, so every token attends to all tokens. In longer texts, attention is sparse.

@@ -1,7 +1,7 @@
 classify = Classify
 classify-title = Classify a text
 classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second text.
-classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. It was trained on labelled texts, here film reviews. The words are coloured by how much the probability changes without them.
+classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. It was trained on labelled texts, such as film reviews. The words are coloured by how much the probability changes without them.
 classify-try = Write a sentence that praises something with words that are usually negative.
 start-classify = Classify a text as you type.
 classify-text = Text
@@ -43,7 +43,7 @@ tag-unit-hint = A word has the tag of its first token. In Korean, a name and its
 batch = Many texts at once
 batch-paste = Paste texts, one per line, or a table
 batch-paste-help = One text per line, or a table copied from a spreadsheet or CSV file, with the column names in the first line.
-batch-table = Read as a table of { $rows ->
+batch-table = This is read as a table of { $rows ->
         [one] 1 row
        *[other] { $rows } rows
     } and { $columns ->

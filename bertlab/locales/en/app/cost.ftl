@@ -37,9 +37,9 @@ cost-inference-memory = Memory of inference
 cost-inference-help = The memory needed to predict one masked token in each sequence of the batch, without gradients.
 cost-forward = In a training step, the forward pass takes { $flop } and the backward pass about twice as much.
 cost-inference-flop = One batch takes { $flop }.
-cost-moment-forward = The peak is at the end of the forward pass, when all activations are stored.
-cost-moment-backward = The peak is in the backward pass.
-cost-moment-update = The peak is in the update of the weights.
+cost-moment-forward = Memory use is highest at the end of the forward pass, when all activations are stored.
+cost-moment-backward = Memory use is highest in the backward pass.
+cost-moment-update = Memory use is highest when the weights are updated.
 cost-growth = Growth with the sequence length
 cost-quantity = Quantity
 cost-quadratic = The attention scores (orange) grow with the square of the length. From { FORMAT($tokens, spec: ",") } tokens on, they need more FLOP than the rest of a layer. At { FORMAT($now, spec: ",") } tokens, they need { $share } of the FLOP of a training step.
@@ -47,14 +47,14 @@ cost-sparse = n instead of n²: Longformer and BigBird
 cost-sparse-note = FLOP of the attention scores of one text in the forward pass. A token of Longformer attends to the 256 tokens on each side, and in BigBird a block of 64 tokens attends to its two neighbouring blocks, to the first and the last block, and to three random blocks. The pattern is as wide for a long text as for a short one, so the FLOP grow with n instead of n². At { FORMAT($tokens, spec: ",") } tokens, full attention takes { $longformer } times as many FLOP as Longformer and { $bigbird } times as many as BigBird. bertlab can predict with Longformer and BigBird checkpoints and shows their patterns on the page Attention. It computes all n² scores and then masks them, so in bertlab they are not faster than BERT.
 cost-time = Time and money
 cost-steps = Training steps
-cost-share = Share of a GPU's peak, %
+cost-share = Share of a GPU's peak speed, %
 cost-share-help = The share of a GPU's published peak speed that training reaches. 40% is an assumption, and optimistic for small models and small batches.
 cost-price-of = Device whose price you set
 cost-here = this machine
 cost-price = US dollars per hour
 cost-price-help = The initial prices are rough assumptions, not offers. Enter your own.
 cost-column-device = device
-cost-column-peak = peak
+cost-column-peak = peak speed
 cost-column-memory = memory (does it fit?)
 cost-column-step = time of a step
 cost-column-run = whole run
@@ -66,12 +66,12 @@ cost-column-error = error
 cost-column-model = model
 cost-column-published = published
 cost-column-run-flop = FLOP (bertlab's estimate)
-cost-column-implied = share of the TPUs' peak
+cost-column-implied = share of the TPUs' peak speed
 cost-column-google = largest batch (Google)
 cost-column-that-batch = memory for that batch (bertlab's estimate)
 cost-column-float32 = largest batch (bertlab, float32)
 cost-column-bfloat16 = largest batch (bertlab, bfloat16)
-cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak, a share fitted to measured steps of bertlab. The other rows assume { $share } of a GPU's published peak (for dense matrices). Prices are assumptions. GPUs marked * are fast in float16 but not in bfloat16. bertlab does not train in float16, so it trains in float32 on these GPUs.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak speed, a share fitted to measured steps of bertlab. The other rows assume { $share } of a GPU's published peak speed (for dense matrices). Prices are assumptions. GPUs marked * are fast in float16 but not in bfloat16. bertlab does not train in float16, so it trains in float32 on these GPUs.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step
@@ -82,7 +82,7 @@ cost-measuring = Training steps are running…
 cost-measured = { $hardware }: median of { $steps ->
     [one] { $steps } step
    *[other] { $steps } steps
-}. The measured peak speed of this machine is { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory in the table does not include Python and its libraries, which take { $runtime }. The process grew by { $resident }, more than the memory in the table, because some freed memory is not returned at once.
+}. The measured peak speed of this machine is { $peak }. On a CPU the time is CPU time per thread, which other programs hardly affect; the elapsed time of a step was { $wall }. The memory in the table does not include Python and its libraries, which take { $runtime }. The process grew by { $resident }, which is more than the memory in the table, because some freed memory is not returned at once.
 cost-published = The published cost of BERT
 cost-chips-days = { $chips ->
     [one] { $chips } TPU chip
@@ -91,5 +91,5 @@ cost-chips-days = { $chips ->
     [one] { $days } day
    *[other] { $days } days
 }
-cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90% of them with 128 tokens and 10% with 512. The share of the TPUs' peak assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
+cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90% of them with 128 tokens and 10% with 512. The share of the TPUs' peak speed assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
 cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured, and the estimates for bertlab. Google's TensorFlow code stores all attention scores in float32; bertlab does not store attention scores on a GPU. The estimates do not include the half gigabyte that the driver needs.

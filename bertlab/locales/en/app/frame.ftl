@@ -1,7 +1,7 @@
 checkpoint = Checkpoint
 checkpoint-help = Choose a checkpoint, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits the page.
 checkpoint-not-used-here = This page has its own choice of checkpoint. The choice in the sidebar applies to the other pages.
-checkpoint-still-in-use = Until then, the pages use the previous checkpoint:
+checkpoint-still-in-use = The pages still use the previous checkpoint:
 checkpoint-size = { $layers ->
         [one] 1 layer
        *[other] { $layers } layers
@@ -15,7 +15,7 @@ language = Language
 undo = Undo
 undo-help = Undoes the last change on this page. You can undo changes to a text, a choice, a masked word or the checkpoint.
 undo-nothing = There is nothing to undo on this page.
-text-too-long-for-link = This text is too long for a link: a copied address will not contain it.
+text-too-long-for-link = This text is too long for a link: a copied link will not contain the text.
 no-column = none
 download-html = Save as one HTML file
 download-live = Save the model as one HTML file

@@ -1,8 +1,8 @@
 guess = Your class against BERT
 guess-title = Your class against BERT
-guess-lead = This page compares people's guesses for a masked word with BERT's predictions at each step of its training. Move the training step to see when BERT's predictions are most similar to the guesses.
+guess-lead = This page compares people's guesses for a masked word with BERT's predictions at each step of its training. Move the slider to see at which step BERT's predictions are most similar to the guesses.
 guess-about = The blue bars show how many people guessed each word. The orange bars show the probability of the same words in a snapshot of a training run, followed by the words that this snapshot finds most probable. The overlap is how much the two distributions have in common.
-guess-try = Move the training step from the start of the training to its end.
+guess-try = Move the slider from the start of the training to its end.
 start-guess = Compare guesses for a masked word with BERT during training.
 guess-text = Sentence with [MASK]
 guess-guesses = Guesses, separated by commas

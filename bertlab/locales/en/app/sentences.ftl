@@ -45,7 +45,7 @@ sentence-confusion = Most frequent error: { $label } predicted as { $prediction 
        *[other] { $count } times
     }.
 sentence-confusion-none = There is no error in these rows.
-sentence-parts = Largest part: { $part }, with { $share }.
+sentence-parts = Largest part: { $part }, with { $share } of the sum.
 sentence-curve-lowest = Lowest { $metric } { $split ->
         [held-out] on held-out text
         [smoothed] in training, smoothed
@@ -98,7 +98,7 @@ sentence-surprise = The most surprising word is { $word } with { FORMAT($most, s
         [0] no word is
         [one] 1 word is
        *[other] { $misfits } words are
-    } above { FORMAT($threshold, spec: ".1f") }. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats and the mean is { FORMAT($mean, spec: ".2f") } nats, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
+    } above { FORMAT($threshold, spec: ".1f") } nats. The sum over { $tokens } tokens is { FORMAT($total, spec: ".1f") } nats and the mean is { FORMAT($mean, spec: ".2f") } nats, so the pseudo-perplexity is { FORMAT($perplexity, spec: ",.1f") }.
 sentence-type-ahead = The most probable next word is { $word } ({ $share }). The probability that a punctuation mark comes next instead of a word is { $stop }.
 sentence-corrections-none = No change of one letter or one space gains more than { FORMAT($margin, spec: ".1f") } nats.
 sentence-corrections = { $count ->

@@ -1,6 +1,6 @@
 serving = Faster serving
 serving-title = Faster serving on a CPU
-serving-lead = Seven steps lead from a BERT that classifies a few texts per second to one that classifies hundreds. All were measured on the same machine with the same texts.
+serving-lead = Seven steps lead from a BERT that classifies a few texts per second to one that classifies hundreds. All steps were measured on the same machine with the same texts.
 serving-about = A service has two speeds: its throughput, the number of texts that it classifies per second while many texts wait, and its latency, the time until one text is classified. Every step below adds one change to the step before, so the difference between two bars is the effect of that change. The accuracy shows what the change costs.
 serving-try = Guess which step has the largest effect. Then switch to latency: which step makes a single text slower?
 start-serving = See step by step how a CPU serves BERT many times faster.
@@ -32,6 +32,6 @@ serving-why-int8 = Weights and activations become integers of 8 bits. They need 
 serving-why-workers = { $cores } processes with one thread each work on different batches. Cores that share a batch wait for each other after every operation; these processes do not. A single text uses one core only, so its latency can rise.
 serving-why-cache = A text that was classified before is not computed again. Here, { $share } of the requests repeat an earlier one. This share is an assumption; of the rows of the data set, { $rows } repeat another row.
 serving-why-peers = transformers and ONNX Runtime, used as their documentation recommends: the model is exported with torch.onnx, batches keep the order of arrival and are padded to their longest text, and ONNX Runtime has its default settings.
-serving-published = BERT base has random weights here. They need the same time as trained weights, but their accuracy means nothing. A published trained model has an accuracy of { $accuracy }, which is { $gap } points more than the small model of step 2.
+serving-published = BERT base has random weights here. It takes the same time as with trained weights, but its accuracy means nothing. A published trained model has an accuracy of { $accuracy }, which is { $gap } points more than the small model of step 2.
 serving-measured = Speed: { $texts } texts with { $mean } tokens on average, in batches of up to { $batch }, median of { $rounds } rounds; tokenisation is included. Latency: one text at a time. Accuracy: { $rows } rows.
 serving-run = Measured on { $date } with commit { $commit } ({ $hardware }): `{ $command }`

@@ -1,7 +1,7 @@
 wordpiece = WordPiece
 wordpiece-title = WordPiece, step by step
 wordpiece-lead = BERT reads tokens, not words. Type a word and see how it is split.
-wordpiece-about = The tokens of the vocabulary, a fixed number, have to be enough for every text, so a rare word is split into several tokens. The table shows the search for the longest piece, step by step. Further down you can see which merges made the tokens, and how another vocabulary splits the same text.
+wordpiece-about = The vocabulary has a fixed number of tokens, and these must be enough to write every text, so a rare word is split into several tokens. The table shows the search for the longest piece, step by step. Further down you can see which merges made the tokens, and how another vocabulary splits the same text.
 wordpiece-try = Type a word that you invented, and then one in another language.
 start-wordpiece = See how a word is split into tokens.
 wordpiece-text = Word or short text

@@ -1,7 +1,7 @@
 checkpoint = 체크포인트
 checkpoint-help = 체크포인트를 고르거나, 이 컴퓨터의 폴더 또는 Hugging Face ID를 입력하고 Enter를 누르세요. *auto*를 고르면 페이지마다 알맞은 체크포인트를 써요.
 checkpoint-not-used-here = 이 페이지에서는 체크포인트를 따로 골라요. 사이드바에서 고른 체크포인트는 다른 페이지에서 써요.
-checkpoint-still-in-use = 그동안 페이지에서는 이전 체크포인트를 써요:
+checkpoint-still-in-use = 페이지에서는 아직 이전 체크포인트를 써요:
 checkpoint-size = 레이어 { $layers }개 × 헤드 { $heads }개 · 은닉 차원 { $hidden }
 checkpoint-none-installed = 설치된 체크포인트가 없어요. 사이드바에 폴더나 Hugging Face ID를 입력하세요.
 checkpoint-missing-for-page = 이 페이지에 맞는 체크포인트가 없어요. 아래 명령으로 학습한 뒤, 사이드바의 '체크포인트'에 그 출력 폴더를 입력하세요.
@@ -9,7 +9,7 @@ language = 언어
 undo = 실행 취소
 undo-help = 이 페이지에서 마지막으로 바꾼 것을 되돌려요. 텍스트, 선택, 가린 단어, 체크포인트를 모두 되돌릴 수 있어요.
 undo-nothing = 이 페이지에는 되돌릴 것이 없어요.
-text-too-long-for-link = 텍스트가 너무 길어서 링크에 담을 수 없어요. 복사한 주소에는 이 텍스트가 들어가지 않아요.
+text-too-long-for-link = 텍스트가 너무 길어서 링크에 담을 수 없어요. 복사한 링크에는 이 텍스트가 들어가지 않아요.
 no-column = 없음
 download-html = HTML 파일로 저장
 download-live = 모델을 HTML 파일 하나로 저장
