@@ -17,6 +17,7 @@ from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 
 if TYPE_CHECKING:
+    from bertlab.tasks.distillation import DistilledLabelLoss
     from bertlab.tasks.task_type import FinetuneTaskType
 
 HELD_OUT_OF_TRAINING = "rows drawn from the training set"
@@ -74,15 +75,19 @@ class TrainingData:
     (`nn.bilstm`). A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model
     is an encoder with an output layer."""
 
+    distillation: "DistilledLabelLoss | None" = None
+    """The loss function of a run with a teacher; None without a teacher."""
+
     @property
     def loss(self) -> Callable:
-        """The loss function of the task type."""
-        return self.task_type.loss
+        """The loss function: that of the task type, unless there is a teacher."""
+        return self.distillation or self.task_type.loss
 
     @property
     def fingerprint(self) -> dict:
-        """A fingerprint of the training rows, so that a run cannot be resumed with different rows."""
-        return {"examples": self.facts["examples"], "digest": self.digest}
+        """A fingerprint of the training rows and the teacher; a run is resumed only if they are unchanged."""
+        teacher = {"teacher": self.distillation.teacher_digest} if self.distillation else {}
+        return {"examples": self.facts["examples"], "digest": self.digest, **teacher}
 
     def make_model(self, dropout: float) -> nn.Module:
         """Make the model that training starts from."""

@@ -12,10 +12,11 @@ from typing import Annotated, ClassVar, Literal
 import tyro
 from tqdm import tqdm
 
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.renamed_keys import CUSTOM_TASK
+from bertlab.tasks.distillation import add_teacher
 from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
@@ -51,6 +52,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
           --from strongest --out runs/mine
       bertlab finetune custom --type summarisation --data articles.jsonl --from strongest --out runs/summaries
       bertlab finetune rte --from strongest --out runs/rte --grid
+      bertlab finetune sst2 --from runs/student --teacher sst2 --out runs/small-sst2
       bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
     """
 
@@ -59,6 +61,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
         "custom task": tuple(each.name for each in fields(TaskFlags)),
         "question-answering": ("stride", "make_unanswerable"),
         "sentence vectors": ("pooling",),
+        "distillation": ("teacher", "teacher_share"),
         "search": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
     }
@@ -97,6 +100,12 @@ class FinetuneConfig(TaskFlags, RunConfig):
     largest value in each dimension, and cls the hidden state of [CLS]. auto uses the pooling of the checkpoint, or mean
     if the checkpoint defines none. For example, the shipped checkpoint `scratch` was fine-tuned on STS-B for four
     epochs, once with each pooling. The Spearman correlation was 75.2 with mean, 68.8 with cls, and 58.7 with max."""
+    teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    """For classification: also train on the predictions of a checkpoint that was fine-tuned on the task, and that has
+    the same vocabulary and labels."""
+    teacher_share: float = 0.5
+    """With --teacher: weight of the cross-entropy against the teacher's probabilities, from 0 to 1. The weight of the
+    usual loss, against the labels of the rows, is 1 minus this value."""
     dropout: float = 0.1
     """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
@@ -150,13 +159,18 @@ def read_data(config: FinetuneConfig) -> TrainingData:
     task_type = get_finetune_type(spec.kind)
     if config.pooling != "auto" and not task_type.makes_sentence_vectors:
         raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
+    if config.teacher and spec.kind != "classification":
+        raise BertlabError("flag-needs-classification", flag="--teacher", task=config.task)
+    if config.teacher is None and config.teacher_share != FinetuneConfig.teacher_share:
+        raise BertlabError("teacher-flags-without-teacher", flags=["--teacher-share"])
     options = TrainingOptions(
         data=config.data, validation=config.validation, hold_out=config.hold_out, stride=config.stride,
         max_tokens=min(config.max_tokens or task_type.max_tokens, loaded.config.max_tokens),
         make_unanswerable=config.make_unanswerable, pooling=None if config.pooling == "auto" else config.pooling,
         invalid=config.invalid, seed=config.seed,
     )  # fmt: skip
-    return task_type.read_training_data(spec, loaded, options)
+    data = task_type.read_training_data(spec, loaded, options)
+    return add_teacher(data, config.teacher, config.teacher_share) if config.teacher else data
 
 
 def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterator[StepReport]:
@@ -198,6 +212,8 @@ def _run_with_evaluations(
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.make_model(config.dropout)
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
+    if data.distillation:
+        data.distillation.teacher.to(trainer.device, trainer.dtype)
     # A model that `data.build` made is not saved as a checkpoint, so its final evaluation must be computed again.
     if data.build is None and is_finished(config, trainer):
         report_finished(config, trainer, config.task, notify)
@@ -260,6 +276,8 @@ def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> 
 def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
     """Write the checkpoint with its record and model card."""
     settings = {"max_tokens": data.options.max_tokens, "dropout": config.dropout}
+    if config.teacher:
+        settings |= {"teacher": locate.make_display_name(config.teacher), "teacher_share": config.teacher_share}
     record = make_run_record(
         config,
         trainer,

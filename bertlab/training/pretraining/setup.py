@@ -1,6 +1,5 @@
 """Open the inputs of a pre-training run: corpora, tokenizer, model and teacher."""
 
-import hashlib
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +15,7 @@ from bertlab.nn.local_attention_init import initialise_local_attention, supports
 from bertlab.nn.matching_head_init import initialise_matching_head
 from bertlab.nn.replaced_tokens import ReplacedTokenModel
 from bertlab.nn.teacher_init import initialise_from_teacher
+from bertlab.tasks.distillation import compute_weights_digest
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, list_pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.extension import is_extension
@@ -58,7 +58,7 @@ class PretrainingInputs:
             "order": facts["settings"]["seed"],
             "weights": facts.get("weights"),  # how many times an epoch uses each text source
         }
-        return fingerprint | ({"teacher": _compute_weights_digest(self.teacher)} if self.teacher else {})
+        return fingerprint | ({"teacher": compute_weights_digest(self.teacher)} if self.teacher else {})
 
 
 def open_inputs(config: PretrainConfig) -> PretrainingInputs:
@@ -208,14 +208,6 @@ def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) ->
         positions = loaded.config.max_tokens
         raise BertlabError("pairs-too-long-for-teacher", tokens=longest, positions=positions)
     return loaded.model.eval().requires_grad_(False)
-
-
-def _compute_weights_digest(model: Bert) -> str:
-    """Compute a short digest of a model's weights."""
-    digest = hashlib.blake2b(digest_size=8)
-    for _, tensor in sorted(model.state_dict().items()):
-        digest.update(tensor.numpy())
-    return digest.hexdigest()
 
 
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
