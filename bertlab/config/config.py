@@ -30,7 +30,7 @@ HF_FIELDS = {
     "pad_token_id": "pad_token_id",
     "left_to_right": "is_decoder",
 }
-# Fields that `from_hf` requires, since they have no sensible default.
+# Fields that `from_hf` requires, because they have no sensible default.
 REQUIRED_FIELDS = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size")
 
 # Name in config.json -> `approximate` argument of torch's GELU: the exact form with erf, or the tanh approximation of
@@ -148,7 +148,7 @@ class ModelConfig:
         return has_same_parts and has_own_weights and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the number of the layer whose weights a layer has in a checkpoint: its group, if layers share weights.
+        """Return the number under which a checkpoint stores a layer's weights; layers that share weights have the same.
 
         Source: `AlbertTransformer` in `transformers`.
 

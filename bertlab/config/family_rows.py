@@ -1,4 +1,4 @@
-"""The model families other than BERT, one `Family` each; the fields are documented there.
+"""The model families other than BERT, one `Family` each; that class documents the fields.
 
 Sources of tensor names and defaults: the classes of `transformers` with the family's class prefix.
 """
@@ -126,7 +126,7 @@ register_family(
         embedding_size=128,
         pooler_activation="gelu",
         mlm_activation="gelu",
-        # `mask` in pretrain/pretrain_helpers.py of google-research/electra has the share of [MASK]
+        # the share of [MASK] is that of the function `mask` in pretrain/pretrain_helpers.py of google-research/electra
         pretraining={
             "token_objective": "replaced", "pair_objective": "none", "mask_share": 0.85, "random_share": 0.0,
         },

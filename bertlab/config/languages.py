@@ -1,7 +1,7 @@
 """Interface languages: each is one directory in `bertlab/locales`.
 
 Everything specific to an interface language is in its directory; only English, the fallback, is named in code.
-The languages of data sets are independent of them (see `config.tasks`).
+The languages of data sets are independent of the interface languages (see `config.tasks`).
 
 The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
 and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
@@ -12,7 +12,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `story_world/`: words, wordings and grammar of generated stories (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
 - `documents.toml`: documents for the page *Pre-training by hand*
-- `next_sentence_test_pairs.toml`: sentence pairs for the pair laboratory
+- `next_sentence_test_pairs.toml`: the test pairs of the page *Next sentence* (see docs/glossary.md)
 - `clozes.toml`: sentences with a [MASK], and the words that fit
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
 - `question_words.toml`: question words, by which the error analysis groups questions
@@ -49,7 +49,8 @@ class Language:
     name: str
     """The name of the language in the language itself ("English")."""
     script: str
-    """A regular expression that matches the letters of a script that only this language uses; "" if there is none."""
+    """A regular expression that matches the letters of a writing system that only this language uses; "" if there is
+    none."""
     directory: Path
     """The directory of its files."""
     answer_normaliser: str = ""
@@ -65,7 +66,7 @@ class Language:
     """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
     def uses_script(self, text: str) -> bool:
-        """Whether a text contains a letter of this language's script.
+        """Whether a text contains a letter of this language's writing system.
 
         >>> languages()["ko"].uses_script("BERT는"), languages()["ko"].uses_script("BERT")
         (True, False)
@@ -133,7 +134,7 @@ def has_latin_letters(text: str) -> bool:
 
 
 def detect_language(texts: Iterable[str]) -> str:
-    """Return the code of the first language whose script at least a third of the texts use; otherwise that of English.
+    """Return the code of the first language whose writing system at least a third of the texts use, otherwise "en".
 
     >>> detect_language(["the", "고양이", "##s"]), detect_language(["the", "cat"])
     ('ko', 'en')

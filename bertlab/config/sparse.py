@@ -68,7 +68,7 @@ class BlockAttention:
 
     @property
     def full_length(self) -> int:
-        """The number of tokens up to which all tokens attend to all, since sparse attention would hardly save time."""
+        """The number of tokens up to which all tokens attend to all: sparse attention would hardly save time."""
         return (5 + 2 * self.num_random_blocks) * self.block_size
 
     def is_full(self, tokens: int) -> bool:
@@ -80,7 +80,8 @@ class BlockAttention:
         if self.is_full(tokens):
             return tokens**2
         blocks = -(-tokens // self.block_size)
-        # two global rows of blocks; four blocks and the random ones in the rows next to them; five in all others
+        # The first and the last row of blocks are complete. The two rows next to them have four blocks and the random
+        # ones; every other row has five blocks and the random ones.
         return self.block_size**2 * (
             2 * blocks + 2 * (4 + self.num_random_blocks) + (5 + self.num_random_blocks) * (blocks - 4)
         )
