@@ -96,9 +96,9 @@ def _picture_widget(page, notebook, output) -> bytes:
 
 
 def cover_results(notebook: nbformat.NotebookNode) -> None:
-    """Put a line before the output of each prediction.
+    """Put a line before the output of each cell whose result the reader should predict.
 
-    JupyterLab shows the first line of a folded output, which would give the answer away.
+    JupyterLab shows the first line of a folded output; without this line, it would show the result.
     """
     line = COVER_LINES[notebook.metadata.lesson.language]
     for cell in notebook.cells:
@@ -152,7 +152,7 @@ def main() -> None:
         if not names or path.stem.startswith(names):
             build(path, only_texts)
     nbformat.write(lessons.make_list(), lessons.NOTEBOOKS / "lessons.ipynb")
-    nbformat.write(lessons.make_redirect(), lessons.MOVED)
+    nbformat.write(lessons.make_redirect(), lessons.FORMER_FIRST_LESSON)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ in two groups: those that the vocabularies split into different tokens, and the 
 
 Word bits: each token is predicted while it and the later tokens of its word are masked, as in `bertlab writing`. The
 other tokens of a word do not reveal it, so that checkpoints with different vocabularies can be compared.
-Standard errors are over paragraphs; differences are paired.
+Standard errors are over paragraphs; the difference of two checkpoints is computed for each paragraph.
 
 Shape legend: N paragraphs.
 """
@@ -85,10 +85,10 @@ def compare(path: Path, names: list[str], count: int) -> None:
 def print_by_tokens(words_by_name: dict[str, list[ScoredWord]]) -> None:
     """Print the bits of the words whose tokens differ between the checkpoints, and of the other words."""
     tokens_by_checkpoint = [[[t.token for t in word.tokens] for word in words] for words in words_by_name.values()]
-    differs = [any(tokens != each[0] for tokens in each) for each in zip(*tokens_by_checkpoint, strict=True)]
+    differences = [any(tokens != each[0] for tokens in each) for each in zip(*tokens_by_checkpoint, strict=True)]
     for name, words in words_by_name.items():
-        for label, wanted in (("split differently", True), ("split alike", False)):
-            selected = [word for word, flag in zip(words, differs, strict=True) if flag == wanted]
+        for label, is_different in (("split differently", True), ("split alike", False)):
+            selected = [word for word, differs in zip(words, differences, strict=True) if differs == is_different]
             mean = sum_bits(selected) / max(len(selected), 1)
             print(f"  {name}: {len(selected):,} words {label}, {mean:.3f} bits each", flush=True)
 

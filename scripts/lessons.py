@@ -33,7 +33,7 @@ import nbformat
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCES = NOTEBOOKS / "src"
 LANGUAGES = ("en", "ko")
-MOVED = NOTEBOOKS / "01_from_a_sentence_to_an_attention_map.ipynb"
+FORMER_FIRST_LESSON = NOTEBOOKS / "01_from_a_sentence_to_an_attention_map.ipynb"
 CELL = re.compile(r"^# %%(?: (\[markdown\]|predict|exercise|check|solution))?(?: (\w+))?$", re.MULTILINE)
 APP_LINK = re.compile(r"\(app:([\w-]+)(?:\?([^)]*))?\)")
 APP = "http://localhost:8501"
@@ -80,12 +80,12 @@ def read_lesson(path: Path) -> list[Cell]:
     marks = list(CELL.finditer(source))
     ends = [mark.start() for mark in marks[1:]] + [len(source)]
     return [
-        Cell(mark[1] or "code", mark[2] or "", _clean(path, mark[1], source[mark.end() : end].strip("\n")))
+        Cell(mark[1] or "code", mark[2] or "", _uncomment(path, mark[1], source[mark.end() : end].strip("\n")))
         for mark, end in zip(marks, ends, strict=True)
     ]
 
 
-def _clean(path: Path, kind: str | None, text: str) -> str:
+def _uncomment(path: Path, kind: str | None, text: str) -> str:
     """Remove the comment signs of a text."""
     if kind != "[markdown]":
         return text
@@ -97,12 +97,12 @@ def _clean(path: Path, kind: str | None, text: str) -> str:
 
 def make_lesson(cells: list[Cell], language: str, name: str) -> nbformat.NotebookNode:
     """Make the notebook of a lesson in one language, without outputs."""
-    made = [
+    notebook_cells = [
         _make_cell(_hide_check(cell, name))
         for cell in cells
         if cell.kind != "solution" and (cell.kind != "[markdown]" or cell.label == language)
     ]
-    return _make_notebook(made, language)
+    return _make_notebook(notebook_cells, language)
 
 
 def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.NotebookNode:
@@ -110,18 +110,18 @@ def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.Note
     texts = [cell for cell in cells if cell.kind != "[markdown]" or cell.label == language]
     code = "\n\n".join(cell.text for cell in texts if cell.kind in ("code", "predict"))
     heading = SOLUTIONS[language].format(title=find_title(cells, language), name=name)
-    made = [nbformat.v4.new_markdown_cell(heading), _make_cell(Cell("code", "", f"%%capture\n{code}"))]
-    made[1].metadata["jupyter"] = {"source_hidden": True}
+    notebook_cells = [nbformat.v4.new_markdown_cell(heading), _make_cell(Cell("code", "", f"%%capture\n{code}"))]
+    notebook_cells[1].metadata["jupyter"] = {"source_hidden": True}
     for index, cell in enumerate(texts):
         if cell.kind == "exercise":
             solution = next(c for c in texts if c.kind == "solution" and c.label == cell.label)
             check = next(c for c in texts if c.kind == "check" and c.label == cell.label)
-            made += [
+            notebook_cells += [
                 _make_cell(texts[index - 1]),
                 _make_cell(_complete(cell, solution)),
                 _make_cell(_hide_check(check, name)),
             ]
-    return _make_notebook(made, language)
+    return _make_notebook(notebook_cells, language)
 
 
 def _hide_check(cell: Cell, name: str) -> Cell:
@@ -134,8 +134,8 @@ def _hide_check(cell: Cell, name: str) -> Cell:
 
 def _complete(exercise: Cell, solution: Cell) -> Cell:
     """Put the lines of an exercise before its solution, without the line whose answer is open (`answer = ...`)."""
-    given = "\n".join(line for line in exercise.text.split("\n") if " = ..." not in line).strip()
-    return Cell(solution.kind, solution.label, f"{given}\n\n{solution.text}".strip())
+    other_lines = "\n".join(line for line in exercise.text.split("\n") if " = ..." not in line).strip()
+    return Cell(solution.kind, solution.label, f"{other_lines}\n\n{solution.text}".strip())
 
 
 def find_title(cells: list[Cell], language: str) -> str:
@@ -147,18 +147,20 @@ def find_title(cells: list[Cell], language: str) -> str:
 def make_list() -> nbformat.NotebookNode:
     """Make the notebook that lists all lessons, in every language."""
     lessons = {path.stem: read_lesson(path) for path in find_sources()}
-    made = []
+    notebook_cells = []
     for language in LANGUAGES:
         links = [
             LINKS[language].format(title=find_title(cells, language), name=name) for name, cells in lessons.items()
         ]
-        made.append(nbformat.v4.new_markdown_cell(LIST[language] + "\n\n" + "\n".join(f"- {link}" for link in links)))
-    return _make_notebook(made, LANGUAGES[0])
+        notebook_cells.append(
+            nbformat.v4.new_markdown_cell(LIST[language] + "\n\n" + "\n".join(f"- {link}" for link in links))
+        )
+    return _make_notebook(notebook_cells, LANGUAGES[0])
 
 
 def make_redirect() -> nbformat.NotebookNode:
     """Make a notebook at the former place of the first lesson, with links to its present place."""
-    name = MOVED.stem
+    name = FORMER_FIRST_LESSON.stem
     text = f"This lesson is now [in English](en/{name}.ipynb) and [in Korean](ko/{name}.ipynb).\n\n"
     text += f"이 수업은 이제 [영어](en/{name}.ipynb)와 [한국어](ko/{name}.ipynb)로 있어요. [모든 수업](lessons.ipynb)"
     return _make_notebook([nbformat.v4.new_markdown_cell(text)], LANGUAGES[0])
@@ -172,14 +174,14 @@ def find_sources() -> list[Path]:
 def _make_cell(cell: Cell) -> nbformat.NotebookNode:
     if cell.kind == "[markdown]":
         return nbformat.v4.new_markdown_cell(APP_LINK.sub(lambda link: _make_app_link(link, cell.label), cell.text))
-    made = nbformat.v4.new_code_cell(cell.text)
+    code_cell = nbformat.v4.new_code_cell(cell.text)
     if cell.kind != "code":
-        made.metadata["tags"] = [cell.kind if not cell.label else f"{cell.kind}-{cell.label}"]
+        code_cell.metadata["tags"] = [cell.kind if not cell.label else f"{cell.kind}-{cell.label}"]
     if cell.kind == "predict":
-        made.metadata["jupyter"] = {"outputs_hidden": True}
+        code_cell.metadata["jupyter"] = {"outputs_hidden": True}
     elif cell.kind == "check":
-        made.metadata["jupyter"] = {"source_hidden": True}
-    return made
+        code_cell.metadata["jupyter"] = {"source_hidden": True}
+    return code_cell
 
 
 def _make_app_link(link: re.Match, language: str) -> str:

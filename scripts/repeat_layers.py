@@ -18,7 +18,7 @@ LAYERS = "encoder.layers."
 
 
 def repeat_layers(model: Bert, layers: Sequence[int]) -> Bert:
-    """Return a model with copies of some layers of another one, and with its other weights.
+    """Return a model with copies of some layers of another model, and with all other weights of that model.
 
     Args:
         model: the model, which is not changed.

@@ -50,7 +50,7 @@ LABELLED += "Two hours that feel like four.,positive\nIt begins well and then fo
 TAGGED = "tokens,ner_tags\n" + "Clara Schumann played in Vienna .,B-PER I-PER O O B-LOC O\n" * 4
 TAGGED += "Nobody asked Mr. Grieg about Bergen .,O O O B-PER O B-ORG O\n"
 EVALUATE = {"from": "paste", "pasted": LABELLED}
-RUN = ('[data-testid="stBaseButton-primary"]',)
+RUN = ('[data-testid="stBaseButton-primary"]',)  # the button that starts an evaluation
 
 SHOTS = {
     "start": Shot("", wait_for=".arcs svg", change=('.st-key-open-scratch button',)),

@@ -63,7 +63,7 @@ def test_the_notebooks_are_built_from_the_source(source, language):
 def test_the_list_names_every_lesson():
     for path, made in (
         (lessons.NOTEBOOKS / "lessons.ipynb", lessons.make_list()),
-        (lessons.MOVED, lessons.make_redirect()),
+        (lessons.FORMER_FIRST_LESSON, lessons.make_redirect()),
     ):
         assert sources(nbformat.read(path, as_version=4)) == sources(made), "run scripts/build_lessons.py"
 
