@@ -31,12 +31,13 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 - The learning rate was chosen for BERT of sizes 2 x 128 and 4 x 256 in earlier experiments (docs/lab-notebook.md), and
   nothing was tuned for another family. Where a paper recommends other settings for its larger models, such as
   ELECTRA's larger batches, they were not tried.
-- All but ModernBERT, which has no position embeddings, start with heads that attend to neighbours. DistilBERT starts
-  from its teacher, whose own training is not counted (*scratch*: five hours with one thread).
+- All but ModernBERT, which has no position embeddings, start with heads that attend to neighbouring tokens. DistilBERT
+  starts from its teacher, whose own training is not counted (*scratch*: five hours with one thread).
 - Always predicting the most frequent label gives 50.9 on SST-2, 81.2 on MRPC and 0 on CoLA; a constant prediction
   gives 0 on STS-B.
-- ModernBERT is computed with padding and without our faster layouts, so its speed is partly that of our code.
-- Tokens per second are those of processor time. They also depend on what else the machine computed meanwhile, and so
+- ModernBERT is computed with padding and without bertlab's faster implementations, so its speed is partly due to our
+  code.
+- Tokens per second are measured in processor time. They also depend on what else the machine computed meanwhile, and so
   does the number of tokens.
 """
 

@@ -24,7 +24,7 @@ export-int8-needs-onnx = --dtype int8 is for ONNX files: add --format onnx, or u
 vectors-written = { $count ->
         [one] 1 vector
        *[other] { FORMAT($count, spec: ",") } vectors
-    } of { $size } numbers, by { $checkpoint }
+    } of { $size } numbers, computed by { $checkpoint }
 sentences-only-one = there is only one text, so there is nothing to compare
 sentences-too-few-to-cluster = there are fewer than { $least } different texts, too few to form a cluster
 sentences-blank = { $count ->

@@ -49,7 +49,7 @@ row-table-damaged = cannot be split into fields: { $reason }
 row-table-damaged-lines = cannot be split into fields: { $reason }; the { $lines ->
         [one] line
        *[other] { $lines } lines
-    } after it cannot be read either
+    } after this row cannot be read either
 row-too-long = is longer than { $megabytes } MB
 row-value-unreadable = has a value in column "{ $column }" that cannot be read: { $reason }
 rows-after-unreadable = this row and the rows after it cannot be read: { $reason }

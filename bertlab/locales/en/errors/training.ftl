@@ -39,7 +39,7 @@ run-settings-differ-unsaved = { $directory } contains a run with different setti
 run-setting-difference = { $flag } was { $before }, now { $now }
 run-setting-unset = unset
 run-data-differs = the run in { $directory } started with different data ({ $differences }): choose another --out
-run-data-difference = { $name } { $before }, now { $now }
+run-data-difference = { $name } was { $before }, now { $now }
 
 # settings of pre-training
 optimizer-unknown = there is no optimiser { $name }: choose one of { $names } with --optim.name
@@ -56,7 +56,7 @@ generator-differs = { $generator } has different embeddings from { $checkpoint }
 start-teacher-without-teacher = --start teacher copies layers of the teacher: name a teacher with --teacher
 start-teacher-too-shallow = --start teacher: the student has { $layers } layers, more than the teacher's { $teacher_layers }: set --layers to a smaller number
 start-teacher-differs = --start teacher: the student's { $name } has the shape { $own }, but the teacher's has { $teachers }: set --hidden and --attention-heads to the values of the teacher
-teacher-flags-without-teacher = { $flags } sets the weight of a term of the teacher's loss: name a teacher with --teacher
+teacher-flags-without-teacher = { $flags } sets the weight of a term of the distillation loss: name a teacher with --teacher
 teacher-cosine-of-other-size = --teacher-cosine compares hidden states, but those of the student have { $hidden } numbers and those of the teacher { $teacher_hidden }: set --hidden and --attention-heads to the values of the teacher
 teacher-of-left-to-right = a teacher predicts masked tokens, which a left-to-right model does not have: leave out --teacher or --left-to-right
 teacher-vocabulary-differs = { $teacher } has a different vocabulary from { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
