@@ -1,6 +1,6 @@
 compare = 전후 비교
 compare-title = 모델 또는 텍스트 비교
-compare-lead = 파인튜닝 전후처럼 체크포인트 두 개를 같은 텍스트로 비교하거나, 체크포인트 하나로 텍스트 두 개를 비교해요. 어느 헤드, 레이어, 토큰이 다른지 볼 수 있어요. 계열이 서로 다른 모델을 여섯 개까지 한 문장으로 나란히 볼 수도 있어요.
+compare-lead = 파인튜닝 전후처럼 체크포인트 두 개를 같은 텍스트로 비교하거나, 체크포인트 하나로 텍스트 두 개를 비교해요. 어느 헤드, 레이어, 토큰이 다른지 볼 수 있어요. 한 문장을 읽는 모델을 여섯 개까지 나란히 볼 수도 있고, 이때 모델의 계열은 서로 달라도 돼요.
 compare-about = 두 모델이 같은 텍스트를 읽거나 한 모델이 두 텍스트를 읽고, 헤드와 레이어를 하나씩 비교해요. 거리가 0이면 어텐션이 같아요. 파인튜닝은 보통 마지막 레이어를 가장 많이 바꿔요.
 compare-try = 체크포인트 ‘strongest’와 ‘sst2’를 비교해 보세요. 파인튜닝해도 그대로인 헤드는 무엇인가요?
 start-compare = 두 모델, 또는 한 모델에 넣은 두 텍스트가 어떻게 다른지 봐요.
@@ -35,7 +35,7 @@ compare-models-family = 계열
 compare-models-size = 크기
 compare-models-tokens = 토큰
 compare-models-no-masks = 마스크 토큰을 예측하는 출력층이 없어요
-compare-models-attention = 한 레이어의 헤드 평균 어텐션
+compare-models-attention = 한 레이어의 어텐션(헤드들의 평균)
 compare-models-layer = 레이어
 compare-models-first = 첫 번째 레이어
 compare-models-middle = 가운데 레이어

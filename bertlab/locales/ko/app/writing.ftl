@@ -1,7 +1,7 @@
 writing = 글쓰기
 writing-title = 글쓰기 도우미
 writing-lead = 글을 써 보세요. 어울리지 않는 단어와 더 어울리는 단어, 잘못 쓴 글자와 띄어쓰기, 다음에 올 단어를 보여 줘요.
-writing-about = BERT가 글의 토큰을 하나씩 가리고 나머지를 보고 맞히는데, 가린 토큰의 확률이 낮으면 뜻밖의 단어예요. 의외성은 −ln p를 단어의 토큰마다 더한 값이고, 글 전체의 의외성을 더해서 부호를 바꾸면 의사 로그 우도가 돼요. 이름이나 드문 단어도 의외성이 크므로, 뜻밖의 단어가 틀린 단어라는 뜻은 아니에요.
+writing-about = BERT가 글의 토큰을 하나씩 가리고, 나머지 토큰을 보고 맞혀요. 단어의 의외성은 그 단어를 이루는 토큰의 −ln p를 모두 더한 값이에요. 글 전체의 의외성을 더해서 부호를 바꾸면 의사 로그 우도가 돼요. 의외성이 큰 단어라고 해서 틀린 단어는 아니에요. 이름이나 드문 단어도 의외성이 커요.
 writing-try = 밑줄 친 단어를 눌러 제안 가운데 하나를 고르고, 이웃 단어의 의외성이 어떻게 바뀌는지 보세요.
 start-writing = 어울리지 않는 단어와 맞춤법, 띄어쓰기를 살피고 다음 단어를 제안받아요.
 
@@ -39,7 +39,7 @@ writing-left-to-right = BERT는 글을 양쪽에서 읽으며, 왼쪽부터 써 
 writing-aid-spelling = 맞춤법과 띄어쓰기
 writing-margin = 이득이 이보다 큰 수정만 제안(내트)
 writing-margin-help = 이득은 고쳤을 때 글의 의사 로그 우도가 얼마나 커지는지예요. 기준이 클수록 제안은 줄고, 맞는 제안의 비율은 높아져요.
-writing-corrections-legend = 취소선은 지금 글자이고, 파란색은 제안이에요.
+writing-corrections-legend = 취소선을 그은 글자는 지금 글이고, 파란색 글자는 제안이에요.
 writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") }내트)
 writing-apply-all = { $count }개 모두 고치기
 writing-corrections-note = 가장 뜻밖인 단어들을 자모 하나만 다른 모든 단어로 바꿔 보고, 띄어쓰기를 하나 넣거나 빼 보면서 원래 글과 비교해요. 사전을 쓰지 않아서, 드문 이름을 흔한 단어로 잘못 고칠 수 있어요. 오류를 일부러 넣은 글로 측정한 정밀도와 재현율은 BENCHMARKS.md에 있어요.

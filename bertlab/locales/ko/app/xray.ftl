@@ -9,14 +9,14 @@ xray-no-answer-at = τ = { FORMAT($tau, spec: "g") }일 때의 결과는 “답 
 xray-result-changes-at = τ = { FORMAT($margin, spec: ".2f") }에서 결과가 바뀌어요. 답 없음 점수({ FORMAT($no_answer, spec: ".2f") })에서 가장 높은 답 점수({ FORMAT($best, spec: ".2f") })를 뺀 값이에요.
 xray-spans = 답 후보
 xray-candidate-count = 보여 줄 후보 수
-xray-spans-lead = 밑줄 하나가 답 후보 하나예요. 앞의 숫자는 순위와 점수예요. 겹치는 후보는 위아래로 나누어 그려요.
+xray-spans-lead = 밑줄 하나가 답 후보 하나예요. 밑줄 앞의 숫자는 순위와 점수예요. 겹치는 후보는 위아래로 나누어 그려요.
 xray-columns = 시작 확률과 끝 확률
 xray-columns-lead = 위쪽 파란색 막대는 시작 확률, 아래쪽 빗금 친 주황색 막대는 끝 확률이에요. [CLS]는 답 없음을 뜻해요. 가장 높은 막대는 { FORMAT($highest, spec: ".1%") }예요. 토큰에 마우스를 올리면 확률이 보여요.
 xray-scale = 눈금
 xray-scale-linear = 선형
 xray-scale-logarithmic = 로그(작은 값도 보임)
 xray-windows = 지문의 윈도우
-xray-windows-lead = 지문을 겹치는 윈도우 { $count }개로 나누어 읽었어요. 답 없음 점수로는 모든 윈도우의 값 중 가장 낮은 값을 써요.
+xray-windows-lead = 지문을 겹치는 윈도우 { $count }개로 나누어 읽었어요. 답 없음 점수는 윈도우마다 하나씩 있고, 그중 가장 낮은 값을 써요.
 xray-windows-one = 지문이 윈도우 하나에 다 들어가요.
 xray-window = 윈도우
 xray-heads = 질문과 답 사이의 어텐션
