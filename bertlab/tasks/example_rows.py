@@ -19,8 +19,8 @@ from bertlab.tasks.registry import TASK_TYPES
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
 # the similarity of two generated sentences on the scale of STS-B, by how the second differs from the first
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
-# At most this many rows are drawn for each requested row, since many draws are equal. If they still contain too few
-# distinct rows, fewer rows are returned.
+# For each requested row, at most this many rows are generated, because many of them are equal. If there are still too
+# few distinct rows, fewer rows are returned.
 MAX_ATTEMPTS_PER_ROW = 50
 
 
@@ -42,14 +42,14 @@ def generate_rows(
     >>> generate_rows(TASKS["sst2"], ("negative", "positive"), count=1)
     [{'sentence': 'The ending is full of warmth.', 'label': 'positive', 'idx': '0'}]
     """
-    task_type = TASK_TYPES[spec.kind].name
-    templates = read_data("example_rows", language).get(task_type)
-    if task_type not in _GENERATORS or templates is None:
+    type_name = TASK_TYPES[spec.kind].name
+    templates = read_data("example_rows", language).get(type_name)
+    if type_name not in _GENERATORS or templates is None:
         return []
-    rng = random.Random(f"{seed} {task_type}")
-    draw = _GENERATORS[task_type](spec, labels, templates, rng)
+    rng = random.Random(f"{seed} {type_name}")
+    endless_rows = _GENERATORS[type_name](spec, labels, templates, rng)
     rows: dict[str, dict] = {}
-    for row in itertools.islice(draw, MAX_ATTEMPTS_PER_ROW * count):
+    for row in itertools.islice(endless_rows, MAX_ATTEMPTS_PER_ROW * count):
         rows.setdefault(repr(row), row)
         if len(rows) == count:
             break
@@ -91,7 +91,7 @@ class _Slots:
         return text[:1].upper() + text[1:]
 
     def fill_part(self, template: str) -> str:
-        """Fill a template."""
+        """Fill a template, and leave its first letter as it is."""
         return _SLOT.sub(lambda match: self.entry(*match.groups()), template)
 
 

@@ -101,7 +101,7 @@ def split_cell(cell: object) -> list:
 
 
 def read_label_name(cell: object) -> str:
-    """Read the name of the label in a cell; 3.0 becomes "3", since integers are floats in a column with empty cells.
+    """Read the name of the label in a cell; 3.0 becomes "3": a column with empty cells has floats, not integers.
 
     >>> read_label_name(3.0), read_label_name(" good "), read_label_name(True)
     ('3', 'good', 'True')

@@ -25,7 +25,7 @@ NO_TAG = -100  # the target of a token that predicts no tag
 
 @dataclass(frozen=True)
 class Input:
-    """An input [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; collates like an `Encoding`."""
+    """An input [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; it can be collated like an `Encoding`."""
 
     ids: np.ndarray
     """The token ids [T]."""
@@ -45,7 +45,7 @@ class Features(Sequence):
     ids: Ragged
     """The token ids of every input, with [CLS] and [SEP]."""
     second_start_I: np.ndarray
-    """The position where text B begins; the length of the input if it has no text B."""
+    """For each input, the position where text B begins, or the length of the input if it has no text B."""
     example_I: np.ndarray
     """The index of each input's example."""
     unit_I: Ragged | None

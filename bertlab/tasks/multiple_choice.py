@@ -23,7 +23,8 @@ from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch
 
-# From this number of training rows on, it is an error if all have the same label. Fewer rows may have it by chance.
+# With at least this many training rows, it is an error if all have the same label. Fewer rows may all have the same
+# label by chance.
 MIN_ROWS_FOR_VARIED_TARGETS = 20
 
 

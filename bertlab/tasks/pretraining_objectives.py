@@ -26,7 +26,7 @@ class TokenObjective:
     make_loss: Callable[[PretrainingLoss, float], Callable]
     """Function: (MLM loss, weight of the discriminator's loss) -> the loss function, (model, batch) -> `Loss`."""
     has_generator: bool = False
-    """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained, of which the checkpoint is the discriminator."""
+    """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained; the checkpoint then contains its discriminator."""
     progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
     """The metric on the progress bar, and its label."""
 
@@ -34,6 +34,7 @@ class TokenObjective:
 TOKEN_OBJECTIVES: dict[TokenObjectiveName, TokenObjective] = {
     "masked": TokenObjective("masked words", "mlm", lambda loss, weight: loss),
     # Nine in ten tokens are original, so a discriminator that finds no replaced token has an accuracy near 90 %.
+    # The progress bar therefore shows the recall.
     "replaced": TokenObjective(
         "replaced words", "rtd", ReplacedTokenLoss, has_generator=True, progress_metric=("replaced_recall", "found")
     ),

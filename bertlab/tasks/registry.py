@@ -24,26 +24,28 @@ class TaskTypes(Mapping[str, TaskType]):
 
     def __init__(self, *task_types: TaskType):
         self._by_name: dict[str, TaskType] = {}
-        self._names: dict[str, str] = {}
+        self._name_by_alias: dict[str, str] = {}  # also maps every name to itself
         for task_type in task_types:
             self.add(task_type)
 
     def add(self, task_type: TaskType) -> None:
         """Add a task type, or replace the task type with the same name."""
         self._by_name[task_type.name] = task_type
-        self._names[task_type.name] = task_type.name
+        self._name_by_alias[task_type.name] = task_type.name
         for alias in task_type.aliases:  # inherited aliases still refer to the parent class, which was added before
-            self._names.setdefault(alias, task_type.name)
+            self._name_by_alias.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:
         """Remove a task type."""
         task_type = self._by_name.pop(name)
-        self._names = {alias: target for alias, target in self._names.items() if target != task_type.name}
+        self._name_by_alias = {
+            alias: target for alias, target in self._name_by_alias.items() if target != task_type.name
+        }
 
     def __getitem__(self, name: str) -> TaskType:
         if not isinstance(name, str):  # a damaged record may contain any value
             raise KeyError(name)
-        return self._by_name[self._names[name]]
+        return self._by_name[self._name_by_alias[name]]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)

@@ -1,7 +1,7 @@
 """ROUGE: how many words, word pairs and words in the same order a summary shares with a reference.
 
 Words are runs of letters and digits in lower case, without stemming. In Korean these are space-separated words with
-their particles, so the values are lower than those of a tokenizer that splits the particles off.
+their particles, so the values are lower than with a tokenizer that splits the particles off.
 
 Source: Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 and 3.
 """
@@ -42,7 +42,7 @@ def _f1(matches: int, words: Sequence[Sequence[str]], size: int) -> float:
 
 
 def _count_common(reference: Sequence[str], summary: Sequence[str], size: int) -> int:
-    """Count the n-grams that both texts contain, each counted as often as in the text that has fewer of it."""
+    """Count the n-grams that both texts contain; one counts as often as it occurs in the text where it is rarer."""
     counts = [Counter(zip(*(words[skip:] for skip in range(size)), strict=False)) for words in (reference, summary)]
     return (counts[0] & counts[1]).total()
 

@@ -133,7 +133,8 @@ class SentenceEmbeddingTask(RegressionTask):
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         num_texts = max(len(row.texts) for row in examples)
-        # a row without a contradiction repeats its second text, which `ranking_loss` then ignores
+        # In a row without a contradiction, a copy of the second text takes the place of the third text; `ranking_loss`
+        # ignores the copy.
         texts = [text for row in examples for text in (*row.texts, *row.texts[-1:] * (num_texts - len(row.texts)))]
         return tokenise_texts(tokenizer, examples, texts, [], max_tokens, num_texts, torch.float32)
 
@@ -157,7 +158,7 @@ class SentenceEmbeddingTask(RegressionTask):
     def loss(self, model: nn.Module, batch: LabelBatch) -> Loss:  # a method, because it depends on the pooling
         """Compute `cosine_loss` if the rows have similarity values, otherwise `ranking_loss`.
 
-        The negatives of `ranking_loss` come from the same micro-batch, so gradient accumulation changes it.
+        The negatives of `ranking_loss` come from the same micro-batch, so gradient accumulation changes this loss.
         """
         vectors_BCP = self.compute_scores(model, batch.inputs.ungroup()).unflatten(
             0, batch.inputs.input_ids_BT.shape[:2]

@@ -1,4 +1,4 @@
-"""Extractive summaries: a score for every sentence of a document, learned from chosen sentences.
+"""Extractive summaries: a score for every sentence of a document, learned from summaries.
 
 An input has [CLS] before and [SEP] after every sentence; the token types of consecutive sentences alternate between 0
 and 1 (interval segments). A linear layer maps the hidden state of each [CLS] to the logit that its sentence is chosen.
@@ -224,7 +224,8 @@ class SummarisationTask(LabelledTaskType):
         """Compute R-precision and, if there are references, ROUGE; both also for the document's first sentences.
 
         R-precision is the share of the R chosen sentences that are among the R sentences with the largest scores. A row
-        without chosen sentences is left out of the mean of R-precision, and a row without a reference out of ROUGE's.
+        without chosen sentences is left out of the mean of R-precision, and a row without a reference is left out of
+        the mean of ROUGE.
         """
         values: dict[str, list[float]] = {name: [] for name in examples.spec.metrics}
         for row, scores in zip(examples, predictions, strict=True):

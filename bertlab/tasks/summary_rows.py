@@ -85,7 +85,7 @@ def read_chosen(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
 
 
 def _parse_list(cell: str) -> list:
-    """Convert a text to a list: JSON, which tables use for lists, or one text."""
+    """Convert a text to a list: parse a JSON list (tables store lists as JSON), or make a list of this one text."""
     if cell.lstrip().startswith("["):
         try:
             value = json.loads(cell)

@@ -24,7 +24,7 @@ class TaggedWord:
     start: int
     """The index of its first character in the text."""
     end: int
-    """The index of the character after its last."""
+    """The index of the character that follows it."""
     tag: str
     """The most probable tag."""
     probabilities: tuple[float, ...]
@@ -40,7 +40,7 @@ class Entity:
     start: int
     """The index of its first character in the text."""
     end: int
-    """The index of the character after its last."""
+    """The index of the character that follows it."""
     label: str
     """The entity type, such as PER."""
     probability: float
@@ -69,8 +69,9 @@ def read_tag_logits(
         text: the text that was tagged.
         encoding: the tokens of the text.
         logits_TK: the logits of every token.
-        by_token: choose a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
-            Korean a name and the particle attached to it are one word, but need different tags.
+        by_token: whether to choose a tag for every token instead of every word; it suits checkpoints that were trained
+            on tags of characters (KLUE-NER). In Korean, a name and the particle attached to it are one word, but need
+            different tags.
     """
     probs_TK = logits_TK.softmax(-1).cpu().numpy()
     tokens = [

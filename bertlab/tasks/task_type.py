@@ -232,7 +232,7 @@ class FinetuneTaskType(TaskType):
         Args:
             out: a file or a directory.
             split: the name of the split.
-            number_of_splits: how many splits are evaluated; several of them need a directory.
+            number_of_splits: how many splits are evaluated; if there are several, `out` must be a directory.
             examples: the examples of the split.
             predictions: the predictions, in the form that `predict` returns.
             options: the `EvaluationOptions`.

@@ -97,7 +97,7 @@ class TrainingData:
 
 
 def make_finetuning_model(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
-    """Copy a model with one output layer, which has random weights, instead of the output layers that it has.
+    """Copy a model, and replace its output layers with one output layer that has random weights.
 
     If the model already has an output layer with this name and these labels, the weights of this output layer are
     copied too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.

@@ -29,7 +29,7 @@ class Answer:
     start: int
     """The index of its first character in the passage."""
     end: int
-    """The index of the character after its last."""
+    """The index of the character that follows it."""
     score: float
     """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     probability: float

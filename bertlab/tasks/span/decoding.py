@@ -21,7 +21,7 @@ class Span:
     start: int
     """The index of its first character in the passage."""
     end: int
-    """The index of the character after its last."""
+    """The index of the character that follows it."""
     text: str
     """The text of the span: passage[start:end]."""
     score: float

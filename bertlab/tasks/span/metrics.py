@@ -55,10 +55,10 @@ NORMALISERS = {"squad": normalise_answer, "korquad": normalise_korean_answer, "k
 
 
 def choose_script(spec: TaskSpec) -> str:
-    """Choose the script that scores a task's answers: KLUE's for ROUGE-W, else the script of the task's language.
+    """Choose the evaluation script for a task's answers: KLUE's for ROUGE-W, else that of the task's language.
 
     Raises:
-        DataError: there is no script for the task's language.
+        DataError: there is no evaluation script for the task's language.
 
     >>> from bertlab.config.tasks import TASKS
     >>> choose_script(TASKS["squad_v2"]), choose_script(TASKS["korquad"]), choose_script(TASKS["klue_mrc"])
@@ -89,7 +89,7 @@ def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str =
         prediction: the predicted answer.
         gold: the correct answer.
         both_empty: the score if neither answer has any word: 0 in the script of v1.1, 1 in the script of v2.0.
-        script: "squad" counts words; "korquad" and "klue" count characters.
+        script: the evaluation script: "squad" counts words; "korquad" and "klue" count characters.
 
     >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
     0.4
@@ -144,7 +144,7 @@ def _score_answer(prediction: str, golds: Sequence[str], both_empty: float, scri
 
 def score_squad(
     predictions: Mapping[str, str],
-    golds: Iterable[Mapping],
+    questions: Iterable[Mapping],
     version: str = "1.1",
     no_answer: Mapping[str, float] | None = None,
     threshold: float | None = None,
@@ -157,7 +157,7 @@ def score_squad(
 
     Args:
         predictions: question id -> predicted answer; "" means "no answer".
-        golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0, a row without
+        questions: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0, a row without
             answers counts as unanswerable, even in a test set whose answers are all hidden; call
             `tasks.span.squad.is_labelled` first to exclude such a set.
         version: "1.1" or "2.0".
@@ -176,15 +176,15 @@ def score_squad(
         DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, a question has
             no no-answer score, or there is a threshold but no such scores.
 
-    >>> golds = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
-    >>> score_squad({"q": "Iron kettle"}, golds)
+    >>> questions = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
+    >>> score_squad({"q": "Iron kettle"}, questions)
     {'exact_match': 100.0, 'f1': 100.0, 'total': 1, 'missing': 0}
     """
     if version not in ("1.1", "2.0"):
         raise DataError("squad-version-unknown", version=version)
     if script not in NORMALISERS:
         raise DataError("answer-script-unknown", script=repr(script), scripts=list(NORMALISERS))
-    answers = {row["id"]: list(row["answers"]["text"]) for row in golds}
+    answers = {row["id"]: list(row["answers"]["text"]) for row in questions}
     missing = sum(id not in predictions for id in answers)
     if missing == len(answers):
         raise DataError("predictions-for-other-questions", count=len(answers))
@@ -194,11 +194,11 @@ def score_squad(
 
 
 def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], script: str) -> dict[str, float]:
-    unanswerable = [id for id, golds in answers.items() if not golds]
-    if unanswerable:
-        if len(unanswerable) == len(answers):
-            raise DataError("questions-without-answers", id=unanswerable[0])
-        raise DataError("question-without-answer", id=unanswerable[0])
+    ids_without_answer = [id for id, golds in answers.items() if not golds]
+    if ids_without_answer:
+        if len(ids_without_answer) == len(answers):
+            raise DataError("questions-without-answers", id=ids_without_answer[0])
+        raise DataError("question-without-answer", id=ids_without_answer[0])
     rows = [_score_answer(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
     return {name: 100 * sum(scores[name] for scores in rows) / len(answers) for name in rows[0]}
 
@@ -277,6 +277,7 @@ def score_with_threshold(
         return score_squad(answers, rows, "1.1", script=script)
     if threshold is None:
         best = score_squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
-        # Halfway to the next margin, so that predictions stay the same if rounded weights change a margin slightly.
+        # The threshold is halfway to the next margin, so that predictions stay the same if rounded weights change a
+        # margin slightly.
         threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
     return score_squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}

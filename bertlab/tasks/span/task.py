@@ -1,6 +1,7 @@
 """Question answering: the answer is a span of a passage (Devlin et al. 2019, sections 4.2 and 4.3).
 
-Shape legend: B batch, T tokens, W windows, S candidates (spans and "no answer"), P positions that are read, H hidden.
+Shape legend: B batch, T tokens, W windows, S candidates (spans and "no answer"), P positions that the span
+layer reads, H hidden.
 """
 
 import json
@@ -157,11 +158,11 @@ def compute_answer_metrics(
         options: other keyword arguments of `answer_questions`.
     """
     return score_with_threshold(
-        *_by_id(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
+        *_answers_and_margins_by_id(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
     )
 
 
-def _by_id(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
+def _answers_and_margins_by_id(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
     """Make two dictionaries: question id -> text of the best span, and question id -> no-answer margin."""
     ids = [row["id"] for row in rows]
     answers = {id: spans.text for id, spans in zip(ids, decoded, strict=True)}
@@ -275,7 +276,7 @@ class SpanTask(FinetuneTaskType):
         threshold = options.threshold
         if threshold is None and not (options.tune_threshold and examples.labelled):
             threshold = loaded.null_threshold or 0.0
-        return SpanPredictions(*_by_id(examples.rows, decoded), threshold)
+        return SpanPredictions(*_answers_and_margins_by_id(examples.rows, decoded), threshold)
 
     def read_predictions(self, path: Path, examples: Questions, options: EvaluationOptions) -> SpanPredictions:
         scores = read_scores(options.no_answer) if options.no_answer else None

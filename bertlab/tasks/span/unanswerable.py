@@ -2,8 +2,8 @@
 
 The unanswerable questions of v2.0 were written by people, who changed a question until its own paragraph no longer
 answered it (Rajpurkar et al. 2018, table 1: negation, antonym, swapped entity, mutual exclusion, no information). The
-methods here imitate that, because a question about an unrelated paragraph is too easy to recognise. Some generated
-questions can still be answered, like 7 % of those in v2.0. The word lists are English.
+methods of this module imitate such changes, because a question about an unrelated paragraph is too easy to recognise.
+Some generated questions can still be answered, like 7 % of those in v2.0. The word lists are English.
 """
 
 import re
@@ -66,8 +66,8 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
     - "ID.removed": the sentence with the answer is removed.
     - "ID.elsewhere": the passage is replaced with the paragraph of the same article that shares the most words with the
       question and does not contain the answer.
-    - "ID.elsewhere.fitted": in addition, names in the question that this paragraph lacks are replaced with names from
-      it.
+    - "ID.elsewhere.fitted": in addition, names in the question that the new passage lacks are replaced with names from
+      the new passage.
     - "ID.swapped": a name, number or noun in the question is replaced with another one of the same kind.
     - "ID.opposite": a word in the question is replaced with its opposite.
     - "ID.negated": the auxiliary verb of the question is negated.
@@ -76,8 +76,8 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
 
     Args:
         rows: questions with the columns of SQuAD; rows with the same title belong to one article.
-        per_answerable: above 0 and at most 1; with 0.5, a third of all questions become unanswerable, as in the
-            training set of v2.0.
+        per_answerable: the number of generated questions for each answerable one, above 0 and at most 1; with 0.5, a
+            third of all questions become unanswerable, as in the training set of v2.0.
         seed: the seed of all random choices.
 
     Returns:
@@ -184,7 +184,7 @@ def find_names(text: str) -> list[str]:
         first_word, _, rest = match[0].partition(" ")
         name = rest if first_word in _FUNCTION_WORD_SET else match[0]
         may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
-        # a match such as "One of America" leaves "of America" after the function word, which is not a name
+        # without its function word, a match such as "One of America" leaves "of America", which is not a name
         if name and name[0] not in "ot" and not may_be_ordinary_word and name not in names:
             names.append(name)
     return names
@@ -239,7 +239,7 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
         return "elsewhere", row["question"], paragraph
     question = row["question"]
     for name in missing:
-        replacements = _replacements(name, article.names[paragraph][find_name_shape(name)], question)
+        replacements = _select_replacements(name, article.names[paragraph][find_name_shape(name)], question)
         if not replacements:
             return None
         question = _replace_word(question, name, replacements[rng.integers(len(replacements))])
@@ -249,7 +249,7 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
 def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
     """Replace a name, number or noun in the question with a different one from the passage or its article.
 
-    The replacement does not occur in the sentence with the answer, because the question could then remain answerable.
+    The replacement must not occur in the sentence with the answer; otherwise the question might remain answerable.
     """
     context, question, begin = row["context"], row["question"], row["answers"]["answer_start"][0]
     answer_sentence = next(context[a:b] for a, b in split_sentences(context) if b > begin)
@@ -259,7 +259,7 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
         in_passage = [other for other in article.names[context][find_name_shape(name)] if other not in answer_sentence]
         in_article = [other for other in article.all_names[find_name_shape(name)] if other not in context]
         for source in (in_passage, in_article):
-            choices.append([(name, other) for other in _replacements(name, source, f"{question} {answers}")])
+            choices.append([(name, other) for other in _select_replacements(name, source, f"{question} {answers}")])
     nouns = [word for word in dict.fromkeys(_NOUN_AFTER_THE.findall(context)) if word not in answer_sentence]
     for word in _NOUN_AFTER_THE.findall(question):
         plural = word.endswith("s")
@@ -300,7 +300,7 @@ _METHODS: tuple[Callable[[Mapping, _Article, np.random.Generator], Change], ...]
 _METHOD_PROBABILITIES = (0.2, 0.2, 0.3, 0.2, 0.1)
 
 
-def _replacements(name: str, others: Iterable[str], text: str) -> list[str]:
+def _select_replacements(name: str, others: Iterable[str], text: str) -> list[str]:
     """Select the names that can replace `name`: they do not occur in `text` and do not contain `name`."""
     text = text.lower()
     return [other for other in others if other.lower() not in text and name not in other]

@@ -22,7 +22,7 @@ TEXTS_AT_ONCE = 2000  # how many texts are tokenised together, which bounds the 
 
 @dataclass(frozen=True)
 class Window:
-    """An input [CLS] question [SEP] part of the passage [SEP]; collates like an `Encoding`."""
+    """An input [CLS] question [SEP] part of the passage [SEP]; it can be collated like an `Encoding`."""
 
     ids: np.ndarray
     """The token ids, int [T]."""
@@ -297,13 +297,13 @@ def make_span_features(
     unanswerable: bool = False,
     invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
-    """Make the training windows of SQuAD rows, with the position in each window of the first answer of its row.
+    """Make the training windows of SQuAD rows, and locate the first answer of each row in its windows.
 
     Args:
         tokenizer: the tokenizer of the model.
         rows: rows with context, question and answers (text, answer_start).
         max_tokens, stride, max_question: as for `make_windows`.
-        unanswerable: whether a row may have no answer (SQuAD v2.0). The position in all its windows is then [CLS].
+        unanswerable: whether a row may have no answer (SQuAD v2.0). In its windows, [CLS] is in place of the answer.
         invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
 
     Raises:
