@@ -20,6 +20,7 @@ from bertlab.app.classroom import current, roles
 from bertlab.app.data import background, file_jobs, file_worker
 from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.languages import Message
 from bertlab.explore import file_predictions, file_results
 from bertlab.explore.file_predictions import FileJob
 from bertlab.text.readers import file_scan
@@ -64,8 +65,8 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_are_predicted(job):
     state = file_predictions.run_job(judge, directory)
     assert (state.status, state.done) == ("finished", 7)
     unusable = file_results.read_unusable(directory, 10)
-    assert [row for row, _ in unusable] == [3, 5, 6, 7]
-    assert "0xff" in unusable[2][1]
+    assert [row for row, _ in unusable] == [3, 4, 5, 6, 7]
+    assert "0xff" in unusable[3][1]
     assert state.unusable == len(unusable)
     table = file_results.read_results(directory).to_pylist()
     assert table[0]["predicted"] == "a", "a column of the file keeps its name"
@@ -75,6 +76,14 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_are_predicted(job):
     content = file_results.export_results(directory, ".csv").read_bytes()
     assert [row["row"] for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig")))] == list("2345678")
     assert pq.read_table(file_results.export_results(directory, ".parquet")).num_rows == 7
+
+
+def test_a_row_of_unknown_tokens_is_named(job):
+    """Its prediction would depend on nothing but the number of its tokens."""
+    directory = job("text\n🙂🔥\nᄒᆞᆫ글\nGreen tea 🙂.\n".encode(), language="ko")
+    assert file_predictions.run_job(bertlab.load("sst2"), directory).unusable == 2
+    reason = str(Message("file-job-text-unknown").render("ko"))
+    assert file_results.read_unusable(directory, 10) == [(2, reason), (3, reason)]
 
 
 def test_a_cancelled_job_continues_after_its_last_stored_row(job, monkeypatch):

@@ -402,7 +402,8 @@ def test_the_page_notes_a_text_in_another_language_than_the_checkpoint_in_one_li
 
     assert len(notes(**{field: "이 영화는 정말 지루하고 끔찍했어요."})) == 1
     assert not notes(**{field: "A very dull film."})
-    assert not notes(**{field: "12345, 678."}, lang="ko"), "a text without letters is in no language"
+    assert not notes(**{field: ". . ."}, lang="ko"), "a text without letters is in no language"
+    assert len(notes(**{field: "🙂 🔥 " * 20})) == 1, "every emoji is an unknown token"
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,8 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
 def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts: Sequence[str]) -> None:
     """Show a note if the texts are in a different language from the one the checkpoint was trained on.
 
+    Otherwise, show a note if at least half of their tokens are unknown to the checkpoint.
+
     Args:
         checkpoint: the checkpoint that reads the texts.
         command: the command whose prediction the page shows. If no shipped checkpoint for this command was
@@ -193,13 +195,15 @@ def note_other_language_of(
         command: as in `note_other_language`.
         texts: the texts; empty ones are ignored.
     """
-    code = detect_text_language(texts)
-    if code in (None, model_language) or tokenizer.reads_language(code):
-        return
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return
     unknown = sum(token == tokenizer.special.unk for token in tokens)
+    code = detect_text_language(texts)
+    if code in (None, model_language) or tokenizer.reads_language(code):
+        if 2 * unknown >= len(tokens):  # such as emoji or old Hangul
+            frame.note(t("checkpoint-unknown-tokens", name=os.path.basename(name), unknown=unknown, tokens=len(tokens)))
+        return
     single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     values = {"name": os.path.basename(name), "language": _name_language(model_language)}
     values |= {"text_language": _name_language(code), "tokens": len(tokens)}

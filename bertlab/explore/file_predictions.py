@@ -171,12 +171,15 @@ class _RowPredictor:
         pairs = [None if record.values is None else self._choose_texts(record.values) for record in records]
         if len(self.known) > 10_000 or self.job.command == "embed":  # vectors are too large to keep
             self.known.clear()
-        usable = [pair for pair in pairs if pair is not None and self._find_problem(pair) is None]
+        problems = [
+            record.reason if pair is None else self._find_problem(pair)
+            for record, pair in zip(records, pairs, strict=True)
+        ]
+        usable = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
         missing = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
         self.known.update(zip(missing, self._predict(missing), strict=True))
         rows = []
-        for record, pair in zip(records, pairs, strict=True):
-            problem = record.reason if pair is None else self._find_problem(pair)
+        for record, pair, problem in zip(records, pairs, problems, strict=True):
             prediction = dict(self.known[pair]) if problem is None else {}
             error = problem or prediction.pop("error", None)
             prediction.pop("error", None)
@@ -199,6 +202,10 @@ class _RowPredictor:
         longest = max(len(text or "") for text in pair)
         if longest > MAX_TEXT_CHARACTERS:
             return Message("file-job-text-too-long", count=longest, limit=MAX_TEXT_CHARACTERS)
+        tokenizer = self.session.tokenizer
+        for ids in tokenizer.encode_ids([text for text in pair if text is not None]):
+            if len(ids) and all(id == tokenizer.unk_id for id in ids):
+                return Message("file-job-text-unknown")
         return None
 
     def _predict(self, pairs: list[Pair]) -> list[dict]:

@@ -6,6 +6,7 @@ checkpoint-other-language = { $name } was trained on { $language }, but the text
         [one] 1 is
        *[other] { $unknown } are
     } [UNK] (unknown).
+checkpoint-unknown-tokens = Of the { $tokens } tokens of this text, { $unknown } are unknown to { $name } ([UNK]), so do not trust the result.
 checkpoint-none-in-language = No checkpoint trained on { $language } is installed for this task.
 language-name-en = English
 language-name-ko = Korean

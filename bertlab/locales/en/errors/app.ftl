@@ -22,4 +22,5 @@ file-job-damaged = the settings of the job in { $path } are damaged: upload the 
 file-job-too-large = { $path } contains more than { $megabytes } MB: split it into smaller files
 file-job-too-many-rows = { $path } has more than { FORMAT($limit, spec: ",") } rows: split it into smaller files
 file-job-too-many-columns = { $path } has more than { $limit } columns: remove the columns that are not needed
+file-job-text-unknown = all tokens of the text are unknown to the checkpoint
 file-job-text-too-long = the text has { FORMAT($count, spec: ",") } characters, but at most { FORMAT($limit, spec: ",") } are read: shorten the text
