@@ -10,5 +10,5 @@ bench-bertviz-changed = bertviz의 페이지가 더는 require.js를 불러오�
 bench-command-failed = { $command } 명령이 실패했어요: { $reason }
 bench-run-too-short = 스텝 수가 너무 적어요. --minutes를 늘려 주세요.
 bench-too-few-sentences = 단어가 4~25개이고 마침표로 끝나는 문장이 { $found }개뿐인데 { $wanted }개가 필요해요. --sentences를 줄여 주세요.
-bench-families-needs-data = --corpus로 학습하려면 { $flags }도 필요해요.
+bench-families-needs-data = --corpus로 학습하려면 { $flags } 옵션도 필요해요.
 bench-families-no-rows = { $path }에 끝까지 마친 학습 기록이 없어요. --corpus, --validation, --data를 지정해서 학습을 시작하세요.

@@ -2,15 +2,15 @@ checkpoint-name-empty = 체크포인트를 지정해 주세요. 폴더나 google
 checkpoint-not-shipped = bertlab이 제공하는 체크포인트가 { $directory } 폴더에 없어요: { $names }. checkpoints/와 runs/가 든 폴더를 환경 변수 { $variable }에 적거나, 체크포인트(폴더나 허브 ID)를 직접 지정하세요.
 checkpoint-is-a-file = { $name }: 파일이에요. 체크포인트는 config.json과 model.safetensors가 든 폴더예요.
 checkpoint-not-found = { $name }: 그런 폴더가 없어요.
-checkpoint-name-mistyped = { $name }: 여기에 없고, 허브에서도 받지 못했어요. 혹시 { $suggestion }인가요?
+checkpoint-name-mistyped = { $name }: 이 컴퓨터에 그런 체크포인트가 없고, 허브에서도 받지 못했어요. 혹시 { $suggestion }인가요?
 run-not-finished = { $path }: 학습이 아직 끝나지 않아 체크포인트가 없어요. 같은 명령을 다시 실행하면 이어서 학습해요.
 hub-model-gated = { $name }: 접근이 제한된 모델이에요. 허브에 로그인하고 모델 페이지에서 이용 조건에 동의하세요.
 hub-model-not-found = { $name }: 이런 이름의 폴더도, { $shipped }에 있는 bertlab의 체크포인트도, 허브에 공개된 모델도 없어요.
 hub-name-invalid = { $name }: 그런 폴더가 없고, 허브 모델의 이름으로도 쓸 수 없어요.
 hub-unreachable = { $name }: 이런 이름의 폴더도, { $shipped }에 있는 bertlab의 체크포인트도 없고, 허브에 연결할 수도 없어요.
 hub-download-failed = { $name }: 허브에서 내려받지 못했어요. { $reason }
-hub-weights-too-large = { $name }: 가중치가 { $size } GB로 한도 { $limit } GB보다 커요. 이름을 확인하거나 { $variable }(GB 단위)를 늘리세요.
-hub-limit-invalid = { $variable } 값이 { $value }인데, GB 단위의 수여야 해요.
+hub-weights-too-large = { $name }: 가중치가 { $size } GB로 한도 { $limit } GB보다 커요. 이름을 확인하거나 환경 변수 { $variable }(GB 단위)의 값을 늘리세요.
+hub-limit-invalid = 환경 변수 { $variable }의 값이 { $value }인데, GB 단위의 수여야 해요.
 hub-download-size = { $name }의 가중치 { $size } MB를 내려받아요
 
 checkpoint-no-config = { $path }: 체크포인트가 아니에요. config.json이 없어요.
@@ -39,8 +39,8 @@ weights-classifier-shape = classifier.weight의 모양이 { $shape }인데, 분�
 weights-tensor-missing = 가중치에 { $tensor } 텐서가 없어요. 모양은 { $shape }이어야 해요.
 weights-tensor-shape = { $tensor }: 모양이 { $shape }인데 config.json에 따르면 { $expected }이어야 해요.
 weights-tensor-type = { $tensor }: 자료형이 { $type }인데, 부동 소수점이어야 해요.
-weights-tensor-twice = 가중치에 { $tensor } 텐서가 두 번 있어요. 다른 이름: { $alias }
-weights-not-tied = { $tensor } 텐서와 { $other } 텐서가 달라요. 이 모델에서 둘은 같은 텐서예요.
+weights-tensor-twice = 가중치에 같은 텐서가 두 가지 이름으로 들어 있어요: { $tensor }, { $alias }
+weights-not-tied = { $tensor } 텐서와 { $other } 텐서가 달라요. 이 모델에서는 둘이 같은 텐서여야 해요.
 weights-no-pooler = 가중치에 { $head } 출력층은 있는데, 그 출력층이 입력으로 쓰는 풀러가 없어요.
 weights-unused = 가중치에 이 모델에는 없는 텐서가 있어요: { $tensors }{ $more ->
     [0] {""}
@@ -48,7 +48,7 @@ weights-unused = 가중치에 이 모델에는 없는 텐서가 있어요: { $te
 }
 
 checkpoint-target-in-use = { $path }: 체크포인트가 아닌 폴더나 파일이 이미 있어요. 다른 폴더를 고르세요.
-checkpoint-several-classifiers = 체크포인트에는 이 출력층 가운데 하나만 담을 수 있어요: { $heads }
+checkpoint-several-classifiers = 체크포인트에는 다음 출력층 가운데 하나만 담을 수 있어요: { $heads }
 checkpoint-not-saved = 체크포인트를 { $path }에 저장할 수 없어요. { $reason }
 weights-overflow = { $tensor }: { $dtype } 자료형으로 나타낼 수 없는 값이 있어요. 학습이 발산했거나 더 넓은 자료형이 필요해요.
 average-architectures-differ = 구조가 다른 체크포인트는 평균을 낼 수 없어요. 다른 설정: { $fields }
@@ -56,7 +56,7 @@ average-heads-differ = 출력층이 다른 체크포인트는 평균을 낼 수 
 average-vocabularies-differ = 어휘 집합이 다른 체크포인트는 평균을 낼 수 없어요.
 shrink-unsupported = 이 체크포인트({ $type })의 레이어, 헤드, 뉴런, 가중치는 가지치기할 수 없어요. 레이어가 가중치를 함께 쓰거나 BERT와 구조가 달라요.
 shrink-too-many-layers = 이 체크포인트의 레이어는 { $layers }개라서 { $count }개를 남길 수 없어요.
-prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 헤드를 하나 이상 남기거나, 없애는 대신 가중치만 0으로 만드세요(--zeroed).
+prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 헤드를 하나 이상 남기거나, 헤드를 없애는 대신 헤드의 가중치만 0으로 만드세요(--zeroed).
 
 run-log-not-readable = 로그 { $path }: 읽을 수 없어요. { $reason }
 run-no-snapshots = { $path }: 스냅샷이 없어요. 학습은 --no-snapshots를 쓰지 않으면 0, 10, 30, 100, … 스텝에 스냅샷을 남겨요.

@@ -23,7 +23,7 @@ lesson-expected-choice = 정답 보기의 번호(1부터 { $count }까지)
 
 ## 수업
 
-class-file-unusable = { $path }: 답을 저장할 수 없어요: { $reason }
+class-file-unusable = { $path }: 학생들의 예측을 저장할 수 없어요: { $reason }
 class-needs-key = 이 수업의 선생님만 할 수 있어요. 선생님용 주소로 접속해 주세요.
 guesses-missing = 예측이 없어요. 단어를 하나 이상 입력해 주세요.
 guesses-no-mask = 텍스트에 [MASK]가 없거나, 가려진 단어를 예측하지 않는 학습 기록이에요. 단어 대신 [MASK]를 입력해 주세요.

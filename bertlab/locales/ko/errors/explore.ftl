@@ -4,7 +4,7 @@ intervention-unreadable = 변경 '{ $part }'에서 헤드나 레이어를 읽을
 heads-unreadable = 헤드 목록을 읽을 수 없어요: '{ $text }'. 0.3,2.11처럼 레이어.헤드를 쉼표로 나누어 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 가중치가 0보다 큰 위치가 하나 이상 있어야 해요.
 patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
-patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라서 모든 위치를 패칭할 수는 없어요. 각각 위치를 하나씩 골라 주세요.
+patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라서 모든 위치를 패칭할 수는 없어요. 텍스트마다 위치를 하나씩 골라 주세요.
 patch-position-missing = 다른 텍스트에 { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
 
 ## 텍스트
@@ -41,6 +41,6 @@ embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나�
 text-too-short-for-pair = 텍스트에 토큰이 하나뿐이에요. 문장 쌍을 만들려면 두 개 이상 필요하니 단어를 더 입력해 주세요.
 pair-objective-unknown = { $objective } 목표로는 문장 쌍을 뽑을 수 없어요. 다음 중에서 골라 주세요: { $objectives }
 no-candidates = 두 번째 문장의 후보를 하나 이상 입력해 주세요.
-text-without-tokens = { $row }번째 텍스트에 모델이 읽을 수 있는 글자가 없어요. 지워 주세요.
+text-without-tokens = { $row }번째 텍스트에 모델이 읽을 수 있는 글자가 없어요. 이 텍스트를 빼 주세요.
 file-without-texts = { $path }에 텍스트가 없어요.
 vectors-suffix-unknown = { $path }의 이름은 { $suffixes } 가운데 하나로 끝나야 해요.

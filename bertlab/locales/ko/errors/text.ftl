@@ -75,7 +75,7 @@ split-not-found = { $source }에 { $split } 분할 파일이 없어요. 있는 �
 split-ambiguous = { $source }에 { $split } 분할 파일이 여러 개 있어요: { $files }. 하나를 지정해 주세요.
 split-part-not-found = { $source }에 { $split } 분할 파일의 일부가 빠져 있어요. { $parts }개 가운데 { $part }번이 없어요.
 part-column-not-found = { $path }에는 { $first }에 있는 { $column } 열이 없어요.
-hub-data-unavailable = { $name }: 여기 있는 파일이 아니고, 허브에서도 받을 수 없어요. { $reason }
+hub-data-unavailable = { $name }: 이 컴퓨터에 있는 파일이 아니고, 허브에서도 받을 수 없어요. { $reason }
 
 no-text-source = 텍스트가 든 파일이나 폴더, 허브 ID를 하나 이상 지정해 주세요.
 corpus-column-not-found = { $path }에 "{ $column }" 열이 없어요(있는 열: { $columns }). 텍스트가 든 열을 --column으로 지정해 주세요.

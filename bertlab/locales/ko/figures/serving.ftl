@@ -8,4 +8,4 @@ figure-serving-cache = 7 캐시
 figure-serving-peer-base = 비교: BERT base
 figure-serving-peer-student = 비교: 작은 모델
 figure-serving-peers = 비교 대상
-figure-serving-speed = 초당 { $number }
+figure-serving-speed = 초당 { $number }개
