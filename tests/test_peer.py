@@ -48,7 +48,7 @@ def rows() -> list[dict]:
 
 def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokenizer):
     max_tokens, capacity = 64, None
-    ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, unanswerable=True)
+    ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, has_unanswerable=True)
     windows = list(ours.windows)
     theirs = peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0

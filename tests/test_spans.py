@@ -193,7 +193,7 @@ def test_a_misplaced_answer_raises_an_error_or_is_skipped(tokenizer):
 def test_unanswerable_rows_are_labelled_with_cls_if_allowed(tokenizer):
     with raises_row_error("row-without-answer"):
         make_span_features(tokenizer, [row(texts=[])])
-    features = make_span_features(tokenizer, [row(texts=[]), row()], unanswerable=True)
+    features = make_span_features(tokenizer, [row(texts=[]), row()], has_unanswerable=True)
     assert features.start_W[0] == features.end_W[0] == 0 < features.start_W[1]
 
 
@@ -390,7 +390,7 @@ def test_labels_of_real_questions_cover_their_answers(data, file, questions, una
     rows = read_squad(data / "tasks" / file)
     assert len(rows) == questions
     tokenizer = Tokenizer.from_vocab(data / "vocab" / "bert-base-uncased-vocab.txt")
-    features = make_span_features(tokenizer, rows[:1500], unanswerable=unanswerable)
+    features = make_span_features(tokenizer, rows[:1500], has_unanswerable=unanswerable)
     for w, window in enumerate(features.windows):
         if features.start_W[w]:
             question = features.windows.question_W[w]

@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 from bertlab.tasks.inference import find_device, inference, softmax
-from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
+from bertlab.tasks.span.decoding import DecodedSpans, decode_all, decode_spans
 from bertlab.tasks.span.windows import Window, make_span_windows
 from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -88,7 +88,7 @@ class SpanReading:
     """Start logits of every token, one array for each window."""
     end_KT: list[np.ndarray]
     """End logits of every token, one array for each window."""
-    decoded: Decoded
+    decoded: DecodedSpans
     """The best spans according to these logits."""
 
 
@@ -151,7 +151,7 @@ def answer_questions(
     stride: int = 128,
     batch_size: int = 32,
     progress: Callable = iter,
-) -> list[Decoded]:
+) -> list[DecodedSpans]:
     """Find the best spans for every question of a data set, in order.
 
     Args:
@@ -169,7 +169,7 @@ def answer_questions(
     def compute_logits(batch):
         return model.logits("span", batch.to(device))
 
-    decoded: list[Decoded] = []
+    decoded: list[DecodedSpans] = []
     with inference(model):
         for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
             chunk = rows[first : first + QUESTIONS_AT_ONCE]

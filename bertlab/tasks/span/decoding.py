@@ -31,7 +31,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedSpans:
     """The best spans of one question, and the score of "no answer"."""
 
     spans: tuple[Span, ...]
@@ -57,7 +57,7 @@ def decode_spans(
     passage: str,
     n_best: int = 20,
     max_answer_tokens: int = 30,
-) -> Decoded:
+) -> DecodedSpans:
     """Find the best spans of one question among all pairs of the `n_best` best starts and ends of each window.
 
     A start must be a passage token that no other window contains with more context. An end must be a passage token at
@@ -87,7 +87,7 @@ def decode_spans(
         score = start_T[passage_start + start] + end_T[passage_start + end]
         columns.append((score, np.full(len(i), k), offsets_P2[start, 0], offsets_P2[end, 1]))
     if not columns:
-        return Decoded((), no_answer_score)
+        return DecodedSpans((), no_answer_score)
     score, window, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
     spans: dict[str, Span] = {}
     for row in np.lexsort((end, begin, window, -score)):
@@ -96,7 +96,7 @@ def decode_spans(
             spans[text] = Span(int(begin[row]), int(end[row]), text, float(score[row]), int(window[row]))
             if len(spans) == n_best:
                 break
-    return Decoded(tuple(spans.values()), no_answer_score)
+    return DecodedSpans(tuple(spans.values()), no_answer_score)
 
 
 def decode_all(
@@ -105,7 +105,7 @@ def decode_all(
     end_logits: Sequence[np.ndarray],
     n_best: int = 20,
     max_answer_tokens: int = 30,
-) -> list[Decoded]:
+) -> list[DecodedSpans]:
     """Decode every question of a data set with `decode_spans`; there is one array of logits for each window."""
     if not len(windows) == len(start_logits) == len(end_logits):
         raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")

@@ -13,7 +13,7 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import Group, ScoredRow, TaskAnalysis
 from bertlab.tasks.inference import softmax
 from bertlab.tasks.span.answer import answer_questions
-from bertlab.tasks.span.decoding import Decoded
+from bertlab.tasks.span.decoding import DecodedSpans
 from bertlab.tasks.span.metrics import answer_f1, choose_script, drop_empty_golds, exact_match, score_with_threshold
 
 QUESTIONS_AT_ONCE = 16  # after how many questions the progress bar is updated
@@ -42,7 +42,7 @@ def analyse_questions(
     script = choose_script(spec)  # the evaluation script that defines how answers are compared
     has_unanswerable = any(not row["answers"]["text"] for row in rows)
     spec = spec.replace(unanswerable=has_unanswerable)
-    decoded: list[Decoded] = []
+    decoded: list[DecodedSpans] = []
     window_options = {"max_tokens": loaded.max_tokens_for(max_tokens), "stride": loaded.stride}
     for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
         chunk = rows[first : first + QUESTIONS_AT_ONCE]
@@ -84,7 +84,7 @@ def _group_questions(
     }
 
 
-def _gold_probability(spans: Decoded, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
+def _gold_probability(spans: DecodedSpans, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
     """Compute the probability of the gold answers: a softmax over the scores of the best spans.
 
     If the data contain unanswerable questions, "no answer" is one more candidate.

@@ -118,7 +118,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
     return questions
 
 
-def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
+def is_labelled(rows: list[dict], has_unanswerable: bool) -> bool:
     """Whether predicted answers can be scored on these rows.
 
     At least one row must have an answer or, if the task has unanswerable questions, be marked "is_impossible".
@@ -126,36 +126,36 @@ def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
 
     Args:
         rows: the questions.
-        unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
+        has_unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
 
     >>> is_labelled([{"answers": {"text": []}}], True)
     False
     >>> is_labelled([{"answers": {"text": []}, "is_impossible": True}, {"answers": {"text": []}}], True)
     True
     """
-    return any(row["answers"]["text"] or (unanswerable and row.get("is_impossible")) for row in rows)
+    return any(row["answers"]["text"] or (has_unanswerable and row.get("is_impossible")) for row in rows)
 
 
 def select_scorable_rows(
-    rows: list[dict], source: str, unanswerable: bool, invalid_rows: InvalidRows | None = None
+    rows: list[dict], source: str, has_unanswerable: bool, invalid_rows: InvalidRows | None = None
 ) -> list[dict]:
-    """Select the rows on which predicted answers can be scored: those with an answer or, if `unanswerable`, all rows.
+    """Select the rows on which predicted answers can be scored: all if `has_unanswerable`, else those with an answer.
 
     Args:
         rows: the questions.
         source: the name of the data, for messages.
-        unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
+        has_unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
         invalid_rows: receives the rows that lack an answer; None stops at the first.
 
     Raises:
         DataError: no row can be scored, or `invalid_rows` stops at a row without an answer.
     """
-    if not is_labelled(rows, unanswerable):
+    if not is_labelled(rows, has_unanswerable):
         raise DataError("rows-without-answers", name=source)
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     scorable = []
     for row in rows:
-        if unanswerable or row["answers"]["text"]:
+        if has_unanswerable or row["answers"]["text"]:
             scorable.append(row)
         else:
             invalid_rows.report(row_error(row, Message("row-without-answer")))

@@ -220,7 +220,7 @@ class SpanTask(FinetuneTaskType):
         if held_out:
             held_out = select_scorable_rows(held_out, validation, spec.unanswerable, invalid_rows)
         features = make_span_features(
-            loaded.tokenizer, rows, options.max_tokens, options.stride, unanswerable=spec.unanswerable,
+            loaded.tokenizer, rows, options.max_tokens, options.stride, has_unanswerable=spec.unanswerable,
             invalid_rows=invalid_rows,
         )  # fmt: skip
         if not len(features):
@@ -323,7 +323,7 @@ class SpanTask(FinetuneTaskType):
     ) -> Questions:
         spec = set_detected_language(spec, rows.rows)
         # `analyse_questions` scores these rows as v2.0 if any of them has no answer
-        return Questions(rows.name, spec, list(rows.rows), is_labelled(rows.rows, unanswerable=True))
+        return Questions(rows.name, spec, list(rows.rows), is_labelled(rows.rows, has_unanswerable=True))
 
     def analyse(self, loaded: Checkpoint, examples: Questions, progress: Callable) -> TaskAnalysis:
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)

@@ -294,7 +294,7 @@ def make_span_features(
     max_tokens: int = 384,
     stride: int = 128,
     max_question: int = 64,
-    unanswerable: bool = False,
+    has_unanswerable: bool = False,
     invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
     """Make the training windows of SQuAD rows, and locate the first answer of each row in its windows.
@@ -303,13 +303,13 @@ def make_span_features(
         tokenizer: the tokenizer of the model.
         rows: rows with context, question and answers (text, answer_start).
         max_tokens, stride, max_question: as for `make_windows`.
-        unanswerable: whether a row may have no answer (SQuAD v2.0). In its windows, [CLS] is in place of the answer.
+        has_unanswerable: whether a row may have no answer (SQuAD v2.0); [CLS] is then its answer in every window.
         invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
 
     Raises:
         DataError: a row lacks a column, or `invalid_rows` stops at an invalid row.
     """
-    trainable, indices = select_trainable_rows(rows, unanswerable, invalid_rows)
+    trainable, indices = select_trainable_rows(rows, has_unanswerable, invalid_rows)
     answers = [row["answers"] for row in trainable]
     begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
     lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
@@ -321,13 +321,13 @@ def make_span_features(
 
 
 def select_trainable_rows(
-    rows: Sequence[Mapping], unanswerable: bool = False, invalid_rows: InvalidRows | None = None
+    rows: Sequence[Mapping], has_unanswerable: bool = False, invalid_rows: InvalidRows | None = None
 ) -> tuple[list[Mapping], list[int]]:
     """Select the SQuAD rows whose first answer is at its stated position in the passage.
 
     Args:
         rows: the rows.
-        unanswerable, invalid_rows: as for `make_span_features`.
+        has_unanswerable, invalid_rows: as for `make_span_features`.
 
     Returns:
         The selected rows, and their indices in `rows`.
@@ -344,7 +344,7 @@ def select_trainable_rows(
             texts, starts = answers["text"], answers["answer_start"]
         except (KeyError, TypeError) as error:
             raise DataError("row-not-squad", row=index + 1, reason=repr(error)) from None
-        reason = _find_answer_error(context, texts, starts, unanswerable)
+        reason = _find_answer_error(context, texts, starts, has_unanswerable)
         if reason:
             invalid_rows.report(row_error(row, reason, index + 1))
         else:
@@ -353,10 +353,12 @@ def select_trainable_rows(
     return trainable, indices
 
 
-def _find_answer_error(context: str, texts: Sequence[str], starts: Sequence[int], unanswerable: bool) -> Message | None:
+def _find_answer_error(
+    context: str, texts: Sequence[str], starts: Sequence[int], has_unanswerable: bool
+) -> Message | None:
     """Find the reason why a row cannot be trained on; None if it can be."""
     if not len(texts):
-        return None if unanswerable else Message("row-without-answer")
+        return None if has_unanswerable else Message("row-without-answer")
     if not texts[0]:
         return Message("answer-empty")
     if starts[0] >= 0 and context.startswith(texts[0], starts[0]):
