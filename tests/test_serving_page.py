@@ -30,7 +30,7 @@ def test_the_page_shows_every_step_with_its_reason(shipped, rows, language):
     assert values[render("serving-change", language)] == render("serving-points", language, points=signed(-1.0, 2))
     (chart,) = read_charts(app)
     assert [round(value) for value in trace_values(chart)[0]["x"]] == [10, 60, 100, 100, 100, 700, 100, 100, 100]
-    assert trace_values(chart)[0]["text"][5].endswith("700/s · 70×" if language == "en" else "700 · 70×")
+    assert trace_values(chart)[0]["text"][5].endswith("700/s · 70×" if language == "en" else "700개 · 70×")
     blocks = "".join(bodies(app))
     for name in (*STEPS, *PEERS):
         assert render(f"figure-serving-{name}", language) in blocks
