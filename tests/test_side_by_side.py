@@ -57,6 +57,14 @@ def test_the_figure_has_a_map_of_each_model(directories, count):
     assert set(columns["model"]) == {view.name for view in views}
 
 
+@pytest.mark.parametrize(("count", "most"), [(1, 24), (2, 12), (6, 8)])
+def test_maps_side_by_side_have_fewer_labels_so_that_these_do_not_overlap(directories, count, most):
+    view = view_models([bertlab.load(directories[0])], "A bowl of rice. " * 4)[0]
+    axis = attention_maps([view] * count).layout.xaxis
+    assert 2 <= len(axis.ticktext) <= most < len(view.tokens)
+    assert [view.tokens[position].token for position in axis.tickvals] == list(axis.ticktext)
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_page_shows_six_families_on_one_sentence(shipped, directories, language):
     models = json.dumps([str(path) for path in directories])

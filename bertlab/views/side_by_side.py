@@ -12,7 +12,7 @@ from bertlab.views.figures import TEMPLATE, escape_markup
 from bertlab.views.palette import PALETTE
 from bertlab.views.token_labels import token_labels
 
-MAX_LABELLED_TOKENS = 24  # with more tokens, only every second or third one is labelled
+MAX_LABELLED_TOKENS = 24  # along an axis of the whole width; with more tokens, only every second or third is labelled
 COLUMNS = 3
 ROW_HEIGHT = 330  # pixels
 TICKS = (0, 0.1, 0.25, 0.5, 1)  # of the colour scale, which shows square roots
@@ -34,7 +34,9 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
         f"{escape_markup(view.name)}<br>{render('figure-layer-number', lang, layer=view.layer_at(depth))}"
         for view in views
     ]
-    figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.1, vertical_spacing=0.2 / rows)
+    # the space between two rows contains the labels of the upper one and the titles of the lower one
+    spacing = {"horizontal_spacing": 0.1, "vertical_spacing": 0.36 / rows}
+    figure = make_subplots(rows, columns, subplot_titles=titles, **spacing)
     for index, view in enumerate(views):
         place = {"row": index // columns + 1, "col": index % columns + 1}
         probs_TT = view.attention_at(depth).astype(float)
@@ -44,10 +46,8 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
             text=[[f"{query} → {key}" for key in tokens] for query in tokens],
             hovertemplate="%{text}: %{customdata:.3f}",
         )  # fmt: skip
-        step = max(1, -(-len(tokens) // MAX_LABELLED_TOKENS))
-        labels = {"tickvals": list(range(len(tokens)))[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
-        figure.update_xaxes(tickangle=-60, **labels, **place)
-        figure.update_yaxes(autorange="reversed", **labels, **place)
+        figure.update_xaxes(tickangle=-60, **_choose_labels(tokens, MAX_LABELLED_TOKENS // columns), **place)
+        figure.update_yaxes(autorange="reversed", **_choose_labels(tokens, MAX_LABELLED_TOKENS), **place)
     figure.update_annotations(font_size=13)  # the titles, which stand side by side on a phone
     figure.update_layout(
         template=TEMPLATE, height=144 + ROW_HEIGHT * rows, margin={"t": 64},
@@ -58,6 +58,12 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
         },
     )  # fmt: skip
     return figure
+
+
+def _choose_labels(tokens: Sequence[str], most: int) -> dict:
+    """Choose evenly spaced tokens, at most `most`, that label an axis."""
+    step = max(1, -(-len(tokens) // most))
+    return {"tickvals": list(range(len(tokens)))[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
 
 
 def attention_columns(views: Sequence[ModelView], depth: float = 1.0) -> Columns:
