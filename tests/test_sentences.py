@@ -99,8 +99,8 @@ def test_texts_that_the_checkpoint_cannot_read_are_found(cache):
     unknown = ["강에 새 다리가 열린다", "米價 上昇", "🙂🙂", "각"]
     assert bertlab.load("sentences").sentence_vectors([english, *unknown, english]).unreadable == (1, 2, 3, 4)
     readable = [korean, "새 BERT 모델", "米價 上昇", "각", "ㄱㄴㄷ", "2026"]
-    texts = [*readable, english, "🙂🙂", "\u1100\u119e\u11b7"]  # the last one is old Hangul
-    assert bertlab.load("sentences_ko").sentence_vectors(texts).unreadable == (6, 7, 8)
+    texts = [*readable, english, "🙂🙂", "\u1100\u119e\u11b7", "🙂..."]  # the last but one is old Hangul
+    assert bertlab.load("sentences_ko").sentence_vectors(texts).unreadable == (6, 7, 8, 9)
 
 
 # -- neighbours and duplicates -------------------------------------------------------------------------------------

@@ -34,9 +34,9 @@ class SentenceVectors:
     truncated: tuple[int, ...]
     """The indices of the texts whose end was cut off, because they have more tokens than the checkpoint reads."""
     unreadable: tuple[int, ...]
-    """The indices of the texts whose vectors mean little: at least half of their tokens are unknown to the checkpoint,
-    or they are in Latin letters and the checkpoint was trained on a language with its own script. Such texts can have
-    nearly the same vector without any similarity."""
+    """The indices of the texts whose vectors mean little: at least half of their tokens, not counting punctuation, are
+    unknown to the checkpoint, or they are in Latin letters and the checkpoint was trained on a language with its own
+    script. Such texts can have nearly the same vector without any similarity."""
     num_cached: int
     """How many distinct texts had a vector in the cache."""
     is_trained: bool
@@ -152,9 +152,16 @@ def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequenc
     rows = []
     for row, (text, each) in enumerate(zip(texts, inputs, strict=True)):
         is_foreign = bool(language.script) and has_latin_letters(text) and not language.uses_script(text)
-        if is_foreign or 2 * np.count_nonzero(each.ids == tokenizer.unk_id) >= len(each) - 2:  # without [CLS] and [SEP]
+        num_unknown = np.count_nonzero(each.ids == tokenizer.unk_id)
+        if is_foreign or (num_unknown and num_unknown >= _count_words(tokenizer, each)):
             rows.append(row)
     return rows
+
+
+def _count_words(tokenizer: Tokenizer, each: Input) -> int:
+    """Count the known tokens of an input that have letters or digits."""
+    tokens = tokenizer.tokens(each.ids[each.ids != tokenizer.unk_id][1:-1])  # without [CLS] and [SEP]
+    return sum(any(map(str.isalnum, token)) for token in tokens)
 
 
 def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10, skip: int = -1) -> list[Neighbour]:
