@@ -2,7 +2,7 @@ sentences = 문장 벡터
 sentences-title = 문장을 벡터로
 sentences-lead = 기사 제목 같은 짧은 글을 한 줄에 하나씩 붙여 넣어 보세요. 한 줄이 벡터 하나가 되고, 비슷한 줄은 비슷한 벡터가 돼요. 군집, 이웃, 중복을 볼 수 있어요.
 sentences-about = BERT는 토큰마다 벡터를 만들어요. 이 벡터들의 평균이 문장 전체를 나타내는 문장 벡터예요. 문장 쌍으로 파인튜닝하면, 두 문장 벡터의 코사인으로 두 문장의 뜻이 얼마나 비슷한지 알 수 있어요. 지도는 벡터를 2차원에 놓은 것이고, 군집은 여러 줄이 가까이 모인 곳이에요.
-sentences-try = 한 줄을 다른 말로 바꾼 줄을 하나 더하고, 그 줄이 원래 줄의 이웃에 나오는지 보세요.
+sentences-try = 한 줄을 다른 말로 바꿔서 새 줄로 적어 보세요. 새 줄이 원래 줄의 이웃에 나오나요?
 start-sentences = 여러 줄의 군집, 이웃, 중복을 봐요.
 
 sentences-lines = 한 줄에 텍스트 하나씩
@@ -49,7 +49,7 @@ sentences-pairs = { $pairs ->
        *[other] 중복 { FORMAT($pairs, spec: ",") }쌍({ FORMAT($groups, spec: ",") }묶음)
     }
 sentences-matrix-help = 행과 열은 모두 텍스트의 줄이고, 순서도 텍스트와 같아요. 칸을 가리키면 그 칸의 두 줄이 보여요.
-sentences-matrix-overview = 행렬에는 { $limit }줄까지만 그릴 수 있어서, 칸마다 한 군집의 줄과 다른 군집의 줄 사이 코사인을 평균한 값을 보여 줘요.
+sentences-matrix-overview = 행렬에는 { $limit }줄까지만 그릴 수 있어서, 칸마다 두 군집의 줄들 사이 코사인을 평균한 값을 보여 줘요.
 sentences-matrix-none = 행렬에는 { $limit }줄까지만 그릴 수 있는데, 줄을 묶어서 보여 줄 군집도 없어요.
 sentences-column-number = 번호
 sentences-column-line = 줄
