@@ -22,5 +22,5 @@ file-job-damaged = { $path }에 있는 작업의 설정이 손상됐어요. 파�
 file-job-too-large = { $path } 파일의 내용이 { $megabytes }MB를 넘어요. 작은 파일로 나눠 주세요.
 file-job-too-many-rows = { $path } 파일이 { FORMAT($limit, spec: ",") }행을 넘어요. 작은 파일로 나눠 주세요.
 file-job-too-many-columns = { $path } 파일의 열이 { $limit }개를 넘어요. 필요 없는 열을 지워 주세요.
-file-job-text-unknown = 체크포인트가 아는 토큰이 하나도 없어요
+file-job-text-unknown = 텍스트에 체크포인트가 아는 토큰이 하나도 없어요
 file-job-text-too-long = 텍스트가 { FORMAT($count, spec: ",") }자예요. { FORMAT($limit, spec: ",") }자까지만 읽으니 줄여 주세요.
