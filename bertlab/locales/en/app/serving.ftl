@@ -1,6 +1,6 @@
 serving = Faster serving
 serving-title = Faster serving on a CPU
-serving-lead = Seven steps lead from a BERT that classifies a few texts per second to one that classifies hundreds. All steps were measured on the same machine with the same texts.
+serving-lead = Seven steps lead from a BERT that classifies a few texts per second to one that classifies over a hundred times as many. All steps were measured on the same machine with the same texts.
 serving-about = A service has two speeds: its throughput, the number of texts that it classifies per second while many texts wait, and its latency, the time until one text is classified. Every step below adds one change to the step before, so the difference between two bars is the effect of that change. The accuracy shows what the change costs.
 serving-try = Guess which step has the largest effect. Then switch to latency: which step makes a single text slower?
 start-serving = See step by step how a CPU serves BERT many times faster.
