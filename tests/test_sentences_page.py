@@ -1,10 +1,14 @@
 """The page Sentences: its example, its views, a link to a selection, and lines of all kinds."""
 
+import re
+
 import numpy as np
 import pytest
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
+from support.texts import text as interface_text
 
+from bertlab.app import components
 from bertlab.app.examples import read_examples
 from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
 from bertlab.views.sentence_map import MAX_MATRIX_ROWS, MAX_NAMED, cluster_matrix, sentence_map
@@ -102,3 +106,14 @@ def test_the_overview_has_mean_cosines_without_the_diagonal():
     np.testing.assert_allclose(heatmap.z, [[0.6, 0.4], [0.4, 1.0]], atol=1e-3)
     many = make_clusters(MAX_MATRIX_ROWS + 5)
     assert len(cluster_matrix(np.ones((len(many.labels), 2)), many).data[0].z) == MAX_MATRIX_ROWS
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_upload_field_is_in_the_language_of_the_interface(lang):
+    """Streamlit has its texts in English only, so the style sheet replaces them."""
+    page = open_page(lang=lang, lines="")
+    (sheet,) = [block.proto.body for block in page.get("html") if "--bertlab-upload:" in block.proto.body]
+    assert f'--bertlab-upload: "{interface_text("upload-button", lang)}"' in sheet
+    assert "PARQUET" in sheet
+    css = (components.STATIC / "app.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"--bertlab-upload[a-z-]*", css)) == set(re.findall(r"--bertlab-upload[a-z-]*", sheet))

@@ -14,6 +14,7 @@ from bertlab.app import url, view_state
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import menu
+from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
@@ -34,6 +35,14 @@ def apply_style() -> None:
     css = (STATIC / "app.css").read_text(encoding="utf-8")
     sheet = f"<style>:root {{ {colours} {menu_size} }}\n{css}</style>"
     st.html(sheet)
+
+
+def translate_upload_fields() -> None:
+    """Define the texts of upload fields, which Streamlit has in English only, as CSS variables for `app.css`."""
+    types = ", ".join(suffix.upper() for suffix in upload_suffixes())
+    texts = {"upload": t("upload-button"), "upload-limits": t("upload-limits", types=types)}
+    variables = [f"--bertlab-{name}: {json.dumps(text, ensure_ascii=False)};" for name, text in texts.items()]
+    st.html(f"<style>:root {{ {' '.join(variables)} }}</style>")
 
 
 def apply_further_style(name: str) -> None:

@@ -62,6 +62,7 @@ panel.follow(page.url_path or "start")
 url.enter_page(page.url_path)
 view_state.enter_page()
 sidebar.draw_language_and_undo()
+components.translate_upload_fields()
 sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 try:
     with page_container:

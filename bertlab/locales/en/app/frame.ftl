@@ -57,3 +57,5 @@ checkpoint-purpose-comve = chooses endings
 page-about = What am I looking at?
 page-try = Try it:
 page-lesson = Compute it yourself in a notebook: { $title }
+upload-button = Choose a file
+upload-limits = Up to 200 MB · { $types }

@@ -51,3 +51,5 @@ checkpoint-purpose-comve = 알맞은 문장 고르기
 page-about = 무엇을 보고 있나요?
 page-try = 해 보기:
 page-lesson = 노트북에서 직접 계산해 보기: { $title }
+upload-button = 파일 고르기
+upload-limits = 200MB까지 · { $types }
