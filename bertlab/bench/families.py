@@ -46,12 +46,12 @@ ROWS_PATH = RESULTS_PATH.parent / "families.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class FamiliesBenchConfig(BenchOptions):
-    """Pre-train BERT, RoBERTa, ALBERT, ELECTRA, ModernBERT and a distilled model of the same size for the same CPU time
-    on the same text, fine-tune all of them, and print one table.
+    """Pre-train models of one size on one text, each for the same CPU time: BERT, RoBERTa, ALBERT, ELECTRA, ModernBERT
+    and a distilled model. Fine-tune all of them, and print one table.
 
     Each finished run is written as a row of --results and is not repeated, so you can stop the command at any time. To
     use several machines, give each of them some of the families and seeds, and join their rows in one file afterwards.
-    The corpora need the vocabulary of the teacher, the checkpoint from which the distilled model learns: `bertlab
+    The corpora need the vocabulary of the teacher (the checkpoint from which the distilled model learns): `bertlab
     prepare TEXTS --tokenizer scratch --out runs/en8k`.
 
     Examples:

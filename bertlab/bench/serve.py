@@ -48,9 +48,10 @@ class ServeBenchConfig(BenchOptions):
     of repeated texts. Throughput, latency and accuracy are measured after every step. For comparison, a peer
     is measured: transformers with ONNX Runtime, used as the documentation of transformers recommends.
 
-    The texts are the validation rows of the task. Throughput is measured while all texts wait, latency for one text at
-    a time; both include the tokenisation. The model of base size has random weights, which need the same time as
-    trained ones. With --base, a fine-tuned checkpoint takes its place, and its accuracy is measured too.
+    The texts are the validation rows of the task. Throughput is measured with all texts sent at the start, latency
+    with one text sent at a time; both include the tokenisation. The model of base size has random weights, which need
+    the same time as trained ones. With --base, a fine-tuned checkpoint takes its place, and its accuracy is measured
+    too.
 
     The rounding of int8 depends slightly on the batch. Therefore `bertlab serve` predicts one text at a time
     with an int8 file; here, --batch-size 1 does the same.

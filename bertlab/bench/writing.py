@@ -48,7 +48,7 @@ class WritingBenchConfig(BenchOptions):
     """
 
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
-    """A checkpoint with an MLM output layer, whose language is that of the sentences."""
+    """A checkpoint that has an MLM output layer and was trained on the language of the sentences."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A text file, or a file with a document in each row. Default: held-out sentences of the story world."""
     sentences: int = 400

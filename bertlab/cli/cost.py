@@ -44,7 +44,7 @@ class CostOptions:
     tokens: int = 128
     """Tokens in each sequence; the estimate assumes that there is no padding."""
     batch_size: int = 32
-    """Sequences in a batch, which is computed at once."""
+    """Sequences in a batch. All of them are computed together."""
     precision: Precision = "bfloat16"
     """Number format of the forward and backward pass."""
     optimizer: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"
@@ -63,8 +63,8 @@ class CostOptions:
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Price of one device in US dollars per hour, used for every device of the table. Default: a rough estimate for
-    each device."""
+    """Price of one device in US dollars per hour, used for every device in the printed table. Default: a rough
+    estimate for each device."""
     measure: bool = False
     """Run three training steps on this machine, and show their memory and time beside the estimate."""
     json: bool = False

@@ -23,7 +23,7 @@ class PretrainingExampleOptions(TextQuery):
     """Sentence-pair objective: next (sentence B follows A, or is random with a probability of 50%), or order (A and B
     are neighbours, swapped with a probability of 50%)."""
     mask: float = 0.15
-    """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
+    """Share of the tokens that is chosen for prediction. --mask-share and --random-share set how they are replaced."""
     mask_share: float = 0.8
     """Of the tokens to predict, the share that is replaced by [MASK]."""
     random_share: float = 0.1

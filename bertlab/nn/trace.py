@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """The recorded tensors of one forward pass. Only the kinds that `of` names are recorded.
+    """The recorded tensors of one forward pass. Only the kinds that are passed to `Trace.of` are recorded.
 
     >>> trace = Trace.of("probs", "hidden")
     >>> trace.is_recording("probs"), trace.is_recording("query")

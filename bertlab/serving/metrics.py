@@ -2,14 +2,14 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # upper bounds in seconds
 
 
 class ServerMetrics:
     """The metrics, in a registry of their own, so that a process can have several servers.
 
     Attributes:
-        requests: replies by route and HTTP status.
+        requests: answered requests, by route and HTTP status.
         rejected: requests that were not computed, by reason: queue-full, too-large, time-limit.
         seconds: time from the arrival of a request to its reply, by route.
         queue_length: requests that wait for a worker.
@@ -30,7 +30,7 @@ class ServerMetrics:
             "bertlab_rejected_requests", "Requests that were not computed, by reason.", ["reason"], registry=registry
         )
         self.seconds = Histogram(
-            "bertlab_request_seconds", "Time from a request to its reply.", ["route"], buckets=SECONDS,
+            "bertlab_request_seconds", "Time from a request to its reply.", ["route"], buckets=LATENCY_BUCKETS,
             registry=registry,
         )  # fmt: skip
         self.queue_length = Gauge("bertlab_queue_length", "Requests that wait for a worker.", registry=registry)

@@ -52,7 +52,7 @@ async def _serve(options: ServeOptions, listener: socket.socket) -> None:
     try:
         await asyncio.gather(dispatcher.start(), asyncio.to_thread(load_messages))
         app = make_application(dispatcher)
-        # A request takes at most the time limit to arrive and the time limit to be answered.
+        # The time limit applies twice to a request: while it arrives, and while it is answered.
         grace = int(2 * options.time_limit) + 2
         config = uvicorn.Config(
             app, lifespan="off", log_level="error", access_log=False, timeout_graceful_shutdown=grace, ws="none"

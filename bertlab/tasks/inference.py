@@ -31,7 +31,7 @@ def inference(model: nn.Module) -> Iterator[None]:
 def compute_head_output(
     model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Compute the logits of an output layer or, for "", the hidden states of the last layer -> hidden_BTH.
+    """Compute the logits of an output layer. If `head` is "", return the hidden states of the last layer, hidden_BTH.
 
     Args:
         model: the model.

@@ -85,7 +85,7 @@ class LabelledTaskType(LabelledRowReader):
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
     def collect_extra_facts(self, features: Features) -> dict:
-        """Return facts about the training rows that `bertlab.json` records in addition to the number of rows."""
+        """Collect what `bertlab.json` records about the training rows beside their number, as the range of values."""
         return {}
 
     # -- hooks: prediction files -----------------------------------------------------------------------------------

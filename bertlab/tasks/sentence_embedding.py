@@ -4,9 +4,9 @@ There is no output layer: the vector is pooled from the last layer's hidden stat
 same encoder (siamese fine-tuning). The rows determine the loss:
 
 - pairs with a similarity value, such as STS: the cosine is fitted to the value (cosine regression)
-- pairs with an inference label (NLI), or without a label: of all second texts in the batch, that of the same entailed
-  pair should have the largest cosine with the first text; the others are in-batch negatives. A row may also have a text
-  that contradicts the first text, which is a further negative
+- pairs with an inference label (NLI), or without a label: for each entailed pair, the first text should have a larger
+  cosine with its own second text than with the second texts of the other pairs in the batch (in-batch negatives). A row
+  may also have a text that contradicts the first text, which is a further negative
 
 Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3; Henderson et al. 2017 (arXiv 1705.00652), section 4.4.
 
@@ -109,7 +109,7 @@ class SentenceEmbeddingTask(RegressionTask):
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
         """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
 
-        The target of an example is 1 if it has a third text, otherwise 0.
+        `ranking_loss` needs to know which rows have a third text: their `target` is 1, that of the others 0.
         """
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
         rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
@@ -155,7 +155,8 @@ class SentenceEmbeddingTask(RegressionTask):
             adapted.progress_metric = ProgressMetric(key="accuracy", label="accuracy")
         return data
 
-    def loss(self, model: nn.Module, batch: LabelBatch) -> Loss:  # a method, because it depends on the pooling
+    # Other task types assign a function here; this loss needs `self`, for the pooling.
+    def loss(self, model: nn.Module, batch: LabelBatch) -> Loss:
         """Compute `cosine_loss` if the rows have similarity values, otherwise `ranking_loss`.
 
         The negatives of `ranking_loss` come from the same micro-batch, so gradient accumulation changes this loss.
@@ -228,7 +229,7 @@ def cosine_loss(vectors_BCP: torch.Tensor, target_B: torch.Tensor) -> tuple[torc
 def ranking_loss(
     vectors_BCP: torch.Tensor, has_negative_B: torch.Tensor, equal_BB: torch.Tensor
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Compute the cross-entropy of finding the second text of each first text in the batch -> (loss, metrics).
+    """Compute the cross-entropy of choosing its own second text for each first text of the batch -> (loss, metrics).
 
     Args:
         vectors_BCP: the vectors, of length 1: first text, second text, and optionally a contradiction.
@@ -257,7 +258,7 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
 def _choose_entailed(examples: Examples) -> Examples:
     """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one.
 
-    The target of an example is 1 if it has a third text, otherwise 0.
+    `ranking_loss` needs to know which rows have a third text: their `target` is 1, that of the others 0.
     """
     labels = examples.labels
     contradiction: dict[str, str] = {}

@@ -50,7 +50,7 @@ class StoredJob:
 
     @property
     def is_cancelling(self) -> bool:
-        """Whether its process stops after the rows that it is computing."""
+        """Whether the job was cancelled, and its process is still computing its current rows."""
         return self.is_running and (self.directory / file_predictions.CANCEL).exists()
 
 
@@ -150,7 +150,7 @@ def find(id: str) -> StoredJob:
 
 
 def list_jobs(command: str) -> list[StoredJob]:
-    """List the jobs of a command, the latest first."""
+    """List the jobs that predict with one command, such as `classify`, the latest first."""
     jobs = []
     for id in _list_ids():
         with suppress(BertlabError):  # the job is damaged, or was deleted meanwhile

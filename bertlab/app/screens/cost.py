@@ -1,4 +1,4 @@
-"""What a BERT costs: parameters, FLOP, memory, time and money of any configuration, and a measurement beside them."""
+"""What a BERT costs: parameters, FLOP, memory, time and money of any configuration, and a measurement here."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,14 @@ import streamlit as st
 from bertlab.app import calls, display, fields, frame, plots, sentences, url
 from bertlab.app.data import machine
 from bertlab.app.i18n import language, t
-from bertlab.app.parts import cost as parts
+from bertlab.app.parts import cost as cost_parts
 from bertlab.explore.cost.estimate import estimate, estimate_growth
 from bertlab.explore.cost.flops import count_score_flop, find_break_even_length
 from bertlab.views import cost as cost_views
 from bertlab.views.cost import format_quantity
 
-GROWTH = {"flop": "cost-training-flop", "training-memory": "cost-training-memory",
+# quantity whose growth with the length is drawn -> message id of its name
+GROWTH_QUANTITIES = {"flop": "cost-training-flop", "training-memory": "cost-training-memory",
           "inference-memory": "cost-inference-memory"}  # fmt: skip
 
 
@@ -28,7 +29,7 @@ def show_largest(amounts: Mapping[str, float]) -> None:
 
 frame.heading("cost")
 with frame.show_errors():
-    workload = parts.choose_workload()
+    workload = cost_parts.choose_workload()
     cost = calls.assign("cost", calls.call_function(estimate, workload))
     result = cost.result
     lang = language()
@@ -63,9 +64,9 @@ with frame.show_errors():
         st.caption(t("cost-inference-flop", flop=format_quantity(sum(result.inference_flop.values()), "FLOP")))
 
     st.subheader(t("cost-growth"), anchor=False)
-    names = {name: t(id) for name, id in GROWTH.items()}
+    names = {name: t(id) for name, id in GROWTH_QUANTITIES.items()}
     quantity = fields.choice(st.segmented_control, t("cost-quantity"), names, "growth-of", required=True)
-    lengths = parts.choose_lengths(result.workload.tokens)
+    lengths = cost_parts.choose_lengths(result.workload.tokens)
     growth = calls.call_function(estimate_growth, workload, lengths)
     points = cost_views.growth_columns(growth.result, quantity)
     plots.draw("growth", cost_views.growth_curve, growth, quantity, data=points, lang=lang)
@@ -81,12 +82,12 @@ with frame.show_errors():
                  bigbird=f"{full / big_bird:.1f}"))  # fmt: skip
 
     st.subheader(t("cost-time"), anchor=False)
-    here = machine.measure_peak(result.workload.precision)
-    parts.show_runs(result, here)
+    peak_flops = machine.measure_peak(result.workload.precision)
+    cost_parts.show_runs(result, peak_flops)
 
     st.subheader(t("cost-measure"), anchor=False)
-    parts.show_measurement(result.workload, here)
+    cost_parts.show_measurement(result.workload, peak_flops)
 
     st.subheader(t("cost-published"), anchor=False)
-    parts.show_published()
+    cost_parts.show_published()
 url.write_address()

@@ -33,7 +33,7 @@ class PrunedProjection(nn.Linear):
 class PrunedSelfAttention(SelfAttention):
     """Self-attention whose matrices contain only the heads that remain.
 
-    `FastBert` computes only these heads. The reference implementation, which traces and interventions use, has all N
+    `FastBert` computes only these heads. The inherited `forward`, which traces and interventions use, computes all N
     heads: the queries, keys and values of pruned heads are zero.
 
     Args:

@@ -71,7 +71,11 @@ class TokenisationJob:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of a document: ids, sentence lengths, the name and the number of its source."""
+        """The columns of a document, as in the rows of `corpus.Corpus`.
+
+        They are the token ids, the length of every sentence, the name of the source, and `nth`: its index among the
+        sources.
+        """
         columns = {
             "input_ids": datasets.Sequence(datasets.Value(self.id_type)),
             "segment_lengths": datasets.Sequence(datasets.Value("int32")),

@@ -1,4 +1,4 @@
-"""Read the texts of a file, or its documents: plain text, or one column of a table."""
+"""Read plain text or one column of a table, as texts (without line breaks) or as documents (which keep them)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def read_texts(
 
     Args:
         path: the file, in any format of the registry of readers.
-        column: the column of the texts; None guesses it by its name, else uses the first column.
+        column: the column of the texts; None chooses it by `choose_text_column`.
         id_column: the column of the ids; None uses `id`, if there is such a column.
         limits: the maximum size and number of rows.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
@@ -106,7 +106,7 @@ def read_documents(
 
     Args:
         path: the file, in any format of the registry of readers.
-        column: the column of the documents; None guesses it by its name, else uses the first column.
+        column: the column of the documents; None chooses it by `choose_text_column`.
         id_column: the column of the ids; None uses `id`, if there is such a column.
         reference_column: the column of reference summaries; None uses one of `REFERENCE_NAMES`, if there is one.
 
@@ -117,16 +117,16 @@ def read_documents(
     if not any((column, id_column, reference_column)) and not format_of(DataFile(Path(path))).has_columns:
         return make_document("\n\n".join(str(row["text"]) for row in rows.rows), rows.name)
     reference_column = reference_column or guess_column(rows.columns, REFERENCE_NAMES)
-    return _collect_texts(rows, column, id_column, DOCUMENT_NAMES, _clear_without_words, reference_column)
+    return _collect_texts(rows, column, id_column, DOCUMENT_NAMES, _require_words, reference_column)
 
 
 def make_document(text: str, name: str | Message) -> TextFile:
-    """Make the texts of a single document.
+    """Make a `TextFile` with one document.
 
     Raises:
         DataError: the document has no letters or digits.
     """
-    if not _clear_without_words(text):
+    if not _require_words(text):
         raise DataError("file-without-texts", path=name)
     return TextFile((text,), ("1",))
 
@@ -166,6 +166,6 @@ def join_lines(text: str) -> str:
     return " ".join(text.split()) if has_visible_characters(text) else ""
 
 
-def _clear_without_words(text: str) -> str:
-    """Return a text; "" if it has no letters and digits."""
+def _require_words(text: str) -> str:
+    """Return a text, or "" if it has neither letters nor digits."""
     return text if any(map(str.isalnum, text)) else ""

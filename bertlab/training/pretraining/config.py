@@ -82,7 +82,8 @@ class PretrainConfig(RunConfig):
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
     """Continue training this checkpoint (a directory, the name of a shipped checkpoint, or a hub id). Missing output
     layers are initialised randomly. If `bertlab prepare --extend-vocabulary` added tokens to the vocabulary of the
-    checkpoint, each of them starts as the mean of the tokens that it replaces. With --from, the learning rate defaults
+    checkpoint, the embedding of each of them starts as the mean of the embeddings of the tokens into which it
+    was split before. With --from, the learning rate defaults
     to 1e-4, unless --new-vocabulary is given; longer runs can use a higher one."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
@@ -109,7 +110,7 @@ class PretrainConfig(RunConfig):
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: the share of the run that this last part takes."""
     mask: float = 0.15
-    """Share of all tokens that are chosen for prediction. --mask-share and --random-share set how they are replaced."""
+    """Share of the tokens that is chosen for prediction. --mask-share and --random-share set how they are replaced."""
     mask_copies: int = 0
     """Number of differently masked copies of the corpus. 0 is dynamic masking, as in RoBERTa: every epoch draws new
     masks and sentence pairs. 1 is static masking: every epoch repeats those of the first. google-research/bert makes

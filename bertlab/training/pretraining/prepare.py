@@ -45,16 +45,16 @@ class PrepareConfig:
     generates. Held-out stories for `bertlab pretrain --validation` are then prepared too, in a second directory: with
     `--out runs/world`, it is runs/world-heldout."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The directory for the corpus; its `tokenizer` folder contains the vocabulary. Of an existing corpus, only
-    --weights can be changed."""
+    """The directory for the corpus; its `tokenizer` folder contains the vocabulary. If the corpus
+    exists already, only the weights of its texts (--weights) can be changed."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The vocabulary to use: that of a checkpoint (a directory, the name of a shipped checkpoint, or a hub id) or a
     vocab.txt. Without this flag, a vocabulary is trained on the text."""
     extend_vocabulary: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """With --tokenizer: add this number of tokens, which are chosen so that the text needs as few tokens as possible.
     They are words that the vocabulary splits, or parts of such words. The existing tokens keep their ids, so `bertlab
-    pretrain --from CHECKPOINT` can continue the checkpoint; each new token then starts as the mean of the tokens that
-    it replaces."""
+    pretrain --from CHECKPOINT` can continue the checkpoint; the embedding of each new token then starts as the
+    mean of the embeddings of the tokens into which it was split before."""
     vocab_size: int = 8192
     """The size of a trained vocabulary, in tokens."""
     cased: bool = False
