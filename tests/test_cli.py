@@ -95,7 +95,8 @@ def test_help_has_examples(run, name):
 
 @pytest.mark.parametrize(("name", "titles"), [
     ("pretrain", ["", "model ", "pair ", "mask ", "monitoring ", "machine ", "model card ", "optim "]),
-    ("finetune", ["", "data ", "custom task ", "question-answering ", "sentence vectors ", "search ", "machine ",
+    ("finetune", ["", "data ", "custom task ", "question-answering ", "sentence vectors ", "distillation ",
+                  "search ", "machine ",
                   "model card ", "optim "]),
     ("evaluate", ["", "custom task ", "predictions ", "machine "]),
 ])  # fmt: skip

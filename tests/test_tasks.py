@@ -642,7 +642,7 @@ def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkp
     train = tmp_path / "data" / "train.parquet"
     before = train.read_bytes()
     for rows, change in (
-        (rows_of(get_task(name), 20), "examples 24, now 20"),
+        (rows_of(get_task(name), 20), "examples was 24, now 20"),
         (rows_of(get_task(name))[::-1], "digest"),
     ):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)

@@ -949,7 +949,7 @@ def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
     path.write_text(json.dumps(json.loads(whole) | {"corpus": str(other)}))
     with raises_error(BertlabError, "run-data-differs") as caught:
         list(pretrain(replace(config, corpus=other)))
-    assert "weights [1.0], now [3.0]" in str(caught.value)
+    assert "weights was [1.0], now [3.0]" in str(caught.value)
     recorded = json.loads(whole)
     path.write_text(json.dumps({name: value for name, value in recorded.items() if name != "data_fingerprint"}))
     list(pretrain(config))

@@ -27,7 +27,7 @@ attention-layers-lead = The length (norm) of the vector that each layer adds to 
 attention-layers-lead-without-lens = The length (norm) of the vector that each layer adds to this token.
 attention-rollout-position = Token
 attention-rollout-lead = Rollout multiplies the attention of all layers. It shows how much of each input token may have reached this token.
-attention-rollout-sentence = After layer { $layer }, { $itself } of { $token } still comes from the token itself. Of the other tokens, { $source } contributes most ({ $share } of the whole).
+attention-rollout-sentence = After layer { $layer }, { $itself } of the vector at { $token } still comes from that token itself. Of the other tokens, { $source } contributes most ({ $share } of the whole).
 attention-pattern-window = Layer { $layer } has local attention: a token attends to the { $side ->
     [one] token
    *[other] { FORMAT($side, spec: ",") } tokens

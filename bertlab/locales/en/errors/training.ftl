@@ -10,7 +10,7 @@ cuda-device-missing = process { $rank } has no GPU of its own, because this mach
         [one] 1 GPU
        *[other] { $count } GPUs
     }: start fewer processes
-training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the last saved state is unchanged
+training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the state that was saved last is not lost
 
 # several processes
 run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the last saved state is unchanged; run the same command to continue from it

@@ -2,4 +2,4 @@
 lesson-not-answered = Exercise { $number }: not answered yet. Replace the dots (...) in the cell above and run both cells.
 lesson-not-yet = Exercise { $number }: not yet. { $advice }
 lesson-correct = Exercise { $number }: correct.
-lesson-without-checks = The checks are in notebooks/src of the repository of bertlab, which is not here. Clone the repository and open the lessons there with `make lab`.
+lesson-without-checks = The checks are in notebooks/src of the bertlab repository, and that directory was not found on this machine. Clone the repository and open the lessons there with `make lab`.

@@ -12,4 +12,4 @@ choose-vector = 벡터 W가 고르는 방법
 choose-vector-help = 보기마다 “상황 + 보기”의 [CLS] 벡터 C와 벡터 W를 차원별로 곱해요. 이 곱을 모두 더하고 모든 보기에 똑같은 편향을 더한 값이 점수예요. 파란색 차원은 BERT가 고른 보기에, 주황색 차원은 비교하는 보기에 유리해요.
 choose-compare = { $number }번 보기와 비교할 보기
 choose-difference = { $first }번 보기의 점수에서 { $second }번 보기의 점수를 뺀 값: { $difference }. 막대를 모두 더하면 이 값이 돼요.
-card-comve = 문장이 말이 안 되는 이유를 고르도록 scratch를 파인튜닝한 체크포인트예요.
+card-comve = 문장이 말이 안 되는 이유를 고르도록 체크포인트 ‘scratch’를 파인튜닝했어요.

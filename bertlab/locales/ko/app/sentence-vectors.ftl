@@ -50,7 +50,7 @@ sentences-pairs = { $pairs ->
     }
 sentences-matrix-help = 행과 열은 모두 텍스트의 줄이고, 순서도 텍스트와 같아요. 칸을 가리키면 그 칸의 두 줄이 보여요.
 sentences-matrix-overview = 행렬에는 { $limit }줄까지만 그릴 수 있어서, 칸마다 두 군집의 줄들 사이 코사인을 평균한 값을 보여 줘요.
-sentences-matrix-none = 행렬에는 { $limit }줄까지만 그릴 수 있는데, 줄을 묶어서 보여 줄 군집도 없어요.
+sentences-matrix-none = 행렬에는 { $limit }줄까지만 그릴 수 있어요. 줄이 더 많으면 군집끼리 비교하는데, 찾은 군집이 없어요.
 sentences-column-number = 번호
 sentences-column-line = 줄
 sentences-column-words = 군집

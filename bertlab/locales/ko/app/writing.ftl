@@ -42,4 +42,4 @@ writing-margin-help = 이득은 고쳤을 때 글의 의사 로그 우도가 얼
 writing-corrections-legend = 취소선을 그은 글자는 지금 글이고, 파란색 글자는 제안이에요.
 writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") }내트)
 writing-apply-all = { $count }개 모두 고치기
-writing-corrections-note = 가장 뜻밖인 단어들을 자모 하나만 다른 모든 단어로 바꿔 보고, 띄어쓰기를 하나 넣거나 빼 보면서 원래 글과 비교해요. 사전을 쓰지 않아서, 드문 이름을 흔한 단어로 잘못 고칠 수 있어요. 오류를 일부러 넣은 글로 측정한 정밀도와 재현율은 BENCHMARKS.md에 있어요.
+writing-corrections-note = 가장 뜻밖인 단어들을 자모가 하나만 다른 단어로 빠짐없이 바꿔 보고, 띄어쓰기를 하나 넣거나 빼 보면서 원래 글과 비교해요. 사전을 쓰지 않아서, 드문 이름을 흔한 단어로 잘못 고칠 수 있어요. 오류를 일부러 넣은 글로 측정한 정밀도와 재현율은 BENCHMARKS.md에 있어요.
