@@ -14,7 +14,7 @@ from support.hard_strings import CJK, EMOJI, HANGUL, MIXED
 
 import bertlab
 from bertlab.app.examples import read_examples
-from bertlab.cli import main
+from bertlab.cli import main, sentences
 from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.config.languages import Message
 from bertlab.explore import sentence_vectors
@@ -289,6 +289,16 @@ def run(command: str, lines: list[str], directory: Path, checkpoint: Path, *opti
     (directory / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
     words = [str(directory / "lines.txt"), "--checkpoint", str(checkpoint), *options]
     assert main([command, *words]) == 0
+
+
+def test_cluster_says_that_many_texts_take_long(tmp_path, tiny_checkpoint, cache, capsys, monkeypatch):
+    lines = [f"tea {number}" for number in range(12)]
+    run("cluster", lines, tmp_path, tiny_checkpoint)
+    notice = str(Message("sentences-clustering-slow", count=12))
+    assert notice not in capsys.readouterr().err
+    monkeypatch.setattr(sentences, "SLOW_TO_CLUSTER", 12)
+    run("cluster", lines, tmp_path, tiny_checkpoint)
+    assert notice in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("strings", [CJK, HANGUL, EMOJI, MIXED])

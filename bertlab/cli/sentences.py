@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 LANGUAGE_SAMPLE_SIZE = 200  # number of texts from which the language of a file is detected
+SLOW_TO_CLUSTER = 20_000  # number of texts from which HDBSCAN takes longer than a few seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +144,8 @@ def cluster(config: Cluster) -> None:
     file, session, vectors = _compute_vectors(config)
     if len(set(file.texts)) < MIN_TEXTS:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
+    elif len(file.texts) >= SLOW_TO_CLUSTER:  # HDBSCAN reports no progress
+        print(Message("sentences-clustering-slow", count=len(file.texts)), file=sys.stderr)
     clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size, vectors.unreadable)
     if config.out:
         write_atomically(config.out, terminal_sentences.cluster_csv(file, clustering))

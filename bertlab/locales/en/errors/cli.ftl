@@ -26,6 +26,7 @@ vectors-written = { $count ->
        *[other] { FORMAT($count, spec: ",") } vectors
     } of { $size } numbers, computed by { $checkpoint }
 sentences-only-one = there is only one text, so there is nothing to compare
+sentences-clustering-slow = finding clusters among { FORMAT($count, spec: ",") } texts; this can take minutes
 sentences-too-few-to-cluster = there are fewer than { $least } different texts, too few to form a cluster
 sentences-blank = { $count ->
         [one] 1 blank line or row is left out

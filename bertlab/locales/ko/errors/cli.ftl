@@ -23,6 +23,7 @@ export-checkpoint-exists = { $path }: 이미 체크포인트가 있어요. 다�
 export-int8-needs-onnx = --dtype int8은 ONNX 파일에만 쓸 수 있어요. --format onnx를 붙이거나, 체크포인트에는 --dtype float8을 쓰세요.
 vectors-written = { $checkpoint }: 숫자 { $size }개짜리 벡터 { FORMAT($count, spec: ",") }개
 sentences-only-one = 텍스트가 하나뿐이라 비교할 것이 없어요.
+sentences-clustering-slow = 텍스트 { FORMAT($count, spec: ",") }개에서 군집을 찾고 있어요. 몇 분 걸릴 수 있어요.
 sentences-too-few-to-cluster = 서로 다른 텍스트가 { $least }개보다 적어서 군집을 만들지 않아요.
 sentences-blank = 비어 있는 줄(행) { FORMAT($count, spec: ",") }개는 뺐어요.
 sentences-truncated = 텍스트 { FORMAT($count, spec: ",") }개는 체크포인트가 읽는 길이보다 길어서 뒷부분을 뺐어요.
