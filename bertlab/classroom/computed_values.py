@@ -14,7 +14,7 @@ VALUE_NAMES = {
     "logit-lens": ("early", "early_rank", "layer", "last", "word", "share"),
     "fill-mask": ("first", "share", "second", "second_share"),
 }
-UNKNOWN = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint
+UNKNOWN_VALUE = "–"  # replaces a value that cannot be computed, such as the prediction of a missing checkpoint
 
 _PLACEHOLDER = re.compile(r"\{ ?\$([\w-]+) ?\}")
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # the characters that can have a meaning in Markdown
@@ -35,4 +35,4 @@ def fill_in(text: str, values: Mapping[str, object]) -> str:
     >>> fill_in("It is { $word } with { $share }.", {"word": "##s"})
     'It is \\#\\#s with –.'
     """
-    return _PLACEHOLDER.sub(lambda match: _PUNCTUATION.sub(r"\\\1", str(values.get(match[1], UNKNOWN))), text)
+    return _PLACEHOLDER.sub(lambda match: _PUNCTUATION.sub(r"\\\1", str(values.get(match[1], UNKNOWN_VALUE))), text)

@@ -40,9 +40,10 @@ from bertlab.config.files import describe_system_error
 from bertlab.config.languages import DEFAULT, Message, languages
 from bertlab.config.renamed_keys import PAGE_NAMES
 
-KINDS = ("choices", "number", "word")
+KINDS = ("choices", "number", "word")  # the kinds of questions, by what a student enters as the answer
 MAX_WORD_LENGTH = 40  # characters; the rest of a longer guess is not stored
 
+# the names of the fields that the file, a step and a question may have
 _LESSON_FIELDS = ("title", "minutes", "lead", "next", "steps")
 _STEP_FIELDS = ("title", "minutes", "page", "say", "notes", "hide_page", "question")
 _QUESTION_FIELDS = ("ask", "kind", "choices", "answer", "unit", "low", "high", "reveal")
@@ -182,7 +183,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
 
     Args:
         path: the file.
-        pages: the names of the app's pages; None if they are not known; then the pages in the file are not checked.
+        pages: the names of the app's pages; None to accept any page name in the file.
 
     Raises:
         DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
@@ -194,8 +195,8 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+)", str(error))
-        line = Message("lesson-line", number=place[1]) if place else Message("lesson-last-line")
+        line_match = re.search(r"\(at line (\d+)", str(error))
+        line = Message("lesson-line", number=line_match[1]) if line_match else Message("lesson-last-line")
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise DataError("lesson-not-toml", path=path, line=line, reason=reason) from None
     except UnicodeDecodeError:
@@ -246,10 +247,12 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
     if pages is not None and page not in pages:
         raise step.make_error("page", Message("lesson-expected-page", pages=sorted(pages)))
     parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
+    # a copied address may also contain the language, the key and the lesson of the session that it was copied from
     return page, {name: value for name, value in parameters.items() if name not in ("lang", "key", "lesson", "present")}
 
 
 def _read_question(table: Table) -> Question:
+    """Read a question. If it has choices, its kind may be missing."""
     kind = table.read_text("kind", required=False) or ("choices" if "choices" in table.content else "")
     if kind not in KINDS:
         raise table.make_error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))
@@ -262,6 +265,7 @@ def _read_question(table: Table) -> Question:
 
 
 def _read_answer(table: Table, kind: str, choices: tuple[str, ...]) -> int | float | str | None:
+    """Read the answer of a question; the number of a choice becomes its index, counted from 0."""
     if "answer" not in table.content:
         return None
     answer = table.content["answer"]

@@ -19,13 +19,14 @@ from pathlib import Path
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import describe_system_error
 
-FILE = "class.sqlite"
+FILE_NAME = "class.sqlite"
 RESUME_SECONDS = 12 * 3600  # if a class last changed longer ago than this, a new class is started
 PRESENT_SECONDS = 30  # a participant counts as present for this long after the last call of `record_presence`
 PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written to the file at most once in this time
 PHASES = ("closed", "open", "revealed")
 """The phases of a question: nobody can answer yet, everyone can answer, the answer is shown."""
 
+# Times are in seconds since 1970, steps are counted from 0, and a value is a guess from `Question.parse_guess`.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS classes (
     id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, started REAL NOT NULL, changed REAL NOT NULL, step INTEGER NOT NULL
@@ -69,7 +70,7 @@ class ClassStore:
     def __init__(self, directory: Path, lesson: str):
         self.lesson, self._lock = lesson, threading.Lock()
         self._presence_times: dict[str, float] = {}  # participant -> time at which the presence was last written
-        path = directory / FILE
+        path = directory / FILE_NAME
         try:
             directory.mkdir(parents=True, exist_ok=True)
             path.touch(mode=0o600)
@@ -96,10 +97,10 @@ class ClassStore:
             ).fetchone()
             now = time.time()
             if row is None or now - row[2] > RESUME_SECONDS:
-                number = execute(
+                class_number = execute(
                     "INSERT INTO classes (lesson, started, changed, step) VALUES (?, ?, ?, 0)", self.lesson, now, now
                 ).lastrowid
-                return ClassState(number, 0, "closed")
+                return ClassState(class_number, 0, "closed")
             return ClassState(row[0], row[1], _read_phase(execute, row[0], row[1]))
 
     def go_to(self, step: int) -> None:
@@ -132,7 +133,7 @@ class ClassStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self) -> str:
-        """Describe the class in a short text, so that screens redraw when the text changes.
+        """Describe the class in a short text, whose changes tell the screens that they must redraw.
 
         Returns:
             Two words, separated by a space. The first one consists of the class, the step and the phase, the second one
@@ -241,11 +242,13 @@ class ClassStore:
 
 
 def _read_phase(execute: Callable, class_number: int, step: int) -> str:
+    """Read the phase of a step's question; "closed" until the teacher has opened it."""
     row = execute("SELECT phase FROM phases WHERE class = ? AND step = ?", class_number, step).fetchone()
     return row[0] if row else "closed"
 
 
 def _digest(token: str) -> str:
+    """Return the SHA-256 digest that stands for a participant's token in the file."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

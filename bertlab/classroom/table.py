@@ -8,8 +8,8 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.config.renamed_keys import PAGE_NAMES
 
-MAX_CHOICES = 8
-MAX_MINUTES = 600
+MAX_CHOICES = 8  # of a question
+MAX_MINUTES = 600  # of a lesson or a step
 
 
 class Table:
@@ -64,7 +64,7 @@ class Table:
     def read_minutes(self, *, required: bool = False) -> int:
         """Read a number of minutes; 0 if the field is missing and not `required`."""
         value = self.content.get("minutes", None if required else 0)
-        if type(value) is not int or not (0 if not required else 1) <= value <= MAX_MINUTES:
+        if type(value) is not int or not (1 if required else 0) <= value <= MAX_MINUTES:
             raise self.make_error("minutes", Message("lesson-expected-minutes", limit=MAX_MINUTES))
         return value
 

@@ -8,7 +8,7 @@ body_limit   the maximum size of a request
 errors       errors as JSON, in the language of the client
 dispatcher   distributes requests over the worker processes
 queue        the requests that wait, and which of them are computed as one batch
-workers      a worker process as its parent sees it
-worker       what runs in a worker process: the checkpoint and its predictions
-metrics      what is counted, for Prometheus
+workers      starts and stops a worker process, and exchanges messages with it
+worker       the code of a worker process: opens the checkpoint, and computes predictions
+metrics      counters and times for Prometheus
 """

@@ -20,8 +20,8 @@ from bertlab.serving.errors import choose_language, describe_invalid_fields, for
 from bertlab.serving.fields import ROUTES, Route
 from bertlab.serving.metrics import ServerMetrics
 
-JSON = "application/json"
-INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")
+JSON_MEDIA_TYPE = "application/json"
+INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")  # the routes that compute no prediction
 STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimitExceeded: 504}
 """Type of an error -> HTTP status; 422 for all others."""
 SERVER_ERRORS = ("out-of-memory", "unexpected-error", "unexpected-error-without-log")
@@ -56,15 +56,17 @@ def load_messages() -> None:
 
 
 def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) -> None:
+    """Add a route that replies with the prediction of a worker."""
+
     async def predict(fields) -> Response:
-        return Response(await dispatcher.answer(route.command, fields.model_dump()), media_type=JSON)
+        return Response(await dispatcher.answer(route.command, fields.model_dump()), media_type=JSON_MEDIA_TYPE)
 
     predict.__annotations__["fields"] = route.fields  # FastAPI reads the fields of a request from the annotation
     app.post(path, name=path.removeprefix("/"))(predict)
 
 
 def _add_missing_route(app: FastAPI, path: str, error: BertlabError) -> None:
-    """Add a route that says what the checkpoint lacks, such as an output layer."""
+    """Add a route that always replies with an error: the checkpoint lacks something, such as an output layer."""
 
     async def refuse(request: Request) -> Response:
         return _reply(request, error, 404)
@@ -73,6 +75,8 @@ def _add_missing_route(app: FastAPI, path: str, error: BertlabError) -> None:
 
 
 def _add_info_routes(app: FastAPI, dispatcher: Dispatcher) -> None:
+    """Add `INFO_ROUTES`, except /docs, which FastAPI adds itself."""
+
     @app.get("/health", name="health")
     async def health() -> Response:
         ready = len(dispatcher.workers)
@@ -86,7 +90,7 @@ def _add_info_routes(app: FastAPI, dispatcher: Dispatcher) -> None:
     async def metrics() -> Response:
         return Response(dispatcher.metrics.format(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    # this replaces the route of FastAPI, whose texts are in one language
+    # remove FastAPI's own /openapi.json, whose texts are in one language; the route below takes its place
     app.router.routes = [route for route in app.router.routes if getattr(route, "path", "") != "/openapi.json"]
 
     @app.get("/openapi.json", include_in_schema=False)
@@ -101,7 +105,9 @@ def make_openapi(app: FastAPI, language: str) -> dict:
     for path, methods in schema["paths"].items():
         for method in methods.values():
             method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
-            method["responses"].pop("422", None)  # the format of FastAPI's own errors, which ours replace
+            method["responses"].pop(
+                "422", None
+            )  # describes the error format of FastAPI, which this server does not use
     components = schema.get("components", {}).get("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         components.pop(name, None)
@@ -120,7 +126,7 @@ def _read_language(request: Request) -> str:
 
 def _reply(request: Request, error: BertlabError, status: int) -> Response:
     headers = {"Retry-After": str(RETRY_SECONDS[status])} if status in RETRY_SECONDS else {}
-    return Response(format_error(error, _read_language(request)), status, headers, media_type=JSON)
+    return Response(format_error(error, _read_language(request)), status, headers, media_type=JSON_MEDIA_TYPE)
 
 
 def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
@@ -167,7 +173,7 @@ class RequestCounter:
 
     Args:
         app: the application.
-        metrics: what is counted.
+        metrics: the metrics that are updated with every reply.
     """
 
     def __init__(self, app: ASGIApp, metrics: ServerMetrics):
@@ -178,7 +184,7 @@ class RequestCounter:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         start = time.perf_counter()
-        self.metrics.taken += 1
+        self.metrics.received += 1
         # unknown paths share one label, because every label takes memory
         route = scope["path"] if scope["path"] in {*ROUTES, *INFO_ROUTES} else "other"
 

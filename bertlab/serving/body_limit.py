@@ -6,7 +6,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-DISCARDED_BYTES = 64_000_000  # how much of a body that is too large is read, so that the client gets to read the reply
+# At most this much of a body that is too large is read and discarded before the reply is sent. Many clients read the
+# reply only after they have sent the whole body.
+MAX_DISCARDED_BYTES = 64_000_000
 
 
 class BodyTooLarge(HTTPException):
@@ -42,10 +44,10 @@ class BodyLimit:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         size, is_complete = 0, False
-        announced = Headers(scope=scope).get("content-length", "")
-        is_too_large = announced.isdecimal() and int(announced) > self.max_bytes
+        content_length = Headers(scope=scope).get("content-length", "")
+        is_too_large = content_length.isdecimal() and int(content_length) > self.max_bytes
 
-        async def read() -> Message:
+        async def receive_part() -> Message:
             nonlocal size, is_complete
             if is_complete:
                 return await receive()  # waits until the client disconnects
@@ -57,12 +59,12 @@ class BodyLimit:
             is_complete = not message.get("more_body", False)
             return message
 
-        async def read_limited() -> Message:
-            message = await read()
+        async def receive_limited_part() -> Message:
+            message = await receive_part()
             if is_too_large or size > self.max_bytes:
-                while not is_complete and size < DISCARDED_BYTES:
-                    await read()
+                while not is_complete and size < MAX_DISCARDED_BYTES:
+                    await receive_part()
                 raise BodyTooLarge
             return message
 
-        return await self.app(scope, read_limited, send)
+        return await self.app(scope, receive_limited_part, send)

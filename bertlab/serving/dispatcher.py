@@ -11,7 +11,7 @@ from bertlab.serving.queue import MAX_ATTEMPTS, Request, RequestQueue, count_cha
 from bertlab.serving.worker import Description, WorkerRequest
 from bertlab.serving.workers import Worker, WorkerLost
 
-RESTART_SECONDS = 1.0  # between two attempts to start a worker that cannot be started
+RESTART_SECONDS = 1.0  # the pause after a failed attempt to start a worker
 
 
 class QueueFull(BertlabError):
@@ -35,11 +35,11 @@ class Dispatcher:
 
     Args:
         options: the settings of the server.
-        metrics: what is counted.
+        metrics: the metrics that the dispatcher updates.
 
     Attributes:
         description: what the workers say about the checkpoint, once they have started.
-        workers: the workers that are ready, by number.
+        workers: the workers that are ready: {number of a worker, counted from 0: worker}.
     """
 
     def __init__(self, options: ServeOptions, metrics: ServerMetrics):
@@ -48,9 +48,9 @@ class Dispatcher:
         self.description: Description
         self.workers: dict[int, Worker] = {}
         self.queue: RequestQueue
-        self._busy: set[int] = set()
+        self._busy: set[int] = set()  # the numbers of the workers that are computing a batch
         self._tasks: list[asyncio.Task] = []
-        self._start_error: Exception | None = None
+        self._start_error: Exception | None = None  # why the latest attempt to start a worker failed
         self._executor = ThreadPoolExecutor(2 * self.num_workers, "worker")
 
     async def start(self) -> None:
@@ -81,7 +81,7 @@ class Dispatcher:
         self._executor.shutdown(wait=False)
 
     async def answer(self, command: str, arguments: dict) -> str:
-        """Compute one request -> the result as a JSON text.
+        """Compute one request, and return its result as a JSON text.
 
         Args:
             command: a key of `explore.queries.PREPARE_FUNCTIONS`.
@@ -122,11 +122,11 @@ class Dispatcher:
             if worker is None:
                 await self._restart_worker(number)
                 continue
-            waiting = [asyncio.ensure_future(each) for each in (self.queue.wait_for_request(), worker.has_died.wait())]
+            events = [asyncio.ensure_future(each) for each in (self.queue.wait_for_request(), worker.has_died.wait())]
             try:
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for each in waiting:
+                for each in events:
                     each.cancel()
             if worker.has_died.is_set():
                 await self._discard_worker(number)
@@ -158,6 +158,7 @@ class Dispatcher:
             self._busy.discard(number)
 
     async def _start_worker(self, number: int) -> None:
+        """Start a worker process, and wait until it has opened the checkpoint."""
         worker = await self._run_in_thread(Worker, self.options, asyncio.get_running_loop())
         try:
             self.description = await self._run_in_thread(worker.wait_until_ready)
@@ -169,6 +170,7 @@ class Dispatcher:
         self._update_metrics()
 
     async def _restart_worker(self, number: int) -> None:
+        """Start a worker in place of one that died; if that fails, store the error and pause."""
         self.metrics.restarts.inc()
         try:
             await self._start_worker(number)
@@ -177,6 +179,7 @@ class Dispatcher:
             await asyncio.sleep(RESTART_SECONDS)
 
     async def _discard_worker(self, number: int) -> None:
+        """Remove a worker that died or hangs from `workers`, and make sure that its process has ended."""
         if worker := self.workers.pop(number, None):
             self._update_metrics()
             await self._run_in_thread(worker.kill)

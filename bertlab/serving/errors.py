@@ -27,14 +27,14 @@ def choose_language(header: str) -> str:
     >>> choose_language("fr;q=0.9, ko-KR;q=0.8, en;q=0.1"), choose_language("fr"), choose_language("")
     ('ko', 'en', 'en')
     """
-    ranges = []
+    preferences = []  # (quality times -1, language code)
     for part in header.split(","):
         code, _, quality = part.strip().partition(";q=")
         try:
-            ranges.append((-float(quality or 1), code.partition("-")[0].lower()))
+            preferences.append((-float(quality or 1), code.partition("-")[0].lower()))
         except ValueError:
             continue
-    return next((code for _, code in sorted(ranges, key=lambda each: each[0]) if code in languages()), DEFAULT)
+    return next((code for _, code in sorted(preferences, key=lambda each: each[0]) if code in languages()), DEFAULT)
 
 
 def format_error(error: BertlabError, language: str) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-MAX_CANDIDATES = 1000
-MAX_TEXTS = 64  # in one request to /embed, which bounds the memory for the hidden states
+MAX_CANDIDATES = 1000  # the maximum of the fields `top_k` and `n_best`
+MAX_TEXTS = 64  # the maximum number of texts in a request to /embed; it limits the memory for the hidden states
 
 
 def _check_unicode(text: str) -> str:
@@ -25,13 +25,13 @@ Text = Annotated[str, AfterValidator(_check_unicode)]
 
 
 class RequestFields(BaseModel):
-    """Base class of the requests: values of other types, and unknown fields, are errors."""
+    """Base class of the fields of a request. An unknown field and a value of the wrong type are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class FillMaskFields(RequestFields):
-    """The request of /fill-mask."""
+    """The fields of a request to /fill-mask."""
 
     text: Text = Field(examples=["The cat sat on the [MASK]."])
     pair: Text | None = None
@@ -39,20 +39,20 @@ class FillMaskFields(RequestFields):
 
 
 class ClassifyFields(RequestFields):
-    """The request of /classify."""
+    """The fields of a request to /classify."""
 
     text: Text = Field(examples=["A quiet, lovely film."])
     pair: Text | None = None
 
 
 class TagFields(RequestFields):
-    """The request of /tag."""
+    """The fields of a request to /tag."""
 
     text: Text = Field(examples=["Ada Lovelace was born in London."])
 
 
 class AnswerFields(RequestFields):
-    """The request of /answer."""
+    """The fields of a request to /answer."""
 
     question: Text = Field(examples=["Who carried the lantern?"])
     passage: Text = Field(examples=["The keeper of the old mill carried the lantern."])
@@ -62,7 +62,7 @@ class AnswerFields(RequestFields):
 
 
 class EmbedFields(RequestFields):
-    """The request of /embed."""
+    """The fields of a request to /embed."""
 
     texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS)] = Field(
         examples=[["Rain fell on the harbour.", "It rained."]]
@@ -70,7 +70,7 @@ class EmbedFields(RequestFields):
 
 
 class NextSentenceFields(RequestFields):
-    """The request of /nsp."""
+    """The fields of a request to /nsp."""
 
     first: Text = Field(examples=["She opened the window."])
     second: Text = Field(examples=["Cold air came in."])
@@ -78,7 +78,7 @@ class NextSentenceFields(RequestFields):
 
 @dataclass(frozen=True)
 class Route:
-    """One route."""
+    """A route that computes predictions."""
 
     command: str
     """The command that computes the same result, a key of `explore.queries.PREPARE_FUNCTIONS`."""
@@ -94,3 +94,4 @@ ROUTES = {
     "/embed": Route("embed", EmbedFields),
     "/nsp": Route("next-sentence", NextSentenceFields),
 }
+"""Path -> route."""

@@ -16,12 +16,12 @@ class ServerMetrics:
         batch_size: requests in a batch.
         workers: worker processes that are ready.
         restarts: worker processes that died or hung and were replaced.
-        taken: the number of all requests that arrived, which the server prints when it stops.
-        answered: the number of requests with a complete reply, which the server prints too.
+        received: the number of all requests that arrived. It is no Prometheus metric; the server prints it at its end.
+        answered: the number of requests whose reply was sent completely; the server prints it too.
     """
 
     def __init__(self):
-        self.taken = self.answered = 0
+        self.received = self.answered = 0
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "bertlab_requests", "Replies by route and HTTP status.", ["route", "status"], registry=registry

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bertlab.serving.worker import WorkerRequest
 
-MAX_PADDED_RATIO = 1.25  # how much larger a batch may be with padding, in characters, than without
-MAX_ATTEMPTS = 3  # a request whose computation this many workers did not survive is answered with an error
+MAX_PADDED_RATIO = 1.25  # the maximum of (characters of a batch with padding) / (characters without padding)
+MAX_ATTEMPTS = 3  # a request is answered with an error after this many workers died while they computed it
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ class RequestQueue:
         await self._has_requests.wait()
 
     def take_batch(self, batch_size: int, free_workers: int = 1) -> list[Request]:
-        """Remove the oldest request and those that are computed with it; [] if the queue is empty.
+        """Remove and return the requests of the next batch: the oldest one and similar ones; [] if the queue is empty.
 
         A batch contains requests for the same command whose lengths are similar, so that little padding is computed.
         Those most similar to the oldest request are chosen first. A request whose worker has died is computed
@@ -88,6 +88,7 @@ class RequestQueue:
         if not self._requests:
             return []
         oldest = self._requests[0]
+        # the second number is the share of one free worker, rounded up
         size = min(batch_size, -(-len(self._requests) // max(1, free_workers)))
         batch = [oldest]
         if not oldest.attempts:
@@ -103,5 +104,6 @@ class RequestQueue:
         return batch
 
     def _update(self) -> None:
+        """Let `wait_for_request` wait again if the queue has become empty."""
         if not self._requests:
             self._has_requests.clear()

@@ -47,22 +47,24 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 async def _serve(options: ServeOptions, listener: socket.socket) -> None:
+    """Start the workers, serve requests at a bound socket until a stop signal arrives, and stop the workers."""
     metrics = ServerMetrics()
     dispatcher = Dispatcher(options, metrics)
     try:
         await asyncio.gather(dispatcher.start(), asyncio.to_thread(load_messages))
         app = make_application(dispatcher)
-        # The time limit applies twice to a request: while it arrives, and while it is answered.
-        grace = int(2 * options.time_limit) + 2
+        # After a stop signal, uvicorn waits at most this long for open requests. The time limit applies twice to a
+        # request: while it arrives, and while it is answered.
+        stop_seconds = int(2 * options.time_limit) + 2
         config = uvicorn.Config(
-            app, lifespan="off", log_level="error", access_log=False, timeout_graceful_shutdown=grace, ws="none"
+            app, lifespan="off", log_level="error", access_log=False, timeout_graceful_shutdown=stop_seconds, ws="none"
         )
         with _ignore_signals_after_stop():
             host, port = listener.getsockname()[:2]
             name, host = dispatcher.description.checkpoint, f"[{host}]" if ":" in host else host
             print(Message("serve-started", checkpoint=name, address=f"http://{host}:{port}"), flush=True)
             await uvicorn.Server(config).serve(sockets=[listener])
-        print(Message("serve-stopped", answered=metrics.answered, taken=metrics.taken), flush=True)
+        print(Message("serve-stopped", answered=metrics.answered, taken=metrics.received), flush=True)
     finally:
         await dispatcher.stop()
 

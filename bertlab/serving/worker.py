@@ -1,4 +1,4 @@
-"""What runs in a worker process: it opens the checkpoint, then answers batches until its parent closes the pipe.
+"""The code of a worker process: it opens the checkpoint, then answers batches until its parent closes the pipe.
 
 The first message to the parent describes the checkpoint, or is the error that occurred when it was opened. Then every
 message from the parent is a batch of requests, and the worker replies with a list of replies in the same order.
@@ -35,7 +35,7 @@ class Description:
 
 @dataclass(frozen=True)
 class WorkerRequest:
-    """What a worker computes."""
+    """A request as a worker receives it."""
 
     command: str
     """A key of `explore.queries.PREPARE_FUNCTIONS`."""
@@ -134,18 +134,20 @@ class BatchPredictor:
             return self._queries.answer_queries(queries, self.compute, self.batch_size)
 
         where = f"/{requests[0].command}"
+        # at first each reply is the query of a request, or an error; below, each query is replaced with its result
         replies = [_attempt(where, prepare, request) for request in requests]
         rows = [row for row, query in enumerate(replies) if not isinstance(query, BertlabError)]
         queries = [replies[row] for row in rows]
         results = _attempt(where, compute, queries)
-        if isinstance(results, BertlabError):  # a request that fails must not spoil the others
-            alone = [_attempt(where, compute, [query]) for query in queries]
-            results = [each if isinstance(each, BertlabError) else each[0] for each in alone]
+        if isinstance(results, BertlabError):  # one request failed, so compute each by itself
+            single_results = [_attempt(where, compute, [query]) for query in queries]
+            results = [each if isinstance(each, BertlabError) else each[0] for each in single_results]
         for row, result in zip(rows, results, strict=True):
             replies[row] = _attempt(where, self._format, requests[row], result)
         return replies
 
     def _format(self, request: WorkerRequest, result: object) -> str | BertlabError:
+        """Write a result as a JSON text; return an error unchanged."""
         if isinstance(result, BertlabError):
             return result
         return json.dumps({"checkpoint": self.session.name} | self._describe_result(request.command, result))
@@ -155,7 +157,7 @@ def _attempt(where: str, run: Callable[..., Result], *arguments: object) -> Resu
     """Return the result of a function, or its error; a bug is logged.
 
     Args:
-        where: what is attempted, for the log.
+        where: where a bug occurred, as the log names it: a command or a route.
         run: the function.
         arguments: its arguments.
     """

@@ -14,11 +14,11 @@ from bertlab.serving.worker import Description, WorkerRequest, run_worker
 
 STOP_SECONDS = 5.0  # the time within which a worker must end after its pipe is closed
 
-
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
 CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
-"""How workers are started. A fork of the server would inherit its sockets and locks. A fork of a fork server does not,
-and starts in a tenth of the time of a new interpreter, because the fork server has imported PyTorch already."""
+"""How workers are started. A process forked from the server would inherit its sockets and locks. One forked from a
+fork server does not, and starts in a tenth of the time of a new interpreter, because the fork server has already
+imported PyTorch."""
 
 
 def start_fork_server() -> None:
@@ -44,19 +44,20 @@ class Worker:
         loop: the event loop of the server.
 
     Attributes:
-        has_died: is set in that loop when the process has ended, for whatever reason.
+        has_died: an event of `loop`, which is set when the process has ended, for whatever reason.
     """
 
     def __init__(self, options: ServeOptions, loop: asyncio.AbstractEventLoop):
         self.has_died = asyncio.Event()
-        self.connection, far_end = CONTEXT.Pipe()
-        arguments = (far_end, options.checkpoint, options.precision, options.batch_size)
+        self.connection, worker_end = CONTEXT.Pipe()
+        arguments = (worker_end, options.checkpoint, options.precision, options.batch_size)
         self.process = CONTEXT.Process(target=run_worker, args=arguments, daemon=True)
         self.process.start()
-        far_end.close()  # otherwise reading would not end when the worker dies
+        worker_end.close()  # otherwise reading would not end when the worker dies
         threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait in a thread until the process has ended, then set `has_died`."""
         wait([self.process.sentinel])
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self.has_died.set)
@@ -91,6 +92,7 @@ class Worker:
         return self._receive(seconds)
 
     def _receive(self, seconds: float | None) -> object:
+        """Receive a message from the worker within a number of seconds; None for no limit."""
         try:
             if not self.connection.poll(seconds):
                 raise WorkerLost
