@@ -51,7 +51,7 @@ def test_the_file_holds_no_token_and_only_the_owner_can_read_it(store, tmp_path)
     open_question(store)
     store.guess("the-token-of-a-browser", 0, "1")
     store.record_presence("the-token-of-a-browser")
-    file = tmp_path / "classroom" / module.FILE
+    file = tmp_path / "classroom" / module.FILE_NAME
     content = b"".join(path.read_bytes() for path in file.parent.iterdir())
     assert b"the-token-of-a-browser" not in content
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -117,7 +117,7 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
 
 
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
-    (tmp_path / module.FILE).write_bytes(b"no database" * 200)
+    (tmp_path / module.FILE_NAME).write_bytes(b"no database" * 200)
     with pytest.raises(BertlabError) as error:
         ClassStore(tmp_path, "tea")
     assert error.value.id == "class-file-unusable"
