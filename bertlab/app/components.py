@@ -42,7 +42,8 @@ def translate_upload_fields() -> None:
     types = ", ".join(suffix.upper() for suffix in upload_suffixes())
     texts = {"upload": t("upload-button"), "upload-limits": t("upload-limits", types=types)}
     variables = [f"--bertlab-{name}: {json.dumps(text, ensure_ascii=False)};" for name, text in texts.items()]
-    st.html(f"<style>:root {{ {' '.join(variables)} }}</style>")
+    sheet = f"<style>:root {{ {' '.join(variables)} }}</style>"
+    st.html(sheet)
 
 
 def apply_further_style(name: str) -> None:

@@ -393,7 +393,7 @@ show(figure, alt=pick(
 # ALBERT has a vocabulary of 30,000 tokens. How many numbers do its token embeddings have, together with the matrix that extends
 # them from 128 to 768 numbers? (Without the bias.)
 # %% [markdown] ko
-# 셀은 BERT, GPT, ModernBERT의 마스크를 진짜 모델의 어텐션과 비교해요. 여러분의 텍스트로는 [전후 비교](app:compare) 화면에서 여러 모델 계열의
+# 셀은 BERT, GPT, ModernBERT의 마스크를 진짜 모델의 어텐션과 비교해요. 여러분의 텍스트로는 [모델·텍스트 비교](app:compare) 화면에서 여러 모델 계열의
 # 체크포인트를 나란히 볼 수 있어요.
 #
 # ## 연습 1

@@ -39,5 +39,5 @@ attention-pattern-window-global = Layer { $layer } has local attention: a token 
 attention-pattern-block = A block of { $size ->
     [one] one token
    *[other] { $size } tokens
-} attends to the two neighbouring blocks, the first block and the last block. The first and the last block attend to all tokens. All other weights are 0.
+} attends to itself, to its two neighbouring blocks, and to the first and the last block. The first and the last block attend to all tokens. All other weights are 0.
 attention-pattern-block-full = This text is not longer than { FORMAT($limit, spec: ",") } tokens, so every token attends to all tokens. In longer texts, attention is sparse.

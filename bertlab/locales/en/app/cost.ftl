@@ -1,6 +1,6 @@
 cost = What a BERT costs
 cost-title = What a BERT costs
-cost-lead = Choose the size of a model and of a batch. The page shows how many parameters, FLOP and bytes of memory training needs, how long it takes, and what it costs.
+cost-lead = Choose the size of a model and of a batch. The page shows the number of parameters, and the FLOP, memory, time and money that the training needs.
 cost-about = Training needs memory for the weights, for the optimiser and for the intermediate results of every layer. The number of operations (FLOP) divided by the speed of a machine gives the time. All values are calculated; only the button at the end measures real steps.
 cost-try = Double the number of tokens, then the batch size: which of the two needs more memory?
 start-cost = Parameters, memory, time and money of any BERT, estimated and measured.

@@ -137,9 +137,9 @@ number-map_pca = position on the map (PCA)
 number-map_umap = position on the map (UMAP)
 number-sentence_cosine-explanation = Each line becomes one vector: the mean of the hidden states of its tokens, unless the checkpoint prescribes another pooling. The cosine of two vectors is 1 for the same direction. If the checkpoint was trained to make sentence vectors, the cosine of unrelated sentences is about 0.
 number-cluster-explanation = HDBSCAN looks for regions in which many vectors lie close together. As the distance of two vectors it uses the largest of three distances: between the two vectors, and from each of them to its k-th neighbour (k = 3). This moves sparse regions apart. The vectors are first reduced to ten dimensions by PCA. Lines outside of these regions are in no cluster.
-number-cluster_words-explanation = The number of lines of the cluster that contain a word, multiplied by a factor. The factor is larger for words that few lines contain. A is the mean number of words per cluster, and f is the number of lines in the whole text that contain the word.
-number-map_tsne-explanation = Lines that are neighbours in all dimensions stay neighbours on the map. The distances between groups and the sizes of groups have no meaning.
-number-map_pca-explanation = The map shows the two directions in which the vectors vary most. Lines that are far apart on the map have different vectors, but lines that differ in other directions lie on top of each other.
+number-cluster_words-explanation = The words with the largest scores name a cluster. The score is the number of lines of the cluster that contain the word, multiplied by a factor. The factor is larger for words that few lines contain. A is the mean number of words per cluster, and f is the number of lines in the whole text that contain the word.
+number-map_tsne-explanation = Lines whose full vectors are close together stay neighbours on the map. The distances between groups and the sizes of groups have no meaning.
+number-map_pca-explanation = The map shows the two directions in which the vectors vary most. Lines that are far apart on the map have different vectors, but lines that differ only in other directions lie on top of each other.
 number-map_umap-explanation = As with t-SNE, neighbours stay together, but more of the arrangement of the groups is preserved. Distances between groups still have little meaning.
 number-centrality = centrality
 number-summary_choice = choice of the sentences

@@ -61,7 +61,7 @@ sentences-pairs = { $pairs ->
     }
 sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
 sentences-matrix-overview = The matrix has room for { $limit } lines at most, so each cell shows the mean cosine between the lines of two clusters.
-sentences-matrix-none = The matrix has room for { $limit } lines at most, and there are no clusters by which more lines could be grouped.
+sentences-matrix-none = The text has more lines than the { $limit } for which the matrix has room, and no clusters were found that it could show instead.
 sentences-column-number = number
 sentences-column-line = line
 sentences-column-words = cluster

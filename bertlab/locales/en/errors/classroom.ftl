@@ -30,7 +30,7 @@ guesses-no-mask = the text has no [MASK], or the run does not predict masked wor
 live-run-busy = a run is in progress: wait until it has finished, or cancel it
 live-text-length = the text has { $count } characters: paste a text of { $low } to { $high } characters
 lesson-expected-pages = a list of names of pages, such as ["attention"]; the pages are { $pages }
-lesson-expected-names = a text whose placeholders are names of values that the page { $page } computes; these are: { $names ->
-        [none] there are none
-       *[other] { $names }
+lesson-expected-names = { $names ->
+        [none] a text without placeholders, because the page { $page } computes no values
+       *[other] a text whose placeholders are names of values that the page { $page } computes; these are: { $names }
     }

@@ -86,7 +86,7 @@ tag-predictions-count-differs = sentence { $sentence } has { $tags ->
         [one] 1 predicted tag
        *[other] { $predicted } predicted tags
     }
-answer-language-unknown = answers in { $language } cannot be compared: the languages are { $languages }
+answer-language-unknown = answers in { $language } cannot be scored; the supported languages are { $languages }
 squad-version-unknown = SQuAD { $version } is unknown: use 1.1 or 2.0
 answer-script-unknown = there is no evaluation script { $script }: use one of { $scripts }
 predictions-for-other-questions = { $count ->

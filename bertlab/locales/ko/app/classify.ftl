@@ -50,8 +50,8 @@ batch-empty = 텍스트나 표를 붙여 넣거나 CSV, TSV, JSON Lines, Parquet
 batch-empty-paste = 텍스트나 표를 붙여 넣으세요. 데이터는 이 컴퓨터 밖으로 나가지 않아요. 파일은 아래에서 올릴 수 있어요.
 batch-too-many-rows = { FORMAT($count, spec: ",") }행은 한 번에 예측하기에 너무 많아서 앞의 { FORMAT($limit, spec: ",") }행만 예측해요.
 batch-empty-texts = { $count ->
-        [1] { $first }행에는 텍스트가 없어서 예측 없이 표에 남아요.
-       *[other] 텍스트가 없는 행이 { $count }개 있어요. 그중 첫 번째는 { $first }행이에요. 이런 행은 예측 없이 표에 남아요.
+        [1] { $first }번째 행에는 텍스트가 없어서 예측 없이 표에 남아요.
+       *[other] 텍스트가 없는 행이 { $count }개 있어요. 그중 처음은 { $first }번째 행이에요. 이런 행은 예측 없이 표에 남아요.
     }
 batch-failed-rows = { $total }행 중 { $count }행은 예측하지 못했어요. 이유는 오류 열에 있어요.
 batch-second-text-missing = 이 체크포인트는 두 텍스트를 비교해요. 텍스트마다 열이 따로 있는 표를 넣고 두 번째 텍스트의 열을 고르세요.

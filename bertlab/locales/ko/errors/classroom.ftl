@@ -26,11 +26,11 @@ lesson-expected-choice = 정답 보기의 번호(1부터 { $count }까지)
 class-file-unusable = { $path }: 학생들의 예측을 저장할 수 없어요: { $reason }
 class-needs-key = 이 수업의 선생님만 할 수 있어요. 선생님용 주소로 접속해 주세요.
 guesses-missing = 예측이 없어요. 단어를 하나 이상 입력해 주세요.
-guesses-no-mask = 텍스트에 [MASK]가 없거나, 고른 학습의 모델이 가려진 단어를 예측하지 않아요. 단어 대신 [MASK]를 입력해 주세요.
+guesses-no-mask = 텍스트에 [MASK]가 없거나, 고른 학습 기록의 모델이 가려진 단어를 예측하는 모델이 아니에요. 단어 대신 [MASK]를 입력해 주세요.
 live-run-busy = 이미 학습하고 있어요. 끝날 때까지 기다리거나 취소해 주세요.
 live-text-length = 텍스트가 { $count }자예요. { $low }자에서 { $high }자까지 붙여 넣어 주세요.
 lesson-expected-pages = 페이지 이름의 목록. 예: ["attention"]. 페이지 이름: { $pages }
-lesson-expected-names = { $page } 페이지에서 계산하는 값의 이름만 중괄호에 넣은 텍스트. 쓸 수 있는 이름: { $names ->
-        [none] 없음
-       *[other] { $names }
+lesson-expected-names = { $names ->
+        [none] 중괄호가 없는 텍스트({ $page } 페이지에서 계산하는 값이 없어요)
+       *[other] 텍스트. 중괄호 안에는 { $page } 페이지에서 계산하는 값의 이름만 쓸 수 있어요: { $names }
     }

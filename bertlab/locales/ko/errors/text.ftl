@@ -74,7 +74,7 @@ task-without-hub-data = 이 태스크의 데이터는 허브에 없어요. --dat
 split-not-found = { $source }에 { $split } 분할 파일이 없어요. 있는 파일: { $files }
 split-ambiguous = { $source }에 { $split } 분할 파일이 여러 개 있어요: { $files }. 하나를 지정해 주세요.
 split-part-not-found = { $source }에 { $split } 분할 파일의 일부가 빠져 있어요. { $parts }개 가운데 { $part }번이 없어요.
-part-column-not-found = { $path }에는 { $first }에 있는 { $column } 열이 없어요.
+part-column-not-found = { $column } 열이 { $first }에는 있는데 { $path }에는 없어요.
 hub-data-unavailable = { $name }: 이 컴퓨터에 있는 파일이 아니고, 허브에서도 받을 수 없어요. { $reason }
 
 no-text-source = 텍스트가 든 파일이나 폴더, 허브 ID를 하나 이상 지정해 주세요.
