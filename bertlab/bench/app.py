@@ -26,6 +26,7 @@ from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
 from bertlab.views import payload
 
+# the parts of the benchmark, which `AppBenchConfig` describes
 PARTS = ("visit", "change", "visitors", "attention", "shift")
 FORMER_PARTS = {"thirty": "visitors"}  # old name -> current name
 Part = Literal[(*PARTS, *FORMER_PARTS)]
@@ -123,7 +124,7 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
     wait_until_idle(page)
     time_change(page, change, WORDS[0], enter=True)
     words = iter(WORDS[1:] * 2)
-    # "keystroke": the field sends the text after a pause in typing. The name stays that of earlier results.
+    # "keystroke" means that the field sends the text after a pause in typing; earlier results use this key, so it stays
     times = {
         trigger: [time_change(page, change, next(words), enter=trigger == "enter") for _ in range(options.changes)]
         for trigger in ("enter", "keystroke")[: 1 + change.sends_after_pause]
@@ -137,16 +138,17 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
 def measure_attention_view(browser: Browser, address: str, options: AppBenchConfig) -> dict:
     """Return the payload size and the times of the attention view of a long input in the app."""
     change = TIMED_CHANGES["attention_long"]
-    frames, since_navigation, since_message = [], [], []
+    messages: list[bytes] = []  # what the server sent when the page was opened again
+    navigation_ms, arrival_ms = [], []  # from navigation, and from the last large message, to the first paint
     for word in WORDS[-3:]:
         # `a` is the query parameter of the first text on this page
         page = open_page(browser, address, change, options, a=change.text.format(word=word))
         times = page.evaluate(WAIT_FOR_WORD, word)
-        since_navigation.append(times[0])
-        since_message.append(times[1])
+        navigation_ms.append(times[0])
+        arrival_ms.append(times[1])
         # Open the same address again: now the browser has the app's files in its cache. Record the received messages.
         second_page = page.context.new_page()
-        second_page.on("websocket", lambda connection: connection.on("framereceived", frames.append))
+        second_page.on("websocket", lambda connection: connection.on("framereceived", messages.append))
         second_page.add_init_script(RECORD_EVENTS)
         second_page.goto(page.url)
         cached_ms = second_page.evaluate(WAIT_FOR_WORD, word)[0]
@@ -155,7 +157,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
             page.context.close()
     times = second_page.evaluate(TIME_ATTENTION_VIEW_IN_APP)
     second_page.context.close()
-    elements = [ForwardMsg.FromString(frame).delta.new_element for frame in frames]
+    elements = [ForwardMsg.FromString(message).delta.new_element for message in messages]
     view_bytes = next(data for element in elements if (data := element.bidi_component.bytes))
     header, _ = payload.unpack(view_bytes)
     return {
@@ -163,10 +165,10 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         "layers": header["layers"],
         "heads": header["heads"],
         "payload_bytes": len(view_bytes),
-        "navigation_to_paint_ms": round(statistics.median(since_navigation), 1),
+        "navigation_to_paint_ms": round(statistics.median(navigation_ms), 1),
         # "again" is the visit with the app's files in the browser's cache
         "navigation_to_paint_again_ms": round(cached_ms, 1),
-        "arrival_to_paint_ms": round(statistics.median(since_message), 1),
+        "arrival_to_paint_ms": round(statistics.median(arrival_ms), 1),
         "hover_ms": round(statistics.median(times["hovers"]), 1),
         "layer_switch_ms": round(statistics.median(times["switches"]), 1),
     }

@@ -10,6 +10,7 @@ PAGES = (
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error
 
+# the words that replace {word} in the texts
 WORDS = [
     "river", "garden", "bridge", "castle", "window", "island", "forest", "market", "engine", "bottle", "letter",
     "mirror", "basket", "hammer", "ladder", "candle", "pocket", "saddle", "tunnel", "valley", "wagon", "carpet",
@@ -17,6 +18,7 @@ WORDS = [
     "trumpet", "violin", "orchard", "harbor", "meadow", "cottage", "temple", "palace", "museum", "library", "station",
     "factory", "kitchen",
 ]  # fmt: skip
+# the long input for which the attention view is measured
 LONG_TEXT = (
     "The {word} was the last thing the old man had kept from the farm where he was born, and every evening he carried "
     "it to the door and looked at it for a while before he began to cook. His neighbours knew the story well, because "
@@ -61,8 +63,9 @@ VISITOR_CHANGES = {
         "question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
     ),
 }  # fmt: skip
-"""The changes that the simulated visitors make."""
+"""Name of a change -> the change. The simulated visitors make these changes."""
 
+# texts of several changes below: a sentence, and one with a [MASK]
 SENTENCE, MASKED = "The old {word} stood beside the road.", "The girl put the {word} into the [MASK] before dawn."
 TIMED_CHANGES = VISITOR_CHANGES | {
     "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),

@@ -57,7 +57,7 @@ WAIT_FOR_WORD = """async (word) => {
   return [performance.now(), performance.now() - bench.messageAt];
 }"""
 
-# Returns the milliseconds of each hover and of each layer switch in the attention view of `document`.
+# Hovers over the attention view in `document` and switches through its layers. Returns the milliseconds of each action.
 _TIME_ATTENTION_VIEW = """async () => {
   const nextFrame = async () => {
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -88,7 +88,7 @@ _TIME_ATTENTION_VIEW = """async () => {
   return { hovers, switches };
 }"""
 
-# Does the same in the app, where the attention view is inside the shadow root of a Streamlit component.
+# Runs `_TIME_ATTENTION_VIEW` in the app, where the attention view is inside the shadow root of a Streamlit component.
 TIME_ATTENTION_VIEW_IN_APP = f"""async () => {{
   const holdsView = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
   const root = [...document.querySelectorAll("*")].find(holdsView)?.shadowRoot ?? window.document;

@@ -36,7 +36,7 @@ class Visitor:
     Args:
         change: the page and the text to change.
         number: the number of the visitor, which selects the words of the texts.
-        options: what the visitor does.
+        options: how often the visitor changes the text, over which time, and with which checkpoint.
 
     Attributes:
         opening_ms: the time to open the page, in milliseconds; empty if that failed.
@@ -51,7 +51,9 @@ class Visitor:
         self.opening_ms: list[float] = []
         self.response_ms: list[float] = []
         self.errors: list[str] = []
-        self.page_hash = self.query_string = ""
+        self.page_hash = self.query_string = (
+            ""  # of the page that Streamlit has opened; every later message contains both
+        )
 
     async def visit(self, address: str) -> None:
         """Open the page and make all changes, if there are any. A lost connection or a timeout ends the visit."""
@@ -71,12 +73,13 @@ class Visitor:
         return await self._send(connection, start, self.opening_ms)
 
     async def _change_texts(self, connection: ClientConnection) -> None:
+        """Open the page, and change its text several times, after pauses of random length."""
         field_id = await self._open(connection)
         count = self.options.visitor_changes
-        for number in range(count):
+        for change_number in range(count):
             await asyncio.sleep(self.random.uniform(0, 2) * self.options.visitor_seconds / (count + 1))
             # The texts of the visitors differ, so that no result comes from a cache.
-            word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - number]}"
+            word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - change_number]}"
             message = BackMsg()
             message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query_string
             widget = message.rerun_script.widget_states.widgets.add()

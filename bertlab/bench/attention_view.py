@@ -32,6 +32,7 @@ from bertlab.views import assets, html, payload
 
 HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed
 COLUMNS = ("view", "tokens", "bytes", "CPU time in Python", "first paint", "hover", "layer switch")
+# the first row of the table: the largest acceptable values for an input of 128 tokens; "" for a column without a target
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
 # Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and then reads pixels, which makes the
@@ -46,11 +47,13 @@ window.timeAction = async (action) => {
   await nextFrame();
   return performance.now() - start;
 };"""
+# Times a hover over row `i` of bertlab's view.
 HOVER = """(i) => timeAction(() => {
   const canvas = document.querySelector("canvas.bl-over"), box = canvas.getBoundingClientRect();
   canvas.dispatchEvent(new PointerEvent("pointermove",
     { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
 })"""
+# Times a switch from layer `i` to the next one in bertlab's view.
 # For a long input the app sends a layer when the user opens it. Here `layerBytes` already contains the layers, so that
 # only unpacking and drawing are timed.
 SWITCH_LAYER = """(i) => timeAction(async () => {
@@ -59,19 +62,23 @@ SWITCH_LAYER = """(i) => timeAction(async () => {
   const shownLayer = () => Number(document.querySelector(".bl-value").firstChild.data);
   while (shownLayer() !== i + 1) await new Promise((resolve) => setTimeout(resolve));
 })"""
+# Times how long it takes to show all attention lines of the first layer of a long input.
 SHOW_LINES = """timeAction(async () => {
   document.querySelector("[data-view=lines]").click();
   await bertlab.update(window.layerBytes.shift());
 })"""
+# Stores the payloads of layers, given as base64, in `layerBytes`.
 DECODE_LAYERS = """(layers) => {
   window.layerBytes = layers.map((text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
 }"""
-# bertviz loads jQuery and d3 with require.js, which comes from a CDN.
+# bertviz loads jQuery and d3 with require.js, which comes from a CDN. `LOCAL_REQUIRE` replaces require.js: it passes on
+# the copies of both libraries that the page contains.
 REQUIRE_FROM_CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
 LOCAL_REQUIRE = """
 window.require = { config() {} };
 window.requirejs = (names, run) => run(window.jQuery, window.d3);
 """
+# The same two actions in bertviz's view.
 BERTVIZ_HOVER = """(i) => timeAction(() => {
   const event = new MouseEvent("mouseover", { bubbles: true });
   document.querySelectorAll("#left text")[i].dispatchEvent(event);
@@ -158,13 +165,13 @@ def format_times(wall_ms: float, cpu_ms: float) -> str:
     return f"{wall_ms:.0f} ms ({cpu_ms:.0f} ms)"
 
 
-def open_html(page: Page, text: str, ready: str, limit: float) -> tuple[PageTimer, str]:
+def open_html(page: Page, content: str, ready_selector: str, limit: float) -> tuple[PageTimer, str]:
     """Open HTML from a file, and return a timer of the page and the time until it was drawn, as text.
 
     Args:
         page: an empty page.
-        text: the HTML.
-        ready: the CSS selector of an element that is present once the page is drawn.
+        content: the HTML.
+        ready_selector: the CSS selector of an element that is present once the page is drawn.
         limit: the maximum time, in seconds.
 
     Raises:
@@ -175,10 +182,10 @@ def open_html(page: Page, text: str, ready: str, limit: float) -> tuple[PageTime
     page.add_init_script(DEFINE_TIMERS)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "view.html"
-        file.write_text(text, encoding="utf-8")
+        file.write_text(content, encoding="utf-8")
         page.goto(file.as_uri(), wait_until="commit")
-        page.wait_for_selector(ready, state="attached")
-        page.evaluate("globalThis.bertlab?.ready")
+        page.wait_for_selector(ready_selector, state="attached")
+        page.evaluate("globalThis.bertlab?.ready")  # a promise of bertlab's view, which bertviz's page lacks
         page.evaluate("nextFrame()")
         return timer, format_times(page.evaluate("performance.now()"), timer.read_cpu_ms())
 
@@ -215,7 +222,9 @@ def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[t
 
 
 def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """Return the table row of bertviz's head view. If the page did not open, the row says so instead of the times.
+    """Return a list with the table row of bertviz's head view.
+
+    If the page did not open, the row says so instead of the times.
 
     Raises:
         BertlabError: the installed version of bertviz loads its libraries in a different way.
@@ -273,7 +282,10 @@ def measure(config: AttentionViewBenchConfig) -> dict:
 
 
 def run(config: AttentionViewBenchConfig) -> None:
-    """Measure both views; with `--record`, record their ratios for the longest input that both could show."""
+    """Measure both views. With `--record`, record how many times larger and slower bertviz's view is.
+
+    These ratios are computed for the longest input that both views could show.
+    """
     measurements = measure(config)
     timed_rows = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
     sizes = [

@@ -7,7 +7,9 @@ from playwright.sync_api import Browser, Playwright
 
 from bertlab.config.errors import BertlabError
 
+# the names under which Chromium or Chrome may be installed, in the order in which they are tried
 EXECUTABLES = ("chromium", "google-chrome", "chromium-browser", "chrome", "chromium-headless-shell")
+# command-line arguments of the browser
 ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-sync"]
 
 

@@ -103,11 +103,13 @@ class Student:
         return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
 
     async def _wait(self, is_true: Callable[[], object]) -> float:
+        """Wait until a condition is true, and return the time at which it is, as `time.perf_counter` measures it."""
         async with asyncio.timeout(TIMEOUT_SECONDS), self._update:
             await self._update.wait_for(is_true)
         return time.perf_counter()
 
     def _make_rerun(self) -> BackMsg:
+        """Make a message that asks Streamlit to run the panel again."""
         message = BackMsg()
         message.rerun_script.page_script_hash, message.rerun_script.query_string = self._page_hash, self._query
         message.rerun_script.fragment_id = self._fragment
@@ -156,6 +158,7 @@ class Student:
         await asyncio.sleep(READING_SECONDS)
 
     async def _read(self) -> None:
+        """Handle the messages of the connection until it is closed."""
         try:
             async for data in self._connection:
                 self._handle(ForwardMsg.FromString(data))
@@ -165,6 +168,7 @@ class Student:
             self.errors.append(type(error).__name__)
 
     def _handle(self, message: ForwardMsg) -> None:
+        """Store what a message of Streamlit changes on the page, and the errors that it reports."""
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self._page_hash = message.new_session.page_script_hash

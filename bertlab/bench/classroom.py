@@ -69,14 +69,14 @@ async def _run_class(
         """Open the app for one student, who waits until the new server is ready, and then for all others."""
         for group in (students[:1], students[1:]):
             await asyncio.gather(*(student.open(server.address) for student in group))
-            await asyncio.gather(*(student.wait_for(" of ") for student in group))
+            await asyncio.gather(*(student.wait_for(" of ") for student in group))  # in "step 1 of 8"
             await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
     await open_all()
     for step in [*range(1, NUM_STEPS), 0]:  # each page once; all students already see step 0
         await show(step)
         await asyncio.sleep(1)
-    first_round = {**compute_percentiles("first_step", step_ms), **compute_percentiles("first_page", page_ms)}
+    warm_up_times = {**compute_percentiles("first_step", step_ms), **compute_percentiles("first_page", page_ms)}
     step_ms.clear()
     page_ms.clear()
     for round_number in range(config.rounds):
@@ -84,18 +84,18 @@ async def _run_class(
             await show(step)
             await asyncio.sleep(2)
         await show(QUESTION_STEP)
-        store.set_phase("open")
+        store.set_phase("open")  # students may guess; in each round, a student guesses another number below 100
         guess_ms += await asyncio.gather(
             *(student.guess(number + 10 * round_number % 90) for number, student in enumerate(students))
         )
     start = time.perf_counter()
-    store.set_phase("revealed")
+    store.set_phase("revealed")  # every panel shows the answer to the question, "Answer: 10"
     reveal_ms += [
         (moment - start) * 1000
         for moment in await asyncio.gather(*(student.wait_for("Answer: 10") for student in students))
     ]
     times = {
-        **first_round,
+        **warm_up_times,
         **compute_percentiles("step", step_ms),
         **compute_percentiles("page", page_ms),
         **compute_percentiles("guess", guess_ms),

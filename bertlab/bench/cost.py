@@ -30,8 +30,8 @@ from bertlab.training.optimizers import Precision, resolve_precision
 MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # the largest errors of the estimates that the project accepts, in percent
 # Memory that a step needs besides the estimate: Python, the libraries, and freed memory that the C library keeps.
 RUNTIME_BYTES = 6e8
-SLOWEST_FLOPS = 2e10  # FLOP per second that every machine reaches; bounds the time of a measurement
-MAX_SECONDS = 600.0
+SLOWEST_FLOPS = 2e10  # FLOP per second that every CPU reaches, to estimate the longest time of a measurement
+MAX_SECONDS = 600.0  # the longest time that a measurement may take
 
 
 @dataclass(frozen=True)
@@ -165,17 +165,17 @@ def measure(config: CostBenchConfig) -> dict:
     rows, hardware = {}, ""
     for name in tqdm(config.presets, "presets", disable=config.json):
         workload = Workload(get_preset(name), config.tokens, config.batch_size, precision)
-        step = compare_step(workload, steps=config.rounds, threads=config.threads, device=config.device)
-        hardware = step.measured.hardware
+        comparison = compare_step(workload, steps=config.rounds, threads=config.threads, device=config.device)
+        hardware = comparison.measured.hardware
         rows[name] = {
-            "estimated_mb": round(step.estimated_bytes / 1e6),
-            "measured_mb": round(step.measured.memory_bytes / 1e6),
-            "memory_error_percent": round(100 * step.memory_error, 1),
-            "estimated_seconds": round(step.estimated_seconds, 3),
-            "measured_seconds": round(step.measured.seconds, 3),
-            "time_error_percent": round(100 * step.time_error, 1),
-            "gflop": round(step.measured.flop / 1e9, 1),
-            "peak_gflop_per_second": round(step.measured.peak_flops / 1e9),
+            "estimated_mb": round(comparison.estimated_bytes / 1e6),
+            "measured_mb": round(comparison.measured.memory_bytes / 1e6),
+            "memory_error_percent": round(100 * comparison.memory_error, 1),
+            "estimated_seconds": round(comparison.estimated_seconds, 3),
+            "measured_seconds": round(comparison.measured.seconds, 3),
+            "time_error_percent": round(100 * comparison.time_error, 1),
+            "gflop": round(comparison.measured.flop / 1e9, 1),
+            "peak_gflop_per_second": round(comparison.measured.peak_flops / 1e9),
         }
     batch = f"{config.batch_size} x {config.tokens}"
     return {"hardware": hardware, "batch": batch, "precision": precision, "presets": rows}
@@ -196,7 +196,7 @@ def run(config: CostBenchConfig) -> None:
 
 
 def make_results(measurements: dict) -> list[Result]:
-    """Return the largest error of the estimated memory over all presets, and that of the time, with their ranges."""
+    """Return two results: the largest error of the estimated memory over all presets, and of the estimated time."""
     rows = measurements["presets"]
     setting = f"{', '.join(rows)}, {measurements['batch']} tokens, {measurements['precision']}"
     results = []

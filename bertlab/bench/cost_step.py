@@ -1,6 +1,6 @@
 """Run a few training steps of a workload, and print their time and memory as JSON: `python -m bertlab.bench.cost_step`.
 
-They are measured in a separate process, because the memory of a process that has done other work does not show what one
+Both are measured in a separate process, because the memory of a process that has done other work does not show what one
 step needs. The memory is the growth of the resident set since a warm-up step of a small model, which loads every
 library. It is measured twice: first in a step in which the C library returns freed memory to the system at once, and
 then in ordinary steps, in which the C library keeps some freed memory, because it takes blocks of less than 32 MB from
@@ -35,8 +35,9 @@ from bertlab.training.devices import describe_hardware, release_memory
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.trainer import Trainer
 
+# the small model of the warm-up step
 WARM_UP_CONFIG = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
-PROCESS_DIRECTORY = Path("/proc/self")
+PROCESS_DIRECTORY = Path("/proc/self")  # in which Linux describes this process
 M_MMAP_THRESHOLD = -3  # a parameter of glibc's `mallopt`, see its malloc.h
 SMALL_BLOCK, LARGEST_HEAP_BLOCK = 1 << 16, 32 << 20  # bytes; the second is the largest threshold that glibc chooses
 
@@ -64,14 +65,15 @@ class StepMeasurement:
     wall_seconds: float
     """The median wall-clock time of a step."""
     peak_flops: float
-    """The FLOP per second of a large matrix product, measured with the same clock before each step."""
+    """The FLOP per second of a large matrix product, measured before each step with the clock of `seconds`: the
+    median."""
     threads: int
     """The number of CPU threads."""
     steps: int
     """The number of measured steps."""
 
 
-def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMeasurement:
+def measure_in_this_process(workload: Workload, steps: int, device: torch.device) -> StepMeasurement:
     """Measure training steps in this process, which should have done nothing else.
 
     Args:
@@ -84,8 +86,8 @@ def measure_here(workload: Workload, steps: int, device: torch.device) -> StepMe
     # This comes before anything is allocated, because a block that is in the heap stays there, and new blocks would
     # fill the gaps between such blocks.
     _map_blocks_from(SMALL_BLOCK)
-    small = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
-    _run_step(build_trainer(small, device), clock)
+    warm_up_workload = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
+    _run_step(build_trainer(warm_up_workload, device), clock)
     runtime_bytes = _reset_peak_memory(device)
     trainer = build_trainer(workload, device)
     _run_step(trainer, clock)  # the first step allocates the state of the optimiser
@@ -193,7 +195,7 @@ def main(settings: dict) -> None:
     if settings["threads"]:
         torch.set_num_threads(settings["threads"])
     workload = Workload(model=ModelConfig(**settings["model"]), **settings["workload"])
-    print(json.dumps(vars(measure_here(workload, settings["steps"], device))))
+    print(json.dumps(vars(measure_in_this_process(workload, settings["steps"], device))))
 
 
 if __name__ == "__main__":

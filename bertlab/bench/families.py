@@ -40,7 +40,9 @@ from bertlab.training.paper.task_data import find_task_directory
 from bertlab.training.run_settings import CHECKPOINT
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "modernbert", "distilbert"]
+# the runs of a family and seed: pre-training, and fine-tuning on each task
 Part = Literal["pretraining", "sst2", "mrpc", "stsb", "cola", "squad"]
+# the default of --results: the file with a row for each finished run
 ROWS_PATH = RESULTS_PATH.parent / "families.jsonl"
 
 
@@ -135,7 +137,9 @@ def read_rows(path: Path) -> list[dict]:
 
 
 def select_rows(rows: Iterable[dict], settings: dict) -> dict[tuple, dict]:
-    """Select the newest row of every run with these settings; rows about a checkpoint that was replaced are left out.
+    """Select the newest row of every run with these settings.
+
+    If pre-training was repeated, the rows of tasks that started from the earlier checkpoint are left out.
 
     Args:
         rows: from `read_rows`.
@@ -165,8 +169,9 @@ def append_row(path: Path, row: dict) -> None:
 def run_missing(config: FamiliesBenchConfig) -> Iterator[dict]:
     """Do the runs that --results lacks, in the order of the seeds, and yield a row after each of them.
 
-    Tasks need the checkpoint that the row of pre-training is about. If it is not in --out, for example on another
-    machine, pre-training is repeated; the rows of its tasks are then no longer valid, see `select_rows`.
+    Tasks start from the checkpoint of the pre-training run. If it is not in --out, for example on another machine,
+    pre-training is repeated; the rows of tasks that started from the earlier checkpoint are then no longer valid, see
+    `select_rows`.
     """
     torch.set_num_threads(1)
     settings = make_row_settings(config)
@@ -192,7 +197,7 @@ def locate_pretraining(config: FamiliesBenchConfig, settings: dict, family: Fami
 
 
 def _has_checkpoint(run: Path, row: dict | None) -> bool:
-    """Whether a run directory contains the checkpoint that a row of pre-training is about."""
+    """Whether a run directory contains the checkpoint whose digest is in a row of pre-training."""
     is_finished = row is not None and (run / CHECKPOINT).is_dir()
     return is_finished and compute_checkpoint_digest(run) == row["checkpoint"]
 
@@ -219,7 +224,7 @@ def _run_part(config: FamiliesBenchConfig, settings: dict, family: FamilyName, s
 
 
 def make_row_settings(config: FamiliesBenchConfig) -> dict:
-    """Make the part of a row that all rows of one table have in common: the settings, and facts about the data."""
+    """Make the part of a row that all rows of one table have in common: the settings, and the size of the corpora."""
     facts = {
         name: Corpus.open(path).facts for name, path in (("corpus", config.corpus), ("held_out", config.validation))
     }

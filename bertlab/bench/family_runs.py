@@ -39,7 +39,8 @@ class TaskRecipe:
     epochs: float
     """Number of passes over the training rows."""
     max_tokens: int = 128
-    """Maximum number of tokens in an input; for SQuAD, in a window. Inputs in pre-training are not longer."""
+    """Maximum number of tokens in an input; for SQuAD, in a window. It is the default length of the inputs of
+    pre-training, because positions beyond that length are not trained."""
     validation_rows: int | None = None
     """Maximum number of validation rows; None for all of them."""
 
@@ -51,11 +52,15 @@ TASKS = {
     "cola": TaskRecipe("matthews", 4000, 2),
     "squad": TaskRecipe("f1", 2000, 1, validation_rows=500),
 }
-"""The tasks of the table, the same for all families."""
+"""Name of a task -> how every family is fine-tuned on it."""
+# the tasks of the GLUE benchmark, whose mean the table shows
 GLUE = ("sst2", "mrpc", "stsb", "cola")
+# the optimiser settings of fine-tuning, and its rows or windows per step
 FINETUNING = OptimConfig(lr=3e-4, warmup=0.1, beta2=0.999, eps=1e-8)
 FINETUNING_BATCH = 16
 WINDOW_STRIDE = 64  # tokens between the starts of two windows of a passage
+# the metrics of pre-training that a row contains, if the family has them: those measured on inputs without sentence
+# pairs, and those of sentence pairs, which are copied from the record of the checkpoint
 PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "replaced_recall", "replaced_precision")
 PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 
@@ -93,8 +98,8 @@ def make_pretraining_config(
 ) -> PretrainConfig:
     """Make the settings of a pre-training run: those of all families, changed only as the family's paper does.
 
-    Families with position embeddings start with local heads. The distilled family starts with copies of layers of
-    its teacher: every second layer, or fewer.
+    Families with position embeddings start with heads that attend to neighbouring tokens. The distilled family starts
+    with copies of layers of its teacher: every second layer, or fewer.
     """
     changes = dict(FAMILIES[family].pretraining or {})
     if family == "distilbert":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertlab.bench.family_runs import GLUE, TASKS, describe_pretraining
 from bertlab.bench.results import Result
 
+# task, metric or family -> its name in the tables
 TASK_TITLES = {"sst2": "SST-2", "mrpc": "MRPC", "stsb": "STS-B", "cola": "CoLA", "squad": "SQuAD"}
 METRIC_TITLES = {
     "accuracy": "accuracy", "f1": "F1", "spearman": "Spearman", "matthews": "Matthews correlation",
@@ -87,9 +88,13 @@ def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
 
 
 def _summarise_family(family: str, rows: Sequence[dict]) -> FamilySummary:
+    """Compute the means and the standard deviations of a family over its seeds.
+
+    The value "glue" is the mean of the GLUE tasks, for the seeds with which all of these tasks are finished.
+    """
     family_rows = [row for row in rows if row["family"] == family]
     pretraining = [row for row in family_rows if row["part"] == "pretraining"]
-    values: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}  # name of a value -> the values of the seeds
     for row in pretraining:
         for name, value in row.items():
             if isinstance(value, int | float) and name != "seed":
@@ -97,13 +102,20 @@ def _summarise_family(family: str, rows: Sequence[dict]) -> FamilySummary:
     for row in family_rows:
         if row["part"] in TASKS:
             values.setdefault(row["part"], []).append(row["value"])
-    by_seed = {seed: {row["part"]: row["value"] for row in family_rows if row["seed"] == seed and row["part"] in GLUE}
-               for seed in {row["seed"] for row in family_rows}}  # fmt: skip
-    values["glue"] = [statistics.mean(scores.values()) for scores in by_seed.values() if len(scores) == len(GLUE)]
+    glue_rows = [row for row in family_rows if row["part"] in GLUE]
+    glue_scores = {  # seed -> {task: score}
+        seed: {row["part"]: row["value"] for row in glue_rows if row["seed"] == seed}
+        for seed in {row["seed"] for row in glue_rows}
+    }
+    values["glue"] = [statistics.mean(scores.values()) for scores in glue_scores.values() if len(scores) == len(GLUE)]
     summary = {
-        name: (statistics.mean(each), statistics.stdev(each) if len(each) > 1 else None, len(each))
-        for name, each in values.items()
-        if each
+        name: (
+            statistics.mean(seed_values),
+            statistics.stdev(seed_values) if len(seed_values) > 1 else None,
+            len(seed_values),
+        )
+        for name, seed_values in values.items()
+        if seed_values
     }
     return FamilySummary(family, len(pretraining), summary)
 
@@ -188,9 +200,9 @@ def _format_value(values: dict, name: str, decimals: int, scale: float = 1.0) ->
 
 
 def make_results(table: FamilyTable) -> list[Result]:
-    """Make one recorded result per family: the masked-token accuracy, with the tasks beside it."""
+    """Make one recorded result per family: its masked-token accuracy, and in the field `peer` its metrics on tasks."""
     settings = table.settings
-    where = f"{settings['layers']} x {settings['hidden']}, {settings['minutes']:g} minutes"
+    setting = f"{settings['layers']} x {settings['hidden']}, {settings['minutes']:g} minutes"
     results = []
     for line in table.families:
         mean, _, seeds = line.values["masked_accuracy"]
@@ -199,7 +211,7 @@ def make_results(table: FamilyTable) -> list[Result]:
         label = "generator's masked-token accuracy" if "replaced_recall" in line.values else "masked-token accuracy"
         results.append(
             Result(
-                f"Pre-training: {FAMILY_TITLES[line.family]}, {where}, {label}", round(100 * mean, 1), unit="%",
+                f"Pre-training: {FAMILY_TITLES[line.family]}, {setting}, {label}", round(100 * mean, 1), unit="%",
                 n=seeds, peer=", ".join(tasks) or None, hardware=table.hardware,
             )
         )  # fmt: skip

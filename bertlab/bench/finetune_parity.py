@@ -64,6 +64,7 @@ class Recipe:
     """Number of validation rows; all if None."""
 
 
+# task -> the recipe with which it is compared
 RECIPES = {
     "rte": Recipe("glue/rte", "accuracy"),
     "mrpc": Recipe("glue/mrpc", "f1"),
@@ -113,7 +114,7 @@ def make_recipe(config: ParityBenchConfig, name: Task) -> Recipe:
 
 
 def measure(config: ParityBenchConfig) -> list[dict]:
-    """Run the fine-tuning runs that are missing from results.json, and return one row per run.
+    """Do the fine-tuning runs that results.json lacks, and return one row per run with the settings of `config`.
 
     Among other fields, a row has the task, the seed, the implementation (`side`), the metric and its value.
     """
@@ -137,9 +138,9 @@ def measure(config: ParityBenchConfig) -> list[dict]:
                 if any(run_settings.items() <= row.items() for row in results):
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
-                start, rows = time.monotonic(), save_rows(config, name)
+                start, rows_directory = time.monotonic(), save_rows(config, name)
                 metrics = (finetune_with_bertlab if side == "bertlab" else finetune_with_peer)(
-                    config, name, seed, save_initial_checkpoint(config, name, seed, encoder), rows
+                    config, name, seed, save_initial_checkpoint(config, name, seed, encoder), rows_directory
                 )
                 metric = RECIPES[name].metric
                 results.append({
@@ -295,12 +296,12 @@ def run(config: ParityBenchConfig) -> None:
     rows = measure(config)
     results = []
     for name in dict.fromkeys(row["task"] for row in rows):
-        mean = {
+        means = {
             side: statistics.mean(row["value"] for row in rows if (row["task"], row["side"]) == (name, side))
             for side in ("bertlab", "transformers")
         }
         claim = f"Fine-tuning: {name}, {RECIPES[name].metric}, difference from the Trainer in points"
-        difference = round(mean["bertlab"] - mean["transformers"], 2)
+        difference = round(means["bertlab"] - means["transformers"], 2)
         machine = describe_hardware(torch.device("cpu"))
         results.append(Result(claim, difference, n=len(config.seed_values), peer="Trainer", hardware=machine))
     report({"runs": rows} if config.json else {}, results, config)

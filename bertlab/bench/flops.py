@@ -9,6 +9,8 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 
 _ATEN = torch.ops.aten
 
+# The next three functions compute the FLOP of an operator from the shapes of its arguments.
+
 
 def _attention_flop(query_shape, key_shape, value_shape, *_, **__) -> int:
     return sdpa_flop_count(query_shape, key_shape, value_shape)
@@ -25,6 +27,7 @@ def _fused_linear_flop(input_shape, weight_shape, *_, out_shape=None, **__) -> i
     return 2 * rows * weight_shape[0] * weight_shape[1]
 
 
+# Operator -> the function that computes its FLOP.
 # torch's counter has formulas for fused attention on GPUs, but not on CPUs, and none for the fused linear layer of
 # `nn.fast.linear`.
 _CPU_OPERATORS = {

@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from bertlab.bench.results import Result, append_results
 
+# name of a clock -> a function that returns its time in seconds
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 Clock = Literal["wall", "cpu", "processor"]  # "processor" is a former name of "cpu"
 

@@ -4,6 +4,7 @@ The cost of attention per token grows with the length of the input, while all ot
 paper therefore trains mostly on short inputs (appendix A.2).
 """
 
+import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def measure(config: LengthsBenchConfig) -> dict:
     loops = {(T, B): TrainingLoop.build(config, B, T, device=device, dtype=dtype, clock=clock) for T, B in speeds}
     for round_number in tqdm(range(config.rounds + 1), "rounds", disable=config.json):
         for (T, B), loop in loops.items():
-            speed = loop.run_steps(max(1, -(-config.tokens // (T * B))))
+            speed = loop.run_steps(max(1, math.ceil(config.tokens / (T * B))))
             if round_number:  # the first round is a warm-up, in which data is loaded and memory allocated
                 speeds[T, B].append(speed)
     return {
@@ -76,7 +77,10 @@ def measure(config: LengthsBenchConfig) -> dict:
 
 
 def format_speeds(cells: dict[int, dict[int, int]]) -> str:
-    """Format the cells as a table with a row for each length and a column for each batch size.
+    """Format speeds as a table with a row for each length and a column for each batch size.
+
+    Args:
+        cells: {tokens in a pair: {pairs in a batch: tokens per second}}.
 
     >>> print(format_speeds({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
     tokens in a pair  8 pairs  16 pairs

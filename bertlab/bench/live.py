@@ -19,11 +19,12 @@ from bertlab.bench.results import Result
 from bertlab.explore.session import Session, load
 from bertlab.views.live import write_live_page
 
-NUM_TOKENS = 24
+NUM_TOKENS = 24  # of the timed input, with [CLS] and [SEP]
 TARGETS_MS = {"scratch": 300, "strongest": 1000}  # checkpoint -> target for the time of an answer
-OPENING_TARGET_MS = 2000
+OPENING_TARGET_MS = 2000  # target for the time from opening the file to the first answer
 
-# Returns the milliseconds of one answer: tokenisation, forward pass, and making the payload of the attention view.
+# Returns the milliseconds of one answer to the text `a`: tokenisation, forward pass, and making the payload of the
+# attention view.
 ANSWER = """async (a) => {
   const start = performance.now();
   await bertlab.ask("attention", { a, b: null });

@@ -18,6 +18,7 @@ from itertools import count
 import httpx2
 
 TOLERANCE = 1e-4  # for numbers in a reply, because results of different batches differ by rounding
+# outcomes of a request without a reply; the outcome of a request with a reply is its HTTP status
 NOT_CONNECTED = "not connected"  # the server no longer accepts connections
 LOST = "lost"  # the connection was closed without a reply
 
@@ -88,7 +89,8 @@ def run_load(
 
 async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
     result = LoadResult()
-    numbers = iter(range(len(exchanges)) if seconds is None else count())  # of the requests; all clients share it
+    # the numbers of the requests; each client takes the next one
+    numbers = iter(range(len(exchanges)) if seconds is None else count())
     time_limit = math.inf if seconds is None else seconds
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
     start, half_done = time.perf_counter(), asyncio.Event()
@@ -106,6 +108,7 @@ async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive)
                 return
 
     async def cause_failure_later() -> None:
+        """Cause the failure after half of the time, or after half of the requests."""
         await half_done.wait()
         await asyncio.to_thread(cause_failure)
 
@@ -119,6 +122,7 @@ async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive)
 
 
 async def _send(client: httpx2.AsyncClient, exchange: Exchange, result: LoadResult) -> int | str:
+    """Send a request and return its outcome. For a reply with 200, add its time and its correctness to `result`."""
     start = time.perf_counter()
     try:
         reply = await client.post(exchange.path, content=exchange.body, headers={"content-type": "application/json"})

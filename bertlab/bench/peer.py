@@ -61,6 +61,7 @@ def encode_span_rows(
     """
 
     def encode_batch(batch: dict) -> dict:
+        """Tokenise rows into windows; an answer that is not inside a window has both positions at [CLS]."""
         questions = [question.lstrip() for question in batch["question"]]
         inputs = tokenizer(
             questions, batch["context"], truncation="only_second", max_length=max_tokens, stride=overlap,
@@ -111,6 +112,7 @@ def encode_text_rows(
 
 
 def _map_rows(rows: Sequence[Mapping], function: Callable[[dict], dict], processes: int | None) -> datasets.Dataset:
+    """Convert rows with a function that takes and returns a batch as {column: values}."""
     data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(drop_row_locations(rows))
     # By default `map` writes the result to a file and maps it into memory.
     return data.map(
@@ -123,13 +125,16 @@ class TimedTrainer(transformers.Trainer):
 
     warm_up_steps = 2
     clock: Callable[[], float] = staticmethod(time.perf_counter)
+    """Returns the time in seconds."""
 
     def train(self, *arguments, **options):
+        """Delete the measurements of an earlier call, and train."""
         self.step_end_times: list[float] = []
         self.token_counts: list[torch.Tensor] = []
         return super().train(*arguments, **options)
 
     def training_step(self, model, inputs, *arguments, **options):
+        """Count the tokens of a batch, and do the training step."""
         self.token_counts.append(inputs["attention_mask"].sum())  # a tensor: .item() would wait for the GPU
         return super().training_step(model, inputs, *arguments, **options)
 
@@ -147,6 +152,8 @@ class TimedTrainer(transformers.Trainer):
 
 
 class _StepEndCallback(transformers.TrainerCallback):
+    """Calls `record_step_end` of a trainer after each of its steps."""
+
     def __init__(self, trainer: TimedTrainer):
         self.trainer = trainer
 
@@ -187,6 +194,7 @@ def make_trainer(
         settings["num_labels"] = labels
     if task_type.predicts_value:
         settings |= {"num_labels": 1, "problem_type": "regression"}
+    # the class that opens any architecture: BertForSequenceClassification -> AutoModelForSequenceClassification
     auto_class = getattr(transformers, task_type.hf_class.replace("Bert", "AutoModel", 1))
     # Without `dtype` the weights have the type of the file: float16 for shipped checkpoints, which is slow on a CPU.
     model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=torch.float32, **settings)

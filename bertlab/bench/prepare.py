@@ -90,7 +90,7 @@ def write_sample(files: list[str], column: str, megabytes: float, directory: Pat
     return directory / "slice-0.parquet"
 
 
-def read_process_tree_memory(root: int) -> tuple[int, int]:
+def read_process_tree_memory(root_pid: int) -> tuple[int, int]:
     """Return the resident and the anonymous memory, in kB, of a process and its descendants."""
     parents, resident, anonymous = {}, {}, {}
     for status in Path("/proc").glob("[0-9]*/status"):
@@ -101,7 +101,7 @@ def read_process_tree_memory(root: int) -> tuple[int, int]:
         pid = int(status.parent.name)
         parents[pid] = int(fields["PPid"])
         resident[pid], anonymous[pid] = (int(fields.get(name, "0").split()[0]) for name in ("VmRSS", "RssAnon"))
-    tree, children = set(), {root}
+    tree, children = set(), {root_pid}  # process ids
     while children:
         tree |= children
         children = {pid for pid, parent in parents.items() if parent in tree} - tree

@@ -98,7 +98,7 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, batches in (("padded_pairs", pairs), ("full_rows", rows))
         }
         parameters = sum(p.numel() for p in loop.trainer.model.parameters())
-        outside_seconds: list[float] = []
+        outside_seconds: list[float] = []  # of each run, the second result of `time_command`
 
         def run_bertlab() -> float:
             run_directory = directory / f"run-{len(outside_seconds)}"
@@ -218,6 +218,7 @@ def _read_progress(log: Path, log_sizes: list[tuple[float, int]]) -> list[tuple[
     """Return (time, tokens) for each time at which a new step after the warm-up appeared in the log."""
     content, progress = log.read_bytes() if log.is_file() else b"", []
     for seconds, size in log_sizes:
+        # the last line may be incomplete, and some lines contain no step
         rows = [json.loads(line) for line in content[:size].splitlines()[-3:] if line.endswith(b"}")]
         steps = [row for row in rows if "loss" in row and row["step"] >= WARM_UP_STEPS]
         if steps and (not progress or steps[-1]["tokens"] > progress[-1][1]):

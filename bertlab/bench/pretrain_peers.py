@@ -1,6 +1,6 @@
-"""The implementation that `bertlab bench pretrain` compares bertlab with (its peer).
+"""The peer of `bertlab bench pretrain`: a training loop over transformers' `BertForPreTraining`.
 
-It is a training loop over transformers' `BertForPreTraining`, with two sources of batches.
+Its batches come from one of two sources: the padded sentence pairs of bertlab, or full rows without padding.
 
 Shape legend: B batch, T tokens, P slots for predicted tokens (the same number for each row, some of them unused).
 """
@@ -61,6 +61,7 @@ class FullRows:
         return next(self.batches)
 
     def _make_batches(self) -> Iterator[PairBatch]:
+        """Yield batches without end, with the blocks of the corpus and the rows of each block in random order."""
         B, T, rng = self.batch_size, self.max_tokens, np.random.default_rng(0)
         remaining_tokens = np.empty(0, np.int64)
         while True:
@@ -80,6 +81,7 @@ class FullRows:
                 remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
 
     def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
+        """Make a batch whose rows are single segments. It needs labels of sentence pairs, which are all 0."""
         inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
         key_B = torch.from_numpy(rng.integers(0, 1 << 62, len(ids_BT)))
         return PairBatch(inputs, key_B, torch.zeros(len(ids_BT), dtype=torch.int64))

@@ -104,25 +104,25 @@ def measure(config: ServeBenchConfig) -> ServingRun:
     for loaded in filter(None, (student, base)):
         check_checkpoint(loaded, examples)
     texts = [row.texts[0] for row in examples.rows]
-    chosen = texts[:: max(1, len(texts) // config.texts)][: config.texts]
+    timed_texts = texts[:: max(1, len(texts) // config.texts)][: config.texts]
     settings = StepSettings(config.batch_size, config.max_tokens, count_cores())
-    requests = dict.fromkeys((*STEPS, *PEERS), chosen) | {"cache": repeat_texts(chosen, config.repeated)}
+    requests = dict.fromkeys((*STEPS, *PEERS), timed_texts) | {"cache": repeat_texts(timed_texts, config.repeated)}
     with open_steps(student, base, settings) as classifiers:
-        bar = (lambda rows: rows) if config.json else (lambda rows: tqdm(rows, "steps", leave=False))
-        speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, bar)
+        progress = iter if config.json else (lambda steps: tqdm(steps, "steps", leave=False))
+        speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, progress)
         trained_names = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
-        labels = {name: classifiers[name].classify(texts) for name in trained_names}
+        predicted = {name: classifiers[name].classify(texts) for name in trained_names}
     return ServingRun(
         task=config.task, student=student.name,
         student_size=(student.config.num_layers, student.config.hidden_size), base=base and base.name,
-        rows=len(texts), texts=len(chosen), mean_tokens=compute_mean_tokens(student, chosen),
+        rows=len(texts), texts=len(timed_texts), mean_tokens=compute_mean_tokens(student, timed_texts),
         max_tokens=config.max_tokens, batch_size=config.batch_size, repeated=config.repeated,
         repeated_rows=round(1 - len(set(texts)) / len(texts), 4), cores=settings.cores, rounds=config.rounds,
         hardware=f"{describe_hardware(torch.device('cpu'))}, load {load_before:.1f} at the start",
         command=read_command_line(), commit=find_current_commit(), date=date.today().isoformat(),
         steps=tuple(
-            make_step_result(name, speeds[name], [row.target for row in examples.rows], labels.get(name),
-                             None if name in ("base", "peer-base") else labels["student"])
+            make_step_result(name, speeds[name], [row.target for row in examples.rows], predicted.get(name),
+                             None if name in ("base", "peer-base") else predicted["student"])
             for name in classifiers
         ),
     )  # fmt: skip

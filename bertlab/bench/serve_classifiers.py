@@ -28,7 +28,7 @@ from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 ClassifyBatch = Callable[[Sequence[str]], list[int]]
-"""Classify one batch of texts -> the index of the predicted label of each text."""
+"""A function that classifies one batch of texts, and returns the index of the predicted label of each text."""
 
 
 class Classifier:
@@ -62,18 +62,19 @@ class Classifier:
         """Return the index of the predicted label of each text."""
         if not self.caches:
             return self._compute(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
-        self._label_of_text |= zip(new, self._compute(new), strict=True)
+        new_texts = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
+        self._label_of_text |= zip(new_texts, self._compute(new_texts), strict=True)
         return [self._label_of_text[text] for text in texts]
 
     def _compute(self, texts: Sequence[str]) -> list[int]:
+        """Classify texts in batches, without the cache."""
         order = list(range(len(texts)))
         if self.groups_by_length:  # the longest first, so that no worker begins a long batch when the others are done
             order.sort(key=lambda row: -len(texts[row]))
-        rows = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        row_batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
         labels = [0] * len(texts)
-        batches = ([texts[row] for row in batch] for batch in rows)
-        for batch, predicted in zip(rows, self.classify_batches(batches), strict=True):
+        batches = ([texts[row] for row in batch] for batch in row_batches)
+        for batch, predicted in zip(row_batches, self.classify_batches(batches), strict=True):
             for row, label in zip(batch, predicted, strict=True):
                 labels[row] = label
         return labels
@@ -160,15 +161,17 @@ def make_batch(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> B
 
 
 _classify_in_worker: ClassifyBatch | None = None
-"""The function of this process, if it is a worker of `run_workers`."""
+"""In a worker process of `run_workers`: the function that classifies its batches. None in other processes."""
 
 
 def _open_in_worker(directory: Path, max_tokens: int) -> None:
+    """Open the ONNX file when a worker process starts."""
     global _classify_in_worker
     _classify_in_worker = make_onnx_function(directory, max_tokens, threads=1)
 
 
 def _run_in_worker(texts: Sequence[str]) -> list[int]:
+    """Classify a batch in a worker process."""
     return _classify_in_worker(texts)
 
 

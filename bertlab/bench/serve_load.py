@@ -23,7 +23,7 @@ from bertlab.explore.command_results import describe_result
 from bertlab.explore.session import load
 from bertlab.text.story_world.world import StoryWorld
 
-MAX_SENTENCES = 8
+MAX_SENTENCES = 8  # the texts have 1 to 8 sentences
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def make_exchanges(checkpoint: str, count: int) -> list[Exchange]:
             expected = {"checkpoint": session.name} | describe_result("classify", session.classify(text))
         except TextError:  # longer than the checkpoint reads
             continue
+        # the server sends JSON, in which tuples are lists
         exchanges.append(Exchange("/classify", json.dumps({"text": text}).encode(), json.loads(json.dumps(expected))))
     return exchanges
 
@@ -135,10 +136,10 @@ def measure(config: ServeLoadBenchConfig) -> dict:
     arguments = [config.checkpoint, *workers, "--batch-size", str(config.batch_size), "--queue", str(config.queue)]
     measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1), "rows": []}
     with run_server(*arguments, "--time-limit", "120") as server:
-        received = run_load(server.url, exchanges, 8).replies  # a warm-up
+        num_replies = run_load(server.url, exchanges, 8).replies  # a warm-up
         for clients in config.clients:
             result = run_load(server.url, exchanges, clients, config.seconds)
-            received += result.replies
+            num_replies += result.replies
             measurements["rows"].append({
                 "clients": clients, "requests_per_second": round(result.throughput, 1),
                 "p50_ms": result.percentile(50), "p95_ms": result.percentile(95), "requests": result.replies,
@@ -160,10 +161,10 @@ def measure(config: ServeLoadBenchConfig) -> dict:
         )  # fmt: skip
         exit_code, out, _ = server.wait(120)
         # the server prints how many requests it has answered, and how many it has accepted
-        answered, taken = (int(word) for word in out.split() if word.isdecimal())
+        answered, accepted = (int(word) for word in out.split() if word.isdecimal())
         measurements["stop"] = {
-            "requests": stopped.replies, "taken": taken, "answered": answered, "wrong": stopped.wrong,
-            "without_reply": taken - received - overload.replies - killed.replies - stopped.replies,
+            "requests": stopped.replies, "taken": accepted, "answered": answered, "wrong": stopped.wrong,
+            "without_reply": accepted - num_replies - overload.replies - killed.replies - stopped.replies,
             "exit_code": exit_code,
         }  # fmt: skip
     return measurements

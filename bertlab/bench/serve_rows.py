@@ -11,7 +11,12 @@ from bertlab.config.korean_results import KPFBERT
 
 ROWS_PATH = RESULTS_PATH.parent / "serving.jsonl"
 STEPS = ("base", "student", "dynamic", "onnx", "int8", "workers", "cache")
-"""The steps in their order. Each one changes one thing of the step before."""
+"""The steps in their order. Each one changes one thing of the step before.
+
+base: a BERT of base size in PyTorch, all texts padded to the same length; student: a small checkpoint; dynamic: padding
+to the longest text of a batch; onnx: ONNX Runtime; int8: int8 weights; workers: a single-threaded worker process per
+core; cache: repeated texts are not computed again.
+"""
 PEERS = ("peer-base", "peer-student")
 """What the steps are compared with: `transformers` and ONNX Runtime, used as their documentation recommends."""
 LAST_STEP = "workers"

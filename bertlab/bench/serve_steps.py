@@ -178,14 +178,14 @@ def make_step_result(
         predicted_by_student: the prediction of the student in float32 for each row, to compare with; None for another
             model.
     """
-    rates, milliseconds = speed
-    p50, p95 = np.percentile(milliseconds, [50, 95])
+    throughputs, latencies_ms = speed
+    p50, p95 = np.percentile(latencies_ms, [50, 95])
     accuracy = changed = None
     if predicted is not None:
         accuracy = round(100 * float(np.mean(np.equal(predicted, targets))), 2)
     if predicted is not None and predicted_by_student is not None:
         changed = int(np.not_equal(predicted, predicted_by_student).sum())
     return StepResult(
-        name, round(statistics.median(rates), 1), round(min(rates), 1), round(max(rates), 1), round(float(p50), 2),
-        round(float(p95), 2), accuracy, changed,
+        name, round(statistics.median(throughputs), 1), round(min(throughputs), 1), round(max(throughputs), 1),
+        round(float(p50), 2), round(float(p95), 2), accuracy, changed,
     )  # fmt: skip

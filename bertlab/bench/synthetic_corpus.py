@@ -22,6 +22,7 @@ def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 
         The directory of the corpus.
     """
     rng = np.random.default_rng(0)
+    # 20,000 words of one to four syllables; a syllable is a consonant and a vowel
     syllables = rng.integers(0, [len(CONSONANTS), len(VOWELS)], (20_000, 4, 2))
     words = np.array(
         ["".join(CONSONANTS[c] + VOWELS[v] for c, v in word[: 1 + i % 4]) for i, word in enumerate(syllables)]
@@ -29,7 +30,7 @@ def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 
     text = directory.with_name("synthetic.txt")
     with text.open("w", encoding="utf-8") as file:
         for _ in range(documents):
-            for _ in range(25):
+            for _ in range(25):  # sentences of 16 words
                 ranks = np.minimum(rng.zipf(1.2, 16), len(words)) - 1
                 file.write(f"{' '.join(words[ranks]).capitalize()}.\n")
             file.write("\n")

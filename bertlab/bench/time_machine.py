@@ -22,6 +22,7 @@ from bertlab.checkpoints import history
 from bertlab.explore.timeline import timeline
 from bertlab.views import html, payload
 
+# the two texts of a short and of a long input
 SHORT_INPUT = ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home.")
 LONG_INPUT = (
     "The old man told the [MASK] about the farm where he was born, how his mother had found the dog in the snow, and "
@@ -94,6 +95,7 @@ def measure(config: TimeMachineBenchConfig) -> dict:
                 "payload_bytes": len(payload_bytes),
                 "preparation_ms": round(1000 * (time.perf_counter() - start), 1),
             }
+            # "against": the snapshot that is shown beside the selected one
             for view, state in (("one", {}), ("side by side", {"against": 0})):
                 file = Path(directory) / "time-machine.html"
                 document = html.timeline_html(run_timeline, log=log_rows, options={"state": state})

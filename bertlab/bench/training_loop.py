@@ -42,12 +42,16 @@ class RandomPairs:
     """An endless source of batches of random token ids: sentence pairs of equal length, without padding."""
 
     tokenizer: RandomTokenizer
+    """The vocabulary size and the special token ids."""
     batch_size: int
+    """Pairs in a batch."""
     max_tokens: int
+    """Tokens in a pair."""
     position: Position
+    """The number of the next batch, which is also its random seed."""
 
     def update_progress(self, progress: float) -> bool:
-        """Return False: the length of the pairs never changes."""
+        """Do nothing, and return False: the length of the pairs does not change during training."""
         return False
 
     def __next__(self) -> PairBatch:

@@ -60,6 +60,7 @@ def measure(config: StepBenchConfig) -> dict:
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
 
     def compare(name: str, before_and_after: list[Callable[[], None]], rounds: int = config.rounds) -> None:
+        """Measure the plain and the optimised version of a part, and add their times to `measurements`."""
         before, after = measure_cpu_seconds(before_and_after, rounds)
         measurements[name] = {"before_ms": 1e3 * before, "after_ms": 1e3 * after, "speed_up": round(before / after, 2)}
 
@@ -70,6 +71,7 @@ def measure(config: StepBenchConfig) -> dict:
     changes = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
     model = FastBert(get_preset(config.preset).replace(**changes), ["classify"])
     rng = np.random.default_rng(0)
+    # name of a batch -> the number of tokens of each of its texts
     lengths = {
         "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
         "texts of one length": np.full(32, 13),
@@ -77,9 +79,9 @@ def measure(config: StepBenchConfig) -> dict:
     }
     for name, length_B in lengths.items():
         compare(f"without padding, {name}", make_step_functions(model, make_random_batch(torch.from_numpy(length_B))))
-    for shape in ((1, 12, 220, 220), (2700, 384)):
-        hidden = torch.randn(shape, requires_grad=True)
-        functions = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
+    for shape in ((1, 12, 220, 220), (2700, 384)):  # attention weights, and hidden states
+        tensor = torch.randn(shape, requires_grad=True)
+        functions = [lambda x=tensor, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
         compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", functions, 3 * config.rounds)
     for name in MUON_PRESETS:
         compare(f"Muon update, {name}", make_muon_functions(FastBert(get_preset(name))))

@@ -86,6 +86,7 @@ def make_rows(sentences: list[str], seed: int) -> list[Row]:
     """
     rng, rows = random.Random(seed), []
     for number, sentence in enumerate(sentences):
+        # the second and the third of every four sentences get an error; the kind changes after every four sentences
         kind = KINDS[(number // 4) % len(KINDS)] if number % 4 in (1, 2) else ""
         text = corrupt(sentence, rng, kind) if kind else None
         rows.append(Row(sentence, sentence, "") if text is None else Row(sentence, text, kind))
@@ -116,6 +117,9 @@ def tune_margin(rows: list[Row]) -> float:
 
 def read_sentences(config: WritingBenchConfig, language: str) -> list[str]:
     """Choose sentences at random from the file, or from held-out stories.
+
+    Only sentences of `MIN_WORDS` to `MAX_WORDS` words that end with a period and use the script of the language are
+    chosen.
 
     Raises:
         DataError: there are too few sentences.
@@ -158,7 +162,7 @@ def run(config: WritingBenchConfig) -> None:
         "checkpoint": config.checkpoint, "text": source, "test_sentences": len(test), "margin_nats": margin,
         "errors": scores["errors"], "suggestions": scores["suggestions"],
         "precision_percent": round(100 * scores["precision"], 1), "recall_percent": round(100 * scores["recall"], 1),
-        "clean_sentences_with_a_suggestion_percent": _share_of_false_alarms(test, margin),
+        "clean_sentences_with_a_suggestion_percent": _compute_false_alarm_percent(test, margin),
         "milliseconds_per_sentence": round(1000 * seconds / len(rows)),
     }  # fmt: skip
     for kind in KINDS:
@@ -173,6 +177,7 @@ def run(config: WritingBenchConfig) -> None:
     report(measurements, [result], config)
 
 
-def _share_of_false_alarms(rows: list[Row], margin: float) -> float:
+def _compute_false_alarm_percent(rows: list[Row], margin: float) -> float:
+    """Compute how many percent of the sentences without an error have a suggestion with a gain above the margin."""
     clean = [row for row in rows if not row.kind]
     return round(100 * sum(row.count(margin)[0] > 0 for row in clean) / max(len(clean), 1), 1)
