@@ -51,6 +51,7 @@ def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
     is_special_T = np.array([row.special for row in tokens])
     is_word_T = ~is_special_T & [any(map(str.isalnum, row.token)) for row in tokens]
     is_word_pair_TT, is_text_pair_TT = np.outer(is_word_T, is_word_T), np.outer(~is_special_T, ~is_special_T)
+    # conditions for a pair of query and key, from the strictest to none; the first one that any pair meets is used
     choices = (
         is_word_pair_TT & (distance_TT > 1), is_text_pair_TT & (distance_TT > 0), is_text_pair_TT,
         np.ones_like(is_text_pair_TT),
@@ -90,6 +91,7 @@ def summarise_attention(
 
 
 def _summarise(attention: AttentionMap, layer: int, head: int, query: int, key: int) -> AttentionSummary:
+    """Describe the weight that a query of one head gives to a key."""
     probs_T = attention.probs_LNTT[layer, head, query].astype(float)
     roles = find_head_roles(
         AttentionMap(attention.tokens, attention.probs_LNTT[layer : layer + 1, head : head + 1])
@@ -121,6 +123,7 @@ def _mean_of_other_queries(probs_NTT: np.ndarray) -> np.ndarray:
     size = probs_NTT.shape[-1]
     offsets = range(-size + 1, size)
     sums_NK = np.stack([np.trace(probs_NTT, offset, 1, 2) for offset in offsets], axis=-1)
+    # for each (query, key), the index of its offset in `offsets`
     index_TT = np.arange(size)[None] - np.arange(size)[:, None] + size - 1
     num_others_TT = np.maximum(size - 1 - np.abs(index_TT - size + 1), 1)
     return (sums_NK[:, index_TT] - probs_NTT) / num_others_TT

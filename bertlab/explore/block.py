@@ -166,10 +166,11 @@ def _summarise_layers(
 ) -> tuple[LayerSummary, ...]:
     """Summarise the embeddings and every layer."""
     norms = [float(norm) for norm in hidden_LH.float().norm(dim=-1)]
-    added = [(None, None, None)]
+    # (layer, norm of the attention output, norm of the feed-forward output), first for the embeddings
+    added_norms = [(None, None, None)]
     for layer, step in enumerate(steps):
-        added.append((layer, *(float(step[name].float().norm()) for name in ("attention_H", "feed_forward_H"))))
+        added_norms.append((layer, *(float(step[name].float().norm()) for name in ("attention_H", "feed_forward_H"))))
     return tuple(
         LayerSummary(*parts, norm, *prediction)
-        for parts, norm, prediction in zip(added, norms, predictions, strict=True)
+        for parts, norm, prediction in zip(added_norms, norms, predictions, strict=True)
     )

@@ -9,10 +9,10 @@ import numpy as np
 
 from bertlab.tasks.summary_rows import NUM_SENTENCES, list_trigrams
 
-DIVERSITY = 0.3  # by default; see `choose_sentences`
-DAMPING = 0.85  # of PageRank
+DIVERSITY = 0.3  # default weight, 0..1, of the penalty for similarity in `choose_sentences`
+DAMPING = 0.85  # PageRank's probability of following a link; otherwise it jumps to any sentence
 TOLERANCE = 1e-7  # PageRank ends when the sum of all changes is smaller
-MAX_ITERATIONS = 200
+MAX_ITERATIONS = 200  # of PageRank
 ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
 
 
@@ -33,6 +33,7 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     count, smallest_cosine = len(vectors_SP), find_smallest_cosine(vectors_SP)
 
     def multiply(values_S: np.ndarray) -> np.ndarray:
+        """Multiply the matrix of weights by a vector."""
         product_S = vectors_SP @ (vectors_SP.T @ values_S) - smallest_cosine * values_S.sum()
         # without the weight between a sentence and itself
         return (product_S - (1 - smallest_cosine) * values_S).clip(0)

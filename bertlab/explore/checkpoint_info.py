@@ -108,7 +108,10 @@ class CheckpointInfo:
         return self.record.get("settings", {}).get("unit") == "character"
 
     def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:
-        """Return stride and size of a passage's windows: the arguments or, if None, the values of fine-tuning."""
+        """Return the stride and the size of the windows of a passage, in tokens.
+
+        A value of fine-tuning replaces an argument that is None.
+        """
         max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
         defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
         arguments = {"stride": stride, "max_tokens": max_tokens}

@@ -13,11 +13,11 @@ import numpy as np
 
 from bertlab.explore.word_endings import list_content_words
 
-MIN_TEXTS = 5  # fewer distinct texts form no clusters
+MIN_TEXTS = 5  # with fewer distinct vectors, there are no clusters, and every map is made by PCA
 REDUCED_SIZE = 10  # dimensions in which density is measured; in hundreds of dimensions all distances are similar
-MAP_SIZE = 50  # dimensions from which t-SNE and UMAP start
+MAP_SIZE = 50  # dimensions to which PCA reduces the vectors before t-SNE makes a map of them
 NUM_WORDS = 4  # how many typical words name a cluster
-NO_CLUSTER = -1
+NO_CLUSTER = -1  # the label of a text that is in no cluster
 
 MapMethod = Literal["pca", "tsne", "umap"]
 
@@ -70,6 +70,7 @@ def cluster_sentences(
         model = HDBSCAN(min_cluster_size=min(size, len(readable)), min_samples=min(3, size), copy=True)
         labels_S[readable] = model.fit(reduced_SR).labels_
     order = [int(label) for label, _ in Counter(labels_S.tolist()).most_common() if label != NO_CLUSTER]
+    # the indices of the texts of each cluster, the most central text first
     by_centrality = [_sort_by_centrality(vectors_SP, np.flatnonzero(labels_S == label)) for label in order]
     names = name_clusters(texts, by_centrality)
     clusters = [Cluster(words, tuple(sorted(each)), each[0]) for words, each in zip(names, by_centrality, strict=True)]
@@ -106,11 +107,11 @@ def name_clusters(
     """
     words_of_text = [dict.fromkeys(words) for words in list_content_words(texts)]
     num_texts_with = Counter(word for words in words_of_text for word in words)
-    mean_words = sum(num_texts_with.values()) / max(len(members), 1)
+    mean_words_per_group = sum(num_texts_with.values()) / max(len(members), 1)
     names = []
     for group in members:
         counts = Counter(word for index in group for word in words_of_text[index])
-        weight = {word: n * np.log(1 + mean_words / num_texts_with[word]) for word, n in counts.items()}
+        weight = {word: n * np.log(1 + mean_words_per_group / num_texts_with[word]) for word, n in counts.items()}
         # `counts` has the words of the first texts first, and sorting keeps this order for equal weights
         names.append(tuple(sorted(weight, key=lambda word: -weight[word])[:count]))
     return names

@@ -86,7 +86,8 @@ class Comparison:
 
     @property
     def js_LN(self) -> np.ndarray:
-        """Mean Jensen-Shannon distance (base 2) of each head's rows: 0 for equal, 1 for disjoint attention."""
+        """For each head, the Jensen-Shannon distance (base 2) between a row of attention on the first side and the same
+        row on the second, as a mean over the rows: 0 for equal, 1 for disjoint attention."""
         # The distance is computed layer by layer, because all heads of a long input together would take gigabytes.
         layers = zip(self.first_LNUU, self.second_MNUU, strict=True)
         return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in layers])
@@ -167,6 +168,7 @@ def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     middle = (first + second) / 2
 
     def divergence(rows):
+        """Compute the Kullback-Leibler divergence of each row from `middle`, in bits."""
         logs = np.log2(np.where(rows > 0, rows, 1)) - np.log2(np.where(middle > 0, middle, 1))
         return (rows * logs).sum(-1)
 
@@ -182,7 +184,7 @@ def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
 def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
     """Compute the linear CKA of each layer of one side with each layer of the other -> [L, M] in 0..1.
 
-    It compares Gram matrices over the same units, so the hidden sizes may differ.
+    CKA compares Gram matrices over the same units, so the hidden sizes may differ.
 
     Source: Kornblith et al. 2019 (arXiv 1905.00414), section 3.
     """
@@ -228,6 +230,7 @@ def _cosine_similarity(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndar
 
 # -- units -------------------------------------------------------------------------------------------------------
 
+# the names of [CLS] and [SEP], first in BERT's vocabularies, then in those of other families
 _SPECIAL_TOKENS = (*SPECIAL_TOKENS[2:4], *OTHER_SPECIAL_TOKENS[2:4])
 _Units = list[tuple[str, tuple[int, ...]]]  # the text of each unit, and the positions of its tokens
 

@@ -53,14 +53,14 @@ def encode_sentences(
 
     Args:
         tokenizer: the tokenizer of the model.
-        texts: the texts; none of them may be without tokens.
+        texts: the texts; the input of a text without tokens has only [CLS] and [SEP].
         settings: how the checkpoint makes vectors.
         max_positions: the number of positions of the model.
 
     Returns:
         The inputs, and the indices of the texts that were truncated.
     """
-    limit = min(settings.max_tokens or max_positions, max_positions) - 2
+    limit = min(settings.max_tokens or max_positions, max_positions) - 2  # tokens between [CLS] and [SEP]
     inputs, truncated = [], []
     for index, ids in enumerate(tokenizer.encode_ids([settings.prompt + text for text in texts])):
         if len(ids) > limit:

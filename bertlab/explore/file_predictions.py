@@ -130,12 +130,13 @@ def run_job(session: Session, directory: Path) -> JobState:
     state = replace(state, status="running", done=num_done, unusable=unusable, reason="")
     write_state(directory, state)
     predict = _RowPredictor(session, job)
-    remaining = islice(read_records(directory / job.file), state.done, None)
+    remaining_records = islice(read_records(directory / job.file), state.done, None)
     rows: list[dict] = []
     started, seconds_before = time.monotonic(), state.seconds
     part_end = started + 1.0
 
     def store_rows() -> None:
+        """Write the predicted rows as one part, store the progress, and begin the next part."""
         nonlocal rows, state, part_end
         if rows:
             write_part(directory, state.done, rows)
@@ -146,7 +147,7 @@ def run_job(session: Session, directory: Path) -> JobState:
         rows, part_end = [], time.monotonic() + PART_SECONDS
 
     rows_at_once = ROWS_AT_ONCE.get(job.command, 16)
-    while records := tuple(islice(remaining, rows_at_once)):
+    while records := tuple(islice(remaining_records, rows_at_once)):
         if (directory / CANCEL).exists():
             state = replace(state, status="cancelled")
             break
@@ -176,8 +177,8 @@ class _RowPredictor:
             for record, pair in zip(records, pairs, strict=True)
         ]
         usable = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
-        missing = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
-        self.known.update(zip(missing, self._predict(missing), strict=True))
+        new_pairs = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
+        self.known.update(zip(new_pairs, self._predict(new_pairs), strict=True))
         rows = []
         for record, pair, problem in zip(records, pairs, problems, strict=True):
             prediction = dict(self.known[pair]) if problem is None else {}
@@ -191,12 +192,14 @@ class _RowPredictor:
         return rows
 
     def _choose_texts(self, values: dict) -> Pair:
+        """Take the texts to predict from the columns of a row."""
         job, text = self.job, format_text(values.get(self.job.column))
         if job.command == "answer":
             return text, format_text(values.get(job.pair_column)) if job.pair_column else job.question
         return text, format_text(values.get(job.pair_column)) if job.pair_column else None
 
     def _find_problem(self, pair: Pair) -> Message | None:
+        """Say why the texts of a row cannot be predicted; None if they can."""
         if not all(text.strip() for text in pair if text is not None):
             return Message("row-without-text")
         longest = max(len(text or "") for text in pair)
@@ -209,6 +212,7 @@ class _RowPredictor:
         return None
 
     def _predict(self, pairs: list[Pair]) -> list[dict]:
+        """Predict each pair of texts -> [{field of the prediction: value}, ...]; "error" has the error of a failure."""
         if not pairs:
             return []
         if self.job.command == "embed":

@@ -16,7 +16,7 @@ from bertlab.config.files import fill_atomically
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
 INPUT_PREFIX, OUTPUT_PREFIX = "in:", "out:"  # prefixes of the columns of a part
-FIELD = b"field"  # key in the Arrow metadata of a result column; its value is the name of the column in the parts
+STORED_NAME = b"field"  # key in the metadata of a column of the results; its value is the column's name in the parts
 
 
 def count_results(directory: Path) -> int:
@@ -32,13 +32,13 @@ def count_unusable(directory: Path) -> int:
 
 def read_unusable(directory: Path, limit: int) -> list[tuple[int, str]]:
     """Return (row number, error) of the first rows that cannot be used, up to `limit` rows."""
-    found: list[tuple[int, str]] = []
+    unusable: list[tuple[int, str]] = []
     for part in _list_parts(directory):
         table = pq.read_table(part, columns=["row", "error"])
-        found += [(row["row"], row["error"]) for row in table.to_pylist() if row["error"] is not None]
-        if len(found) >= limit:
+        unusable += [(row["row"], row["error"]) for row in table.to_pylist() if row["error"] is not None]
+        if len(unusable) >= limit:
             break
-    return found[:limit]
+    return unusable[:limit]
 
 
 def read_results(directory: Path, limit: int | None = None) -> pa.Table:
@@ -61,7 +61,7 @@ def read_results(directory: Path, limit: int | None = None) -> pa.Table:
     table = pa.concat_tables(tables, promote_options="permissive").slice(0, limit)
     names = _name_columns(table.column_names)
     fields = [table.schema.field(stored).with_name(name) for stored, name in names.items()]
-    fields = [field.with_metadata({FIELD: stored}) for field, stored in zip(fields, names, strict=True)]
+    fields = [field.with_metadata({STORED_NAME: stored}) for field, stored in zip(fields, names, strict=True)]
     return pa.table([table[stored] for stored in names], schema=pa.schema(fields))
 
 
@@ -71,7 +71,7 @@ def list_added_columns(results: pa.Table) -> dict[str, str]:
     Returns:
         {name of the column in the results: "row", "error" or the name of a field of the prediction}.
     """
-    stored_names = {field.name: field.metadata[FIELD].decode() for field in results.schema}
+    stored_names = {field.name: field.metadata[STORED_NAME].decode() for field in results.schema}
     return {
         name: stored.removeprefix(OUTPUT_PREFIX)
         for name, stored in stored_names.items()
@@ -151,9 +151,11 @@ def write_part(directory: Path, first: int, rows: list[dict]) -> None:
 
 
 def _list_parts(directory: Path) -> list[Path]:
+    """List the files of a job's parts, in the order of their rows."""
     return sorted(directory.glob("part-*.parquet"))
 
 
 def _find_range(part: Path) -> tuple[int, int]:
+    """Read the index of a part's first row, and the index after its last row, from the name of its file."""
     first, end = part.stem.split("-")[1:]
     return int(first), int(end)

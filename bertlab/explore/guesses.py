@@ -70,11 +70,12 @@ def compare_guesses(
     tokenizer = Tokenizer.load(resolve_run(snapshots[0].path))
     words = tuple(sorted(counts, key=lambda word: (-counts[word], word)))
     shares_W = np.array([counts[word] for word in words]) / sum(counts.values())
-    ids = [ids[0] if len(ids) == 1 else None for ids in tokenizer.encode_plain(words)]
+    # the token id of each word; None for a word of several tokens
+    word_ids = [ids[0] if len(ids) == 1 else None for ids in tokenizer.encode_plain(words)]
     probs_SW, best_S = np.zeros((len(snapshots), len(words))), []
     for index, result in enumerate(results):
         probs_V = result.mask_probs_MV[0].astype(np.float32)
-        probs_SW[index] = [0.0 if id is None else float(probs_V[id]) for id in ids]
+        probs_SW[index] = [0.0 if id is None else float(probs_V[id]) for id in word_ids]
         best = np.argsort(-probs_V)[:TOP_K].tolist()
         best_S.append(tuple(zip(tokenizer.tokens(best), probs_V[best].tolist(), strict=True)))
     overlap_S = np.minimum(probs_SW, shares_W).sum(-1)

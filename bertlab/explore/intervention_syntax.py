@@ -27,13 +27,13 @@ _HEAD = re.compile(rf"{_N}\.{_N}(s?)", re.ASCII)
 _LAYER = re.compile(rf"{_N}(s?)", re.ASCII)
 _ROW = re.compile(rf"r{_N}\.{_N}\.{_N}(?:-(.+))?", re.ASCII)
 _WEIGHT = re.compile(rf"{_N}:(\d+(?:\.\d+)?)", re.ASCII)
-_PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
-_HIDDEN = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
+_OLD_PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
+_PATCH = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
 
-UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"
+UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"  # stand for uniform attention, for every position, for the embeddings
 MAX_PARTS = 150  # a line with more parts is replaced by one with the same effect and without redundant parts
 
-Head = tuple[int, int]
+Head = tuple[int, int]  # (layer, head)
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,13 @@ class Changes:
     """The interventions that a line describes."""
 
     heads: frozenset[Head]
-    """Ablated (layer, head) pairs."""
+    """The ablated heads."""
     rows: dict[tuple[int, int, int], tuple[tuple[int, float], ...]]
-    """(layer, head, position) -> ((position, weight), ...), or () for uniform attention."""
+    """The replaced rows of attention: (layer, head, position that attends) -> ((position attended to, weight), ...), or
+    () for uniform attention."""
     patches: dict[tuple[int, int | None], tuple[int, int | None]]
-    """(hidden index, position) -> (hidden index, position) in the other text. Index 0 is the embeddings, l + 1 the
-    output of layer l; a position of None is every position."""
+    """The replaced hidden states: (hidden index, position) -> (hidden index, position) in the other text. Index 0 is
+    the embeddings, l + 1 the output of layer l; a position of None is every position."""
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.rows or self.patches)
@@ -56,7 +57,7 @@ class Changes:
         """The parts of a line for these interventions, without redundant parts: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
         rows = [format_row_part(row, weights) for row, weights in sorted(self.rows.items())]
-        patches = [format_patch_part(to, source) for to, source in self.patches.items()]
+        patches = [format_patch_part(target, source) for target, source in self.patches.items()]
         return (*heads, *rows, *patches)
 
 
@@ -74,8 +75,10 @@ def format_row_part(row: tuple[int, int, int], weights: Iterable[tuple[int, floa
     return f"r{'.'.join(map(str, row))}-{entries or UNIFORM}"
 
 
-def format_patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
-    """Write the part that patches a hidden state; `to` and `source` are keys and values of `Changes.patches`.
+def format_patch_part(target: tuple[int, int | None], source: tuple[int, int | None]) -> str:
+    """Write the part that replaces the hidden state `target` by the state `source` of another text.
+
+    `target` and `source` have the form of a key and a value of `Changes.patches`.
 
     >>> format_patch_part((3, 5), (2, 4)), format_patch_part((0, None), (0, None))
     ('h2.5-1.4', 'he.a-e.a')
@@ -85,7 +88,7 @@ def format_patch_part(to: tuple[int, int | None], source: tuple[int, int | None]
         layer = index - 1 if index else EMBEDDINGS
         return f"{layer}.{EVERY if position is None else position}"
 
-    return f"h{write_place(*to)}-{write_place(*source)}"
+    return f"h{write_place(*target)}-{write_place(*source)}"
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -159,14 +162,14 @@ def resolve(text: str, num_heads: int) -> Changes:
             rows.pop(row, None)
             if match[4]:
                 rows[row] = () if match[4] == UNIFORM else _parse_weights(part, match[4])
-        elif match := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
+        elif match := _OLD_PATCH.fullmatch(part) or _PATCH.fullmatch(part):
             parse_index = int if part.startswith("p") else _parse_layer
-            to = (parse_index(match[1]), _parse_position(match[2]))
-            patches.pop(to, None)
+            target = (parse_index(match[1]), _parse_position(match[2]))
+            patches.pop(target, None)
             if match[3]:
-                if (to[1] is None) != (match[4] == EVERY):
+                if (target[1] is None) != (match[4] == EVERY):
                     raise _make_unreadable_error(part)
-                patches[to] = (parse_index(match[3]), _parse_position(match[4]))
+                patches[target] = (parse_index(match[3]), _parse_position(match[4]))
         else:
             raise _make_unreadable_error(part)
     return Changes(frozenset(heads), rows, patches)

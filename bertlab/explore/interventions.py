@@ -169,6 +169,7 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
 
 
 def _compute_logits(prediction: RecomputablePrediction, hidden_BTH: torch.Tensor) -> torch.Tensor:
+    """Compute the logits of all candidates from the hidden states at the positions of a prediction -> [B, C]."""
     return prediction.logits(hidden_BTH[:, list(prediction.positions)])
 
 

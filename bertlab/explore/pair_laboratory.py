@@ -82,11 +82,11 @@ def compute_pair_attention(attention: AttentionMap) -> PairAttention:
     Args:
         attention: the attention of a pair.
     """
-    a, b = (
+    a_positions, b_positions = (
         [row.position for row in attention.tokens if row.segment == segment and not row.special] for segment in (0, 1)
     )
-    share_LN = attention.probs_LNTT[:, :, b][..., a].sum(-1).mean(-1)
-    return PairAttention(share_LN, len(a) / len(attention.tokens), tuple(b))
+    share_LN = attention.probs_LNTT[:, :, b_positions][..., a_positions].sum(-1).mean(-1)
+    return PairAttention(share_LN, len(a_positions) / len(attention.tokens), tuple(b_positions))
 
 
 def predict_test_pairs(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[TestPairResult]:

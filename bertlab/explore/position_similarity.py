@@ -1,4 +1,4 @@
-"""Compare learned position vectors with each other, and the Transformer's sinusoidal position vectors likewise.
+"""How similar position vectors are: those that a model learned, and the sinusoidal ones of the original Transformer.
 
 Shape legend: P positions of the model (or distances between two positions); S positions on the axes of the matrices;
 H hidden; F frequencies.
@@ -69,10 +69,12 @@ def make_sinusoids(count: int, hidden: int) -> np.ndarray:
 
 
 def _cosine(vectors_PH: np.ndarray) -> np.ndarray:
+    """Compute the cosine of every two vectors -> [P, P]."""
     lengths_P1 = np.linalg.norm(vectors_PH, axis=1, keepdims=True)
     unit_PH = vectors_PH / np.maximum(lengths_P1, np.finfo(np.float32).tiny)
     return unit_PH @ unit_PH.T
 
 
 def _mean_by_distance(similarity_PP: np.ndarray) -> np.ndarray:
+    """Compute, for each distance d, the mean similarity of positions that are d apart -> [P]."""
     return np.array([np.diagonal(similarity_PP, distance).mean() for distance in range(len(similarity_PP))])

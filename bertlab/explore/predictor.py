@@ -1,6 +1,6 @@
 """`Predictor`: an open checkpoint and its predictions. Each method calls the module that computes the prediction.
 
-Shape legend: H hidden.
+Shape legend: P dimensions of a vector (the hidden size times the number of pooling modes).
 """
 
 from collections.abc import Callable, Sequence
@@ -198,7 +198,7 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
-        """Compute a vector of length 1 for each text -> float32 [texts, H].
+        """Compute a vector of length 1 for each text -> float32 [texts, P].
 
         The vector is the mean of the text's last hidden states, unless `sentence-transformers` files in the checkpoint
         name another pooling. The product of two vectors is their cosine.

@@ -145,8 +145,9 @@ class ExampleDrawer:
         rng = np.random.default_rng(seed)
         max_tokens = min(self.settings.max_tokens, self.model.config.max_tokens)
         lengths = np.array([len(ids) for ids in self.sentences[0]])
-        rest = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
-        num_starts = max(1, int((rest >= max_tokens - 3).sum()))
+        num_left = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
+        # a pair that begins at one of these first sentences can have the full length, with [CLS] and two [SEP]
+        num_starts = max(1, int((num_left >= max_tokens - 3).sum()))
         first = int(rng.integers(num_starts))
         documents = _join_documents([self.sentences[0][first:], *self.sentences[1:]], self.original_D)
         objective = self.settings.pair_objective
@@ -178,6 +179,7 @@ class ExampleDrawer:
         positions = index_P[slots].tolist()
         fates = dict(zip(positions, self._read_fates(drawn.batch, len(index_P), slots), strict=True))
         tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
+        # the first row of hidden_RH belongs to [CLS], the others to the slots
         hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][slots]
         predictions = self._predict(hidden_PH, labels_P[slots].tolist(), [tokens[at] for at in positions], top_k)
         objective = self.settings.pair_objective
@@ -204,13 +206,13 @@ class ExampleDrawer:
 
     def _make_tokens(self, ids_T: torch.Tensor, inputs, fates: dict[int, Fate]) -> tuple[ExampleToken, ...]:
         """List the tokens before and after masking."""
-        originals, read = (self.tokenizer.tokens(ids.tolist()) for ids in (ids_T, inputs.input_ids_BT[0]))
+        originals, input_tokens = (self.tokenizer.tokens(ids.tolist()) for ids in (ids_T, inputs.input_ids_BT[0]))
         segments = inputs.token_type_ids_BT[0].tolist()
-        added = {self.tokenizer.cls_id, self.tokenizer.sep_id}
+        added_ids = {self.tokenizer.cls_id, self.tokenizer.sep_id}
         return tuple(
-            ExampleToken(position, token, segment, id in added, read_token, fates.get(position))
-            for position, (token, segment, id, read_token) in enumerate(
-                zip(originals, segments, ids_T.tolist(), read, strict=True)
+            ExampleToken(position, token, segment, id in added_ids, input_token, fates.get(position))
+            for position, (token, segment, id, input_token) in enumerate(
+                zip(originals, segments, ids_T.tolist(), input_tokens, strict=True)
             )
         )
 

@@ -247,7 +247,8 @@ class HeadRoles:
     """The role of each head in one input."""
 
     names_LN: tuple[tuple[str, ...], ...]
-    """The pattern that gets the largest share of the head's attention, one of `roles.ROLES`."""
+    """The pattern that gets the largest share of the head's attention, one of `roles.ROLES`; [CLS] and [SEP] have the
+    names that the vocabulary of the checkpoint gives them."""
     share_LN: np.ndarray
     """The share of the head's attention in this pattern, 0..1, averaged over all tokens but the added [CLS]
     and [SEP]."""

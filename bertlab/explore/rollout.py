@@ -29,9 +29,10 @@ class Rollout:
 
 
 def compute_rollout(attention: AttentionMap) -> Rollout:
-    """Multiply the attention of all layers; each is averaged over its heads, then with the identity.
+    """Multiply the attention matrices of all layers.
 
-    The identity stands for the residual connection. The value vectors are not taken into account.
+    The matrix of a layer is the mean over its heads, averaged with the identity matrix, which stands for the residual
+    connection. The value vectors are not taken into account.
 
     Source: Abnar and Zuidema 2020, section 3.
     """

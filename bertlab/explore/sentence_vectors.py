@@ -153,13 +153,13 @@ def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequenc
     for row, (text, each) in enumerate(zip(texts, inputs, strict=True)):
         is_foreign = bool(language.script) and has_latin_letters(text) and not language.uses_script(text)
         num_unknown = np.count_nonzero(each.ids == tokenizer.unk_id)
-        if is_foreign or (num_unknown and num_unknown >= _count_words(tokenizer, each)):
+        if is_foreign or (num_unknown and num_unknown >= _count_known_words(tokenizer, each)):
             rows.append(row)
     return rows
 
 
-def _count_words(tokenizer: Tokenizer, each: Input) -> int:
-    """Count the known tokens of an input that have letters or digits."""
+def _count_known_words(tokenizer: Tokenizer, each: Input) -> int:
+    """Count the tokens of an input that have letters or digits, without [UNK] and special tokens."""
     tokens = tokenizer.tokens(each.ids[each.ids != tokenizer.unk_id][1:-1])  # without [CLS] and [SEP]
     return sum(any(map(str.isalnum, token)) for token in tokens)
 
@@ -214,15 +214,18 @@ def find_similar_pairs(
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
         # the groups are merged here, because a list of all pairs, which may be billions, would not fit into memory
-        one, other = group_U[first], group_U[second]
-        is_link = one != other
+        first_group, second_group = group_U[first], group_U[second]
+        is_link = first_group != second_group
         if is_link.any():
-            links = coo_array((is_link[is_link], (one[is_link], other[is_link])), shape=(len(group_U),) * 2)
+            # a sparse matrix that is True where two groups are to be merged
+            ends = first_group[is_link], second_group[is_link]
+            links = coo_array((is_link[is_link], ends), shape=(len(group_U),) * 2)
             group_U = connected_components(links, directed=False)[1][group_U]
         if len(values) > limit:
             chosen = np.argpartition(-values, limit)[:limit]
             first, second, values = first[chosen], second[chosen], values[chosen]
         best = sorted([*best, *zip(-values, first, second, strict=True)])[:limit]
+    # (-cosine, index of a text, index of another) of the best pairs, first those of texts with equal vectors
     pairs = [(-1.0, each[0], other) for each in copies for other in each[1:]] if threshold <= 1 else []
     pairs += [(value, copies[row][0], copies[other][0]) for value, row, other in best]
     members: dict[int, list[int]] = {}

@@ -24,7 +24,7 @@ from bertlab.tasks.summarisation import SummarisationTask
 from bertlab.tasks.summary_rows import NUM_SENTENCES, choose_by_scores
 from bertlab.text.pretraining.sentences import find_sentences
 
-TASK_TYPE = SummarisationTask()
+TASK_TYPE = SummarisationTask()  # reads the output layer that computes learned scores
 
 
 @dataclass(frozen=True)
@@ -138,20 +138,21 @@ def summarise_texts(
             size = 0
         groups[-1].append(index)
         size += len(each)
-    inner = progress if len(groups) == 1 else iter
+    # a single group shows the progress within it, several groups show that from one to the next
+    progress_in_group = progress if len(groups) == 1 else iter
     summaries = []
     for group in groups if len(groups) == 1 else progress(groups):
         sentences = [texts[index][slice(*span)] for index in group for span in spans[index]]
-        vectors = compute_sentence_vectors(loaded, sentences, use_cache=use_cache, progress=inner)
-        first = 0
+        vectors = compute_sentence_vectors(loaded, sentences, use_cache=use_cache, progress=progress_in_group)
+        start = 0  # the index of the text's first sentence in `sentences`
         for index in group:
-            end = first + len(spans[index])
-            truncated = tuple(row - first for row in vectors.truncated if first <= row < end)
+            end = start + len(spans[index])
+            truncated = tuple(row - start for row in vectors.truncated if start <= row < end)
             summaries.append(_summarise(
-                sentences[first:end], spans[index], vectors.vectors_SP[first:end], num_sentences, diversity,
+                sentences[start:end], spans[index], vectors.vectors_SP[start:end], num_sentences, diversity,
                 truncated, vectors.is_trained,
             ))  # fmt: skip
-            first = end
+            start = end
     return summaries
 
 
@@ -164,6 +165,7 @@ def _summarise(
     truncated: tuple[int, ...],
     is_checkpoint_suited: bool,
 ) -> Summary:
+    """Choose the most central sentences of one text; `texts` are its sentences."""
     centrality_S = compute_centrality(vectors_SP)
     chosen, repeated = choose_sentences(texts, vectors_SP, centrality_S, num_sentences, diversity)
     sentences = tuple(

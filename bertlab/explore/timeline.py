@@ -142,10 +142,10 @@ def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
     Raises:
         TextError: there are more than `MAX_PROBS` attention probabilities.
     """
-    num_heads = config.num_layers * config.num_heads  # of all layers together
-    if count * num_heads * tokens**2 > MAX_PROBS:
-        limit = int((MAX_PROBS / count / num_heads) ** 0.5)
-        raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=num_heads, limit=limit)
+    total_heads = config.num_layers * config.num_heads
+    if count * total_heads * tokens**2 > MAX_PROBS:
+        limit = int((MAX_PROBS / count / total_heads) ** 0.5)
+        raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=total_heads, limit=limit)
 
 
 def join_results(results: Sequence[SnapshotResult]) -> Timeline:

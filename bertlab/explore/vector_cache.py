@@ -21,15 +21,16 @@ from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.nn.onnx_model import OnnxBert
 
 DIRECTORY_VARIABLE = "BERTLAB_CACHE"
-MAX_BYTES = 1 << 30  # of one file; the oldest vectors are deleted above this size
+MAX_BYTES = 1 << 30  # when a file is larger, the older half of its vectors is deleted
+# the hash of a text (`_make_key`), and its vector as float32 values
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB)"
 _AT_ONCE = 500  # texts per query; SQLite limits the number of parameters
 
 
 def find_directory() -> Path:
     """Find the directory of caches: `$BERTLAB_CACHE`, else `bertlab` in `$XDG_CACHE_HOME` or in `~/.cache`."""
-    if named := os.environ.get(DIRECTORY_VARIABLE):
-        return Path(named)
+    if directory := os.environ.get(DIRECTORY_VARIABLE):
+        return Path(directory)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bertlab"
 
 
@@ -87,16 +88,19 @@ class VectorCache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file, and create it if there is none."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=10)) as database:
             try:
                 database.execute(_TABLE)
             except sqlite3.DatabaseError as error:
-                if not isinstance(error, sqlite3.OperationalError):  # the file is damaged: the next run starts anew
+                if not isinstance(error, sqlite3.OperationalError):
+                    # The file is damaged. Without it, the next run creates a new one.
                     self.path.unlink(missing_ok=True)
                 raise
             yield database
 
 
 def _make_key(text: str) -> bytes:
+    """Hash a text to the 16 bytes that stand for it in the cache."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

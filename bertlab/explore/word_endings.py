@@ -46,6 +46,7 @@ def list_content_words(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _find_words(text: str, function_words: set[str]) -> list[str]:
+    """List the words with letters in lower case, without function words."""
     words = (text[start:end].lower() for start, end in find_words(text))
     return [word for word in words if any(map(str.isalpha, word)) and word not in function_words]
 

@@ -76,6 +76,7 @@ def compute_span_attention(
 def _read_window(
     reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int
 ) -> WindowReading:
+    """Return the prediction for window number `k` alone."""
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
     # `n_best` must be the same as for the answers: with fewer starts and ends to combine, the best score could differ.
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bertlab.explore.cost.parameters import count_hidden_matrices, count_parameters
 from bertlab.explore.cost.workload import Workload
 
-FLOAT32 = 4
+FLOAT32_BYTES = 4  # of one value
 # Rows of logits whose softmax is computed at once in float32, see `nn.fast.cross_entropy`.
 LOGIT_ROWS = {"cpu": 64, "gpu": 4096}
 # Tensors [X, H] that the backward pass of one layer needs besides the stored activations, with attention as one kernel
@@ -49,15 +49,16 @@ def compute_training_memory(workload: Workload) -> Memory:
     size = workload.bytes_per_value
     parameters = sum(count_parameters(workload.config, workload.heads).values())
     is_mixed = workload.precision == "bfloat16"
-    weights = parameters * (FLOAT32 + (size if is_mixed else 0))
+    weights = parameters * (FLOAT32_BYTES + (size if is_mixed else 0))
     # in mixed precision, the float32 gradients of the previous step stay allocated
-    kept_gradients = parameters * FLOAT32 if is_mixed else 0
+    kept_gradients = parameters * FLOAT32_BYTES if is_mixed else 0
     optimizer = count_optimizer_bytes(workload)
     decoder_gradient = workload.config.vocab_size * workload.config.hidden_size * size if workload.masked_tokens else 0
     activations, recomputed = count_activation_bytes(workload)
     kernels = KERNEL_BYTES[workload.precision] if workload.device == "cpu" else 0
 
     def peak(moment: str, gradients: int, activations: int, logits: int) -> Memory:
+        """Add up the memory at one moment; the arguments are the bytes that differ between the moments."""
         parts = {"weights": weights, "gradients": kept_gradients + gradients, "optimizer": optimizer}
         return Memory(moment, parts | {"activations": activations, "logits": logits, "kernels": kernels})
 
@@ -83,7 +84,7 @@ def count_optimizer_bytes(workload: Workload) -> int:
     parameters = sum(count_parameters(workload.config, workload.heads).values())
     matrices = sum(short * long * count for (short, long), count in count_hidden_matrices(workload.config).items())
     muon_parameters = matrices if workload.optimizer == "muon" else 0
-    return FLOAT32 * (2 * (parameters - muon_parameters) + muon_parameters)
+    return FLOAT32_BYTES * (2 * (parameters - muon_parameters) + muon_parameters)
 
 
 def _count_update_bytes(workload: Workload) -> int:
@@ -95,7 +96,7 @@ def _count_update_bytes(workload: Workload) -> int:
         return 0
     size = workload.bytes_per_value
     return max(
-        count * (short * long * (2 * FLOAT32 + 2 * size) + (2 * short**2 * size if size == FLOAT32 else 0))
+        count * (short * long * (2 * FLOAT32_BYTES + 2 * size) + (2 * short**2 * size if size == FLOAT32_BYTES else 0))
         for (short, long), count in count_hidden_matrices(workload.config).items()
     )
 
@@ -104,7 +105,7 @@ def count_logit_bytes(workload: Workload) -> int:
     """Count the bytes of the logits of the masked tokens, and of the float32 softmax of some of their rows."""
     V, P = workload.config.vocab_size, workload.masked_tokens
     softmax_rows = min(P, LOGIT_ROWS[workload.device]) if workload.precision == "bfloat16" else 0
-    return P * V * workload.bytes_per_value + softmax_rows * V * FLOAT32
+    return P * V * workload.bytes_per_value + softmax_rows * V * FLOAT32_BYTES
 
 
 def count_activation_bytes(workload: Workload) -> tuple[int, int]:
@@ -147,7 +148,7 @@ def _count_score_values(workload: Workload) -> float:
     """Count the attention scores that a layer stores, which grow with the square of the sequence length."""
     B, N, T = workload.batch_size, workload.config.num_heads, workload.tokens
     if workload.has_fused_attention:
-        return B * N * T * FLOAT32 / workload.bytes_per_value  # the sum of exponentials of each row, in float32
+        return B * N * T * FLOAT32_BYTES / workload.bytes_per_value  # the sum of exponentials of each row, in float32
     if workload.precision == "bfloat16":
         padded = -(-T // LENGTH_STEP) * LENGTH_STEP
         return (2 if workload.dropout else 1) * B * N * padded**2

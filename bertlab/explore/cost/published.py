@@ -1,4 +1,4 @@
-"""What the paper and Google's repository say about the cost of BERT, with our estimates to compare."""
+"""What the BERT paper and Google's repository say about the cost of BERT, with our estimates to compare."""
 
 from dataclasses import dataclass, replace
 
@@ -16,9 +16,9 @@ PRETRAINING_SOURCES = {
 BATCH_SOURCES = {"google-research/bert, README": "https://github.com/google-research/bert#out-of-memory-issues"}
 # The paper does not name the version of its TPUs; we assume v2, the version of that time, with 45 TFLOP/s per chip.
 TPU_CHIP_FLOP_PER_SECOND = 45e12
-# 1,000,000 steps of 256 sequences: 90 % of them with 128 tokens, the rest with 512.
+# {tokens of a sequence: steps}, and sequences in a batch: 90 % of the steps have short sequences.
 PAPER_STEPS, PAPER_BATCH = {128: 900_000, 512: 100_000}, 256
-TITAN_X_GIB = 12
+TITAN_X_GIB = 12  # memory of the GPU for which Google's repository lists the largest batches
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class PublishedPretraining:
         return self.flop / (self.chips * TPU_CHIP_FLOP_PER_SECOND * self.days * 86_400)
 
 
+# (size of the model, TPU chips, days)
 PRETRAINING = (PublishedPretraining("base", 16, 4), PublishedPretraining("large", 64, 4))
 
 
@@ -72,6 +73,7 @@ class PublishedBatch:
         return find_largest_batch(self.make_workload(precision), TITAN_X_GIB * GIB)
 
 
+# from {size of the model: {tokens of a sequence: largest batch}}
 BATCHES = tuple(
     PublishedBatch(name, tokens, batch_size)
     for name, sizes in {

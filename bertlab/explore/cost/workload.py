@@ -11,9 +11,10 @@ Precision = Literal["float32", "bfloat16"]
 Task = Literal["pretraining", "finetuning"]
 Device = Literal["cpu", "gpu"]
 
-MASKED_SHARE = 0.15  # of the tokens, see `text.pretraining.masking.MaskRule`
+MASKED_SHARE = 0.15  # share of the tokens that MLM predicts, see `text.pretraining.masking.MaskRule`
 MAX_PARAMETERS = 10**13
 MAX_LENGTH = 2**20  # tokens of a sequence
+OPTIMIZER_NAMES = ("adamw", "muon")
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,3 @@ class Workload:
     def bytes_per_value(self) -> int:
         """Bytes of a number in the forward and backward pass."""
         return 2 if self.precision == "bfloat16" else 4
-
-
-OPTIMIZER_NAMES = ("adamw", "muon")

@@ -51,6 +51,8 @@ class Correction:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A possible change of a part of a text; the fields are those of `Correction`, with positions in the part."""
+
     start: int
     end: int
     text: str
@@ -92,21 +94,21 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     spans = [(word.start, word.end) for word in scored.words]
     groups = [_list_candidates(part.text, (word.start, word.end), spans) for word in suspects]
     edits = _find_token_edits(tokenizer, part, [candidate for group in groups for candidate in group])
-    estimates = _estimate(model, tokenizer, part, edits, _mask_all)
+    estimates = _estimate(model, tokenizer, part, edits, _mask_all)  # round 1
     compared_groups: list[list[_Candidate]] = []
     for group in groups:
         best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
         by_kind = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
         compared_groups.append([each for candidates in by_kind.values() for each in candidates])
     edits = {each: edits[each] for group in compared_groups for each in group}
-    estimates = _estimate(model, tokenizer, part, edits, _mask_later)
+    estimates = _estimate(model, tokenizer, part, edits, _mask_later)  # round 2
     best_of_word = [
         each for group in compared_groups for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]
     ]
     chosen = sorted(dict.fromkeys(best_of_word), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
     texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
     edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
-    # `total` is the surprise of the text: minus its pseudo-log-likelihood.
+    # round 3; `total` is the surprise of the text, that is, minus its pseudo-log-likelihood
     gains = [scored.total - each.total for each in score_parts(model, tokenizer, edited)]
     corrections: list[Correction] = []
     for each, gain in sorted(zip(chosen, gains, strict=True), key=lambda row: -row[1]):
@@ -162,6 +164,7 @@ def _estimate(
         edits: the result of `_find_token_edits`.
         mask: `_mask_all` or `_mask_later`.
     """
+    # `slices`: for each candidate, where the queries for its tokens are in `queries`, and those for the replaced tokens
     ids, queries, slices = part.encoding.ids, [], {}
     for candidate, (first, end, new) in edits.items():
         edges = [len(queries)]

@@ -31,7 +31,7 @@ SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens o
 MaskingName = Literal["word", "token"]
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
 SEARCHED_TOKENS = 100  # proposals are the whole words among this number of most probable tokens
-MAX_PROPOSALS = 5
+MAX_PROPOSALS = 5  # by default, the maximum number of words that are proposed for a place
 GAP = re.compile(r"_{3,}|" + "|".join(map(re.escape, MASK_NAMES)))  # ___ or [MASK]
 # a word, or 48 characters of a longer one; a sentence that is too long for one part is cut after such chunks
 _CHUNK = re.compile(r"\s*\S{1,48}\s*")
@@ -280,6 +280,7 @@ def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) ->
 
 
 def _collect(tokenizer: Tokenizer, parts: Sequence[TextPart], masking: MaskingName, log_probs) -> TextSurprise:
+    """Make the result for one text from the log-probabilities of its `_list_queries`, an iterator over all texts."""
     words = []
     for part in parts:
         ids, tokens = part.encoding.ids, part.encoding.tokens

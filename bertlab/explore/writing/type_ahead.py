@@ -77,6 +77,7 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
     log_probs_by_input = {each: log_probs_1V[0] for each, _, log_probs_1V in
              predict_positions(model, tokenizer, [(each, (position,)) for each in inputs])}  # fmt: skip
     next_V, last_V = (log_probs_by_input[each] for each in inputs)
+    # whether the text ends with a letter or digit, and its last characters contain no gap
     is_inside_word = text[-1].isalnum() and not GAP.search(text[-len(MASK) :])
     return TypeAhead(
         rank_words(tokenizer, next_V, top_k), rank_words(tokenizer, last_V, top_k),
@@ -105,6 +106,7 @@ def _sum_punctuation(tokenizer: Tokenizer, log_probs_V) -> float:
 
 
 def _fill_gaps(model: Bert, tokenizer: Tokenizer, text: str, masked: str, top_k: int) -> tuple[Gap, ...]:
+    """Predict the words of the gaps; `masked` is the text with a [MASK] in place of each gap."""
     spans = [gap.span() for gap in GAP.finditer(text)]
     if not spans:
         return ()
