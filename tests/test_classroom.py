@@ -183,7 +183,7 @@ def test_a_page_that_gives_the_answer_away_is_hidden_until_the_reveal(store):
 def test_only_pages_that_the_class_opens_for_a_student_wait_for_their_turn(store, monkeypatch):
     waits = []
     turns = SimpleNamespace(acquire=lambda: waits.append(1), release=lambda: waits.append(-1))
-    monkeypatch.setattr(panel, "_turns", turns)
+    monkeypatch.setattr(panel, "_page_slots", turns)
     app = open_page("lessons")
     assert waits == [1, -1]
     app.run()
@@ -377,7 +377,7 @@ def test_undo_within_a_step_stays_in_the_step(monkeypatch):
 def test_the_tour_ends_with_pages_to_see_next_and_is_no_button_in_a_class(store):
     app = open_page("lessons", lesson="tour.5")
     assert not {"lesson-next", "start-tour"} & (buttons(app) | buttons(open_page("start")))
-    assert compute.COMPUTED.keys() == VALUE_NAMES.keys()
+    assert compute.COMPUTATIONS.keys() == VALUE_NAMES.keys()
 
 
 def test_the_last_step_leads_on(monkeypatch):

@@ -70,8 +70,8 @@ def test_the_reason_of_a_failure_is_shown(runs, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("language", "is_own_text"), [("ko", False), ("en", True)])
 def test_a_run_leaves_a_log_and_snapshots(runs, language, is_own_text, monkeypatch):
-    monkeypatch.setattr(live_worker, "SECONDS", 1)
-    monkeypatch.setattr(live_worker, "STORIES", 60)
+    monkeypatch.setattr(live_worker, "TRAINING_SECONDS", 1)
+    monkeypatch.setattr(live_worker, "NUM_STORIES", 60)
     text = "\n\n".join(f"The cat {n} slept on the mat. It was tired. The dog saw it." for n in range(60)) * is_own_text
     run = runs / "live-1"
     sentence = live_run._mask_sentence(text or "그는 서울에서 태어났다.")

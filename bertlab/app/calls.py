@@ -13,7 +13,7 @@ from bertlab.app import access
 from bertlab.app.data import cached_results, sessions
 from bertlab.views import export
 
-STATE = "STATE"  # the browser replaces this placeholder in the code of a canvas with the current state of the view
+STATE = "STATE"  # a placeholder in the code of a canvas view; the browser replaces it with the view's current state
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _evaluate(value: object):
 
 
 def _write_code(value: object) -> str:
-    """Write a value as Python code."""
+    """Write a value as Python code; an expression in it is written as its code."""
     if isinstance(value, Expression):
         return value.code
     if not _collect_expressions(value):

@@ -17,16 +17,16 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.starlette import App
 
-NEWS_ADDRESS = "/class/news"
+NEWS_ADDRESS = "/class/news"  # the path that the browsers of a class request; `static/news.js` contains it too
 CACHE_SECONDS = 0.1  # for this long, all browsers get the same news, and the class file is not read again
 
-_latest = (0.0, "")  # when the latest news was read, in seconds of `time.monotonic`, and this news
+_latest = (0.0, "")  # (time at which the news was last read, in seconds of `time.monotonic`; the news)
 
 
 async def answer_news(request: Request) -> PlainTextResponse:
     """Return the news: the current step and the number of guesses, as `ClassStore.describe` writes them.
 
-    None of this is secret.
+    The news is not secret, so the request needs no key.
 
     A student's request also records that the student is present. If the parameter `lang` names a language, the text of
     the step follows below the news, unless the parameter `seen` contains news of the same step.

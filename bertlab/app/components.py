@@ -19,7 +19,7 @@ from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
 
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"  # the folder of the style sheets, scripts and icons
 
 
 def apply_style() -> None:
@@ -295,6 +295,7 @@ def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
     num_parts = 2 if is_teacher else 1
     data = {"seen": " ".join(seen.split(" ")[:num_parts]), "parts": num_parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
+        # the callback does nothing: a new value of `news` is enough to make Streamlit run the fragment
         _component("news", isolate_styles=False)(key="class-news-asked", data=data, on_news_change=lambda: None)
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from bertlab.config.languages import read_data
 
-Pair = tuple[str, str]
+Pair = tuple[str, str]  # two texts
 
 
 @dataclass(frozen=True)

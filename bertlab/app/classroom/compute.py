@@ -23,7 +23,7 @@ Parameters = Mapping[str, str]  # parameter in the address of a step -> its valu
 
 
 def fill_in_step(step: Step) -> Step:
-    """Return the step with computed values in its text, in place of their names; dashes if that fails."""
+    """Return the step with the placeholders in its text replaced by computed values, or by dashes if that fails."""
     if not find_value_names(step.say):
         return step
     values: dict[str, object] = {}
@@ -39,14 +39,15 @@ def fill_in_lesson(lesson: Lesson) -> Lesson:
 
 
 def _compute(page: str, parameters: Parameters) -> dict[str, object]:
-    command, _ = COMPUTED[page]
+    """Compute the values of a page with the checkpoint that the page would select for the texts in the address."""
+    command, _ = COMPUTATIONS[page]
     texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
     return _compute_cached(selection.select_checkpoint(command, texts), page, parameters)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: Parameters) -> dict[str, object]:
-    return COMPUTED[page][1](checkpoint, parameters)
+    return COMPUTATIONS[page][1](checkpoint, parameters)
 
 
 def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
@@ -90,7 +91,7 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
     }  # fmt: skip
 
 
-def _compute_fills(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
+def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
     first, second = cached_results.compute(checkpoint, "fill_mask", _mask(parameters), top_k=2)[0].candidates
     return {
@@ -112,9 +113,9 @@ def _parse_parameter(parameters: Parameters, name: str, default: int | None = No
 
 
 # page -> (the command whose checkpoint the page uses, the function that computes the page's `VALUE_NAMES`)
-COMPUTED: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
+COMPUTATIONS: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),
     "logit-lens": ("fill-mask", _compute_lens),
-    "fill-mask": ("fill-mask", _compute_fills),
+    "fill-mask": ("fill-mask", _compute_fill_mask),
 }

@@ -107,7 +107,7 @@ def return_to_address(page: str) -> Place | None:
 
 
 def find_own_guess(place: Place, token: str) -> str | None:
-    """Return this session's guess for the question of a step; None if there is none.
+    """Return the guess of this session for the question of a step; None if there is none.
 
     Args:
         place: the step.

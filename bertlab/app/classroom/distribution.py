@@ -1,4 +1,4 @@
-"""The guesses of a class as bars, in HTML, so that an update every second costs nearly nothing."""
+"""The guesses of a class as bars, in plain HTML, because a chart would be slow to redraw every second."""
 
 import html
 import statistics
@@ -8,7 +8,8 @@ from bertlab.app.i18n import t
 from bertlab.classroom.lesson import Question
 from bertlab.views.passage import escape_html
 
-MAX_BARS = 10
+MAX_BARS = 10  # of the most frequent words; further words share one more bar
+NUM_RANGES = 8  # the bars of more than `MAX_BARS` different numbers
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own: str | None, shows_answer: bool) -> str:
@@ -59,15 +60,16 @@ def _group(question: Question, counts: Mapping[str, int]) -> list[tuple[str, lis
         return bars
     sorted_guesses = sorted(counts, key=float)
     low, high = float(sorted_guesses[0]), float(sorted_guesses[-1])
-    width = (high - low) / 8
-    ranges: list[list[str]] = [[] for _ in range(8)]
+    range_width = (high - low) / NUM_RANGES
+    ranges: list[list[str]] = [[] for _ in range(NUM_RANGES)]
     for value in sorted_guesses:
-        ranges[min(int((float(value) - low) / width), 7)].append(value)
-    edges = [f"{low + width * number:.3g}" for number in range(9)]
+        ranges[min(int((float(value) - low) / range_width), NUM_RANGES - 1)].append(value)
+    edges = [f"{low + range_width * number:.3g}" for number in range(NUM_RANGES + 1)]
     return [(f"{edges[n]}–{edges[n + 1]}{question.unit}", values) for n, values in enumerate(ranges)]
 
 
 def _is_answer(question: Question, values: list[str]) -> bool:
+    """Whether one of the guesses of a bar is the correct answer."""
     if question.answer is None:
         return False
     answer = question.parse_guess(question.answer) if question.kind != "choices" else str(question.answer)

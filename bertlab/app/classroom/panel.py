@@ -22,10 +22,10 @@ from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
 from bertlab.classroom.step_text import make_heading
 from bertlab.views.passage import escape_html
 
-# How many students' pages are drawn at once after a new step. All sessions share one process: if thirty pages were
-# drawn at once, every panel, which comes first and says what to do, would wait for all of them.
+# The maximum number of students' pages that are drawn at once after a new step. All sessions share one process: if
+# thirty pages were drawn at once, every student would wait for all of them before the panel appears.
 PAGES_AT_ONCE = 2
-_turns = threading.BoundedSemaphore(PAGES_AT_ONCE)
+_page_slots = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
@@ -95,12 +95,12 @@ def take_turn() -> Iterator[None]:
     is_opening = st.session_state.pop("class.is_opening", False)
     must_wait = is_opening and roles.is_class() and not roles.is_teacher()
     if must_wait:
-        _turns.acquire()
+        _page_slots.acquire()
     try:
         yield
     finally:
         if must_wait:
-            _turns.release()
+            _page_slots.release()
 
 
 @frame.show_errors()
@@ -179,6 +179,7 @@ def draw_reveal(question: Question, counts: dict[str, int], own: str | None) -> 
 
 
 def _draw_form(place: Place, question: Question, own: str | None) -> None:
+    """Draw the form for a guess and, if the student has already sent one, a line that shows it."""
     key = f"class.form.{place.class_id}.{place.lesson.name}.{place.step_index}"
     with st.form(key, border=False):
         if question.kind == "choices":

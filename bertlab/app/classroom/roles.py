@@ -16,8 +16,8 @@ import streamlit as st
 from bertlab.app import components
 from bertlab.cli.app import CLASSROOM_KEY, CLASSROOM_LESSON
 
-TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"
-_TOKEN = re.compile(r"[0-9a-f]{32}")
+TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"  # names of cookies
+_TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 
 
 def is_class() -> bool:
@@ -59,7 +59,7 @@ def token() -> str:
 
 def is_token(text: str) -> bool:
     """Whether a text has the form of a participant's token."""
-    return bool(_TOKEN.fullmatch(text))
+    return bool(_TOKEN_PATTERN.fullmatch(text))
 
 
 def read_cookie(name: str) -> str:
@@ -73,6 +73,7 @@ def is_key(key: str) -> bool:
 
 
 def _equal(first: str, second: str) -> bool:
+    """Whether two texts are equal. The time of the comparison does not reveal where they differ."""
     return hmac.compare_digest(first.encode(), second.encode())
 
 

@@ -87,19 +87,19 @@ def draw_question(place: Place, question: Question) -> None:
 
 def draw_controls(place: Place) -> None:
     """Draw the buttons to the other steps, the notes, and the list of steps. A projector shows no notes and no list."""
-    index, last = place.step_index, len(place.lesson.steps) - 1
+    index, last_index = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
         st.html(f'<p class="small" role="status">{line}</p>')
-    keys = ("Left", "Right") if is_presenting() else (None, None)
+    shortcuts = ("Left", "Right") if is_presenting() else (None, None)
     with st.container(horizontal=True):
         st.button(
             t("class-back"), icon=":material/arrow_back:", key="class-back", disabled=index == 0, on_click=go_to,
-            args=(index - 1,), shortcut=keys[0],
+            args=(index - 1,), shortcut=shortcuts[0],
         )  # fmt: skip
         st.button(
-            t("class-next"), icon=":material/arrow_forward:", key="class-next", disabled=index == last, on_click=go_to,
-            args=(index + 1,), shortcut=keys[1],
+            t("class-next"), icon=":material/arrow_forward:", key="class-next", disabled=index == last_index,
+            on_click=go_to, args=(index + 1,), shortcut=shortcuts[1],
         )  # fmt: skip
     if (st.session_state["url.page"] or "start") != place.step.page and st.button(
         t("class-page-again"), key="class-page-again", type="tertiary"

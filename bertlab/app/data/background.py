@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-OUTPUT = "output.txt"
+OUTPUT = "output.txt"  # the file in the directory of a process that receives its output
 
 
 @dataclass
 class BackgroundProcess:
-    """The latest process of one kind."""
+    """The latest process of one kind, running or ended."""
 
     process: subprocess.Popen | None = None
     """The process; None before the first one."""

@@ -54,12 +54,13 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
+    """Call a method of `Session`. The result is cached."""
     return getattr(open_session(checkpoint), method)(*values, **options)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _compute_neuron(checkpoint: CheckpointKey, *texts: str | None, **options) -> NeuronMap:
-    # a result takes several MB and is computed in milliseconds, but a class asks for the same one thirty times
+    # a result takes several MB, so only two are cached: enough for a class whose thirty pages show the same head
     return open_session(checkpoint).neuron(*texts, **options)
 
 
@@ -105,7 +106,7 @@ def view_checkpoints(
         checkpoints: the checkpoints.
         text: the sentence.
         top_k: the number of candidates for each mask.
-        originals: the words that the masks replaced.
+        originals: the word that each mask replaced, in text order.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.
@@ -127,7 +128,7 @@ def compare_checkpoints(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Return the cached result of `explore.compare.compare`; the arguments are the same, but checkpoints for sessions.
+    """Return the cached result of `explore.compare.compare`; it takes checkpoints in place of the sessions.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.

@@ -26,8 +26,8 @@ from bertlab.explore import file_predictions
 from bertlab.explore.file_predictions import FileJob, JobState
 from bertlab.text.readers.registry import find_suffix
 
-MAX_JOBS = 50  # stored at once
-_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")
+MAX_JOBS = 50  # the maximum number of stored jobs, running or ended
+_ID_PATTERN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")  # date, time, random digits
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def _background_process() -> BackgroundProcess:
 
 
 def _root() -> Path:
+    """Return the directory that contains the directories of the jobs."""
     return Path(access.JOB_DIRECTORY)
 
 
@@ -68,7 +69,7 @@ def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
 
     Args:
         job: its settings; `file` and `created` are filled in here.
-        write_file: writes the contents of the file to a stream.
+        write_file: a function that writes the contents of the uploaded file to a binary stream.
 
     Returns:
         The id of the job.
@@ -137,7 +138,7 @@ def find(id: str) -> StoredJob:
     Raises:
         DataError: there is no such job.
     """
-    if not _ID.fullmatch(id) or not (_root() / id / "job.json").is_file():
+    if not _ID_PATTERN.fullmatch(id) or not (_root() / id / "job.json").is_file():
         raise DataError("file-job-not-found")
     directory = _root() / id
     job, state = file_predictions.read_job(directory), file_predictions.read_state(directory)
@@ -171,6 +172,7 @@ def _find_running_id() -> str:
     process = _background_process()
     if process.is_running():
         return process.directory.name
+    # another server may run a job in the same directory; the process of the job holds the lock
     try:
         with exclusive_lock(_root() / LOCK, Message("file-job-owner")):
             return ""
@@ -194,5 +196,5 @@ def _start_process(directory: Path) -> None:
 
 def _list_ids() -> list[str]:
     with suppress(OSError):
-        return sorted((path.name for path in _root().iterdir() if _ID.fullmatch(path.name)), reverse=True)
+        return sorted((path.name for path in _root().iterdir() if _ID_PATTERN.fullmatch(path.name)), reverse=True)
     return []

@@ -19,8 +19,9 @@ from bertlab.explore.file_predictions import read_job, read_state, run_job, writ
 from bertlab.text.readers.encoding import make_printable
 
 LOCK, RUNNING = ".lock", ".running"  # files beside the jobs: the lock that the running job holds, and that job's id
-NICENESS = 5  # gives the pages priority over the job
-LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1  # retries, because a page that checks the lock holds it for a moment
+NICENESS = 5  # added to the niceness of the process, so that the pages have priority over the job
+# Attempts to take the lock, and seconds between them: a page that checks whether a job runs holds it for a moment.
+LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1
 
 
 def work(directory: Path) -> int:
@@ -42,6 +43,7 @@ def work(directory: Path) -> int:
 
 
 def _run(directory: Path) -> int:
+    """Run a job while this process holds the lock. Return the exit code as `work` does; raise an unexpected error."""
     try:
         run_job(bertlab.load(read_job(directory).checkpoint), directory)
     except BertlabError as error:
@@ -56,6 +58,7 @@ def _run(directory: Path) -> int:
 
 
 def _record_failure(directory: Path, error: BertlabError) -> None:
+    """Write to the state of a job that it failed, with the message of the error in the language of the job."""
     reason = error.render(read_job(directory).language)
     write_state(directory, replace(read_state(directory), status="failed", reason=reason))
 

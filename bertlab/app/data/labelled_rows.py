@@ -151,11 +151,11 @@ def analyse(
     Raises:
         BertlabError: the checkpoint cannot be opened, or `training.error_analysis.analyse_errors` raises an error.
     """
-    cached = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
-    if not cached:
+    cached_list = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
+    if not cached_list:
         loaded = sessions.open_session(checkpoint).loaded
-        cached.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress, invalid))
-    return cached[0]
+        cached_list.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress, invalid))
+    return cached_list[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bertlab.cli import main
 
-VOCABULARY_SIZE = 2000
-STORIES = 1500
-SECONDS = 60  # of pre-training
+VOCABULARY_SIZE = 2000  # tokens
+NUM_STORIES = 1500  # generated stories in the corpus
+TRAINING_SECONDS = 60
 
 
 def train(directory: str, language: str, text: str, sentence: str) -> int:
@@ -30,11 +30,11 @@ def train(directory: str, language: str, text: str, sentence: str) -> int:
             source = str(Path(temporary, "text.txt"))
             Path(source).write_text(text, encoding="utf-8")
         options = ["--vocab-size", str(VOCABULARY_SIZE), "--workers", "1"]
-        options += ["--cased"] if text else ["--language", language, "--documents", str(STORIES)]
+        options += ["--cased"] if text else ["--language", language, "--documents", str(NUM_STORIES)]
         if code := main(["prepare", source, "--out", str(corpus), *options]):
             return code
         return main([
-            "pretrain", str(corpus), "--out", directory, "--preset", "tiny", "--minutes", str(SECONDS / 60),
+            "pretrain", str(corpus), "--out", directory, "--preset", "tiny", "--minutes", str(TRAINING_SECONDS / 60),
             "--max-tokens", "32", "--batch-size", "32", "--optim.lr", "3e-3", "--threads", "1",
             "--precision", "float32", "--sentences", sentence,
         ])  # fmt: skip

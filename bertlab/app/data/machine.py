@@ -13,9 +13,9 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
-NUM_MEASURED_STEPS = 3
-# The size of the square matrices that one thread multiplies to measure its peak. One thread reaches its peak at this
-# size, and the default size would take eight times as long.
+NUM_MEASURED_STEPS = 3  # training steps that a measurement runs
+# The number of rows of the square matrices whose product measures the peak of a single thread. The thread reaches its
+# peak at this size; the default size, which suits many threads, would take eight times as long.
 ONE_THREAD_SIZE = 1024
 _MEASUREMENT_LOCK = threading.Lock()
 
@@ -46,8 +46,8 @@ def measure_peak(precision: str) -> Machine:
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
     size = ONE_THREAD_SIZE if on_one_thread else None
-    peak = measure_peak_flops(device, getattr(torch, precision), 3, clock, size)
-    return Machine(describe_hardware(device), find_device(), peak, read_available_memory(device))
+    peak_flops = measure_peak_flops(device, getattr(torch, precision), 3, clock, size)
+    return Machine(describe_hardware(device), find_device(), peak_flops, read_available_memory(device))
 
 
 def find_device() -> str:

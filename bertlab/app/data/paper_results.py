@@ -42,15 +42,17 @@ def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
 
 
 def _find_shipped() -> Iterator[OwnResult]:
+    """Find the results that are stored with the shipped checkpoints."""
     for name in bertlab.find_shipped_checkpoints():
         with suppress(BertlabError):
             _, record = sessions.read_description(name)
             yield from _make_result(name, record, name)
-            for task, other in record.get("other_tasks", {}).items():
-                yield from _make_result(name, {"objectives": [task], "validation": other.get("metrics")}, name)
+            for task, evaluation in record.get("other_tasks", {}).items():
+                yield from _make_result(name, {"objectives": [task], "validation": evaluation.get("metrics")}, name)
 
 
 def _find_runs(directory: str) -> Iterator[OwnResult]:
+    """Find the results of the fine-tuning runs in a directory."""
     shipped = training_runs.find_runs("")
     for name, path in training_runs.find_runs(directory).items():
         if name not in shipped and (path / "checkpoint" / "config.json").is_file():
@@ -59,6 +61,7 @@ def _find_runs(directory: str) -> Iterator[OwnResult]:
 
 
 def _find_tables(directory: str) -> Iterator[OwnResult]:
+    """Find the results of the tables that `bertlab reproduce` wrote to subdirectories of a directory."""
     root = Path(directory)
     if not access.is_allowed(root) or not root.is_dir():
         return

@@ -39,15 +39,15 @@ def compute_head_effects(
     Raises:
         BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises an error.
     """
-    by_layer = _cached_effects_by_layer(checkpoint, values, mask)
+    effects_by_layer = _cached_effects_by_layer(checkpoint, values, mask)
     layers = open_session(checkpoint).config.num_layers
-    missing = [layer for layer in range(layers) if layer not in by_layer]
+    missing = [layer for layer in range(layers) if layer not in effects_by_layer]
     if missing:
         for part in open_session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
-            by_layer[part.layers[0]] = part
+            effects_by_layer[part.layers[0]] = part
             if progress:
-                progress(len(by_layer) / layers)
-    return interventions.join_effects([by_layer[layer] for layer in range(layers)])
+                progress(len(effects_by_layer) / layers)
+    return interventions.join_effects([effects_by_layer[layer] for layer in range(layers)])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -20,7 +20,7 @@ from bertlab.views import payload
 
 DIRECTORY = access.RUN_DIRECTORY  # the default directory of runs
 EXAMPLE_COMMAND = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # shown if there are no runs
-MAX_OPEN_BYTES = 12_000_000  # a snapshot stays open if its weights take at most this many bytes
+MAX_OPEN_BYTES = 12_000_000  # a snapshot stays in memory if the file of its weights has at most this many bytes
 
 
 def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
@@ -87,11 +87,12 @@ def read_language(run: Path) -> str:
 
 
 def read_tokenizer(run: Path) -> Tokenizer:
-    """Read the tokenizer of a run; it raises the same errors as `read_language`."""
+    """Read the tokenizer of a run; raise the same errors as `read_language`."""
     return _read_tokenizer(_find_first_snapshot(run))
 
 
 def _find_first_snapshot(run: Path) -> CheckpointKey:
+    """Find the first snapshot of a run; all its snapshots have the same vocabulary."""
     return find_checkpoint(str(history.find_snapshots(run)[0].path))
 
 
