@@ -81,8 +81,8 @@ class ServeBenchConfig(BenchOptions):
     max_tokens: int = 128
     """The length to which the first two steps pad every text."""
     repeated: float = 0.3
-    """The share of requests that repeat an earlier text in the last step. It is an assumption: measure it in the
-    requests of your own service."""
+    """For the last step, the cache: the share of requests that repeat an earlier text. It is an assumption: measure it
+    in the requests of your own service."""
     rounds: int = 5
     """Number of rounds; each step runs once in every round."""
     seconds: float = 2.0

@@ -108,7 +108,7 @@ COMMANDS = {
         "measure frame times of the page that replays the snapshots of a run",
     ),
     "bench live": Command(
-        "bench.live", "LiveBenchConfig", "run", "measure the pages of bertlab export-live in a browser"
+        "bench.live", "LiveBenchConfig", "run", "measure how fast the HTML file of bertlab export-live is in a browser"
     ),
     "bench writing": Command(
         "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"

@@ -64,8 +64,8 @@ class Heads(QueryOptions):
     """
 
     text: Text
-    """The text, which depends on --prediction. masked_lm: a text with [MASK]; sentence_pair: sentence A; span: the
-    question; classification: the text to classify. Use "-" to read it from standard input."""
+    """The text; --prediction decides what it has to be. masked_lm: a text with [MASK]; sentence_pair: sentence A;
+    span: the question; classification: the text to classify. Use "-" to read it from standard input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
     prediction: Annotated[

@@ -93,13 +93,13 @@ class FinetuneConfig(TaskFlags, RunConfig):
     stride: int = 128
     """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """For squad_v2, if all training rows have answers: the number of unanswerable questions to generate for each row,
-    such as 0.5."""
+    """For squad_v2, if all training rows have answers: the number of unanswerable questions to generate, as a
+    share of the number of rows, such as 0.5."""
     pooling: Literal["auto", "mean", "cls", "max"] = "auto"
     """For sentence vectors: how a vector is made from the hidden states of the tokens. mean is their mean, max their
     largest value in each dimension, and cls the hidden state of [CLS]. auto uses the pooling of the checkpoint, or mean
-    if the checkpoint defines none. For example, the shipped checkpoint `scratch` was fine-tuned on STS-B for four
-    epochs, once with each pooling. The Spearman correlation was 75.2 with mean, 68.8 with cls, and 58.7 with max."""
+    if the checkpoint defines none. A comparison: `scratch`, fine-tuned on STS-B for four epochs, reached a
+    Spearman correlation of 75.2 with mean, 68.8 with cls, and 58.7 with max."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """For classification: also train on the predictions of a checkpoint that was fine-tuned on the task, and that has
     the same vocabulary and labels."""

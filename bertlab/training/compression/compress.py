@@ -82,7 +82,7 @@ class CompressConfig(TaskFlags):
     neurons: float = 0.0
     """Share of the feed-forward neurons of every layer to remove, the least important ones first."""
     magnitude: float = 0.0
-    """Share of the weights of every matrix in the layers to set to zero, the smallest ones first."""
+    """In every matrix of the layers, the share of the weights that is set to zero, the smallest ones first."""
     retrain_steps: int = 0
     """Training steps after the pruning, on the task's training rows. Weights that --magnitude pruned stay zero."""
     lr: float = 5e-5

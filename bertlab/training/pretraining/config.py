@@ -143,8 +143,9 @@ class PretrainConfig(RunConfig):
     in ALBERT), or none (single segments, as in RoBERTa)."""
     random_b_position: RandomBPosition = "any"
     """With --pair-objective next: where in its document a random sentence B begins. any: anywhere, as in the paper.
-    same: at the same relative position as the sentence B that it replaces. In short documents, `any` would let the
-    model recognise a random B without reading A, because a B that follows A never begins a document and often ends one.
+    same: at the same relative position as the sentence B that it replaces. With `any`, the model can recognise a
+    random B in short documents without reading A: it may begin a document; a B that follows A never does, and often
+    ends one.
     The long pairs of the last part of the run (--final-max-tokens) are always drawn as in the paper."""
     unmasked_share: float = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
