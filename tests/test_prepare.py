@@ -26,7 +26,7 @@ from bertlab.text.pretraining import prepare_corpus, tokenise_shards
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.readers import data_file, documents, plain_text, tables
-from bertlab.text.readers.documents import FileShard, StreamShard, find_shards, invalid_text, read_texts
+from bertlab.text.readers.documents import FileShard, StreamShard, find_shards, make_invalid_text_error, read_texts
 from bertlab.text.readers.encoding import encoding_of
 from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.registry import Section
@@ -826,7 +826,7 @@ def test_a_damaged_stream_stops_the_run_or_is_skipped(damage, config, tmp_path, 
 
 def invalid_rows(shards) -> list[tuple[str, int, str]]:
     """The source, number and reason of every invalid row of these shards."""
-    errors = [invalid_text(shard, row) for shard in shards for row in read_texts(shard) if row.text is None]
+    errors = [make_invalid_text_error(shard, row) for shard in shards for row in read_texts(shard) if row.text is None]
     return [(error.params["source"], error.params["row"], error.params["reason"].id) for error in errors]
 
 

@@ -40,6 +40,7 @@ class _TensorRows:
         return self._map(make_row)
 
     def _map(self, change: Callable) -> "_TensorRows":
+        """Return a copy in which every field is replaced with the result of `change` for it."""
         return type(self)(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
 
 

@@ -17,7 +17,8 @@ INITIALS = tuple(map(chr, range(0x1100, 0x1113)))
 VOWELS = tuple(map(chr, range(0x1161, 0x1176)))
 FINALS = tuple(map(chr, range(0x11A8, 0x11C3)))
 SILENT = INITIALS[11]  # ㅇ
-_CLASSES = {letter: letters for letters in (INITIALS, VOWELS, FINALS) for letter in letters}
+# letter of a syllable -> all letters of its class (initial consonants, vowels or final consonants)
+_CLASS_OF = {letter: letters for letters in (INITIALS, VOWELS, FINALS) for letter in letters}
 
 
 def _pair_consonants() -> dict[str, str]:
@@ -27,6 +28,7 @@ def _pair_consonants() -> dict[str, str]:
     return {letter: initials[name] for letter, name in names.items() if name in initials}
 
 
+# final consonant -> the same consonant as an initial one, and the reverse
 _INITIAL_OF = _pair_consonants()
 _FINAL_OF = {initial: final for final, initial in _INITIAL_OF.items()}
 
@@ -43,8 +45,8 @@ def is_syllable(character: str) -> bool:
 def list_edits(word: str) -> list[tuple[str, str]]:
     """List the words that differ from a word by one letter, each with the kind of the change.
 
-    The kinds are "replace", "drop", "insert" and "swap", seen from the given word; a word that several changes make is
-    listed once.
+    The kind is "replace", "drop", "insert" or "swap"; it says what was done to `word`. If several changes give the same
+    word, it is listed once, with the first kind.
 
     >>> [(edited, kind) for edited, kind in list_edits("ox") if edited in ("xo", "o", "fox", "ax")]
     [('ax', 'replace'), ('o', 'drop'), ('fox', 'insert'), ('xo', 'swap')]
@@ -60,6 +62,7 @@ def list_edits(word: str) -> list[tuple[str, str]]:
 
 
 def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
+    """Yield each change of a Latin letter as (changed word, kind of the change); words may repeat."""
     indices = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
     for number in indices:
         for letter in LATIN:
@@ -76,6 +79,8 @@ def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
+    """Yield each change of a Hangul letter as (changed word, kind of the change); words may repeat."""
+    # the two or three letters of each syllable; one element for any other character
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
     def join(number: int, *syllables: list[str]) -> str:
@@ -87,7 +92,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
         if len(part) == 1:
             continue
         for index, letter in enumerate(part):
-            for other in _CLASSES[letter]:
+            for other in _CLASS_OF[letter]:
                 yield join(number, [*part[:index], other, *part[index + 1 :]]), "replace"
         if len(part) == 3:
             yield join(number, part[:2]), "drop"
@@ -110,6 +115,7 @@ def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list
         yield [*first, _FINAL_OF[initial]], [SILENT, *rest]
 
 
+# the kinds of errors that `corrupt` can make; the first four are those of `list_edits`
 KINDS = ("replace", "drop", "insert", "swap", "space removed", "space inserted")
 
 

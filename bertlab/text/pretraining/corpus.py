@@ -146,6 +146,7 @@ class Corpus:
         table = self.rows.data.slice(first, size)
 
         def flatten(column):
+            """Return all values of a column of lists, and the length of each list."""
             lists = table.column(column).combine_chunks()
             return lists.flatten().to_numpy(zero_copy_only=False), lists.value_lengths().to_numpy()
 

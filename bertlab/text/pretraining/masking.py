@@ -20,18 +20,19 @@ from bertlab.text.batch import Batch
 # A row has a quota of tokens to predict. In whole-word masking, a word that is longer than the rest of the quota is
 # skipped. After this many skipped words, the row is left with fewer predicted tokens than its quota.
 MAX_SKIPPED_WORDS = 6
-MAX_SPAN_WORDS = 10
-NGRAM_WORDS = 3
+MAX_SPAN_WORDS = 10  # the maximum number of words in a span of the kind "geometric"
+NGRAM_WORDS = 3  # the maximum number of words in a span of the kind "ngram"
 SPAN_LENGTHS = {
     "none": (1.0,),
     "ngram": tuple(1 / n for n in range(1, NGRAM_WORDS + 1)),
     "geometric": tuple(0.2 * 0.8 ** (n - 1) for n in range(1, MAX_SPAN_WORDS + 1)),
 }
-"""How spans of consecutive words are masked together -> the relative frequency of spans of 1, 2, ... words.
+"""Kind of the spans of words that are masked together -> the relative frequency of spans of 1, 2, ... words.
 
-ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric: 0.2 * 0.8^(n - 1) for up
-to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1). Where the spans begin is
-random; PMI masking, which chooses n-grams by their pointwise mutual information, is not implemented.
+none: single words. ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric:
+0.2 * 0.8^(n - 1) for up to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1).
+Where the spans begin is random; PMI masking, which chooses n-grams by their pointwise mutual information, is not
+implemented.
 """
 # The stream of `draw_uniform` that determines the lengths of spans. This module also uses streams 0, 1 and 2, and
 # `tasks.replaced_tokens` uses stream 3.

@@ -33,7 +33,8 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 BUCKET_BYTES = 16 << 20  # the approximate size of the text in a bucket
 MAX_BUCKETS = 200  # a limit on open files; with more than 3 GB of text, buckets are larger
 FILE_BYTES = 4 << 30  # the approximate maximum size of one Arrow file of the corpus
-INVALID_ROWS = "invalid_rows.jsonl"
+INVALID_ROWS = "invalid_rows.jsonl"  # the file that lists the skipped rows and files
+# formats of the progress bar: if the size of the text is unknown, and if it is known
 STREAM_BAR = "tokenising {elapsed} {postfix}"
 BAR = "tokenising {percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}"
 
@@ -168,9 +169,9 @@ def _open_build_directory(out: Path) -> Iterator[Path]:
 
     Only one process at a time can do this for the same `out`.
     """
-    work = out.with_name(out.name + ".building")
-    with exclusive_lock(work / ".lock", Message("lock-owner-corpus", path=out)):
-        build_directory = work / "corpus"
+    work_directory = out.with_name(out.name + ".building")
+    with exclusive_lock(work_directory / ".lock", Message("lock-owner-corpus", path=out)):
+        build_directory = work_directory / "corpus"
         shutil.rmtree(build_directory, ignore_errors=True)
         try:
             (build_directory / "rows").mkdir(parents=True)
@@ -181,10 +182,11 @@ def _open_build_directory(out: Path) -> Iterator[Path]:
         except OSError as error:
             raise DataError("file-unwritable", path=out, reason=error.strerror or str(error)) from error
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            shutil.rmtree(work_directory, ignore_errors=True)
 
 
 def _count_buckets(shards: list[Shard]) -> int:
+    """Return the number of buckets for the text of all shards."""
     size = sum(shard.size for shard in shards)
     # the size of a stream is unknown, so assume that it is large
     return MAX_BUCKETS if any(not shard.size for shard in shards) else min(MAX_BUCKETS, -(-size // BUCKET_BYTES))

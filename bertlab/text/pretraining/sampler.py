@@ -144,6 +144,7 @@ class PairSampler:
         return max(1, round(self.batch_size * self.max_tokens / self.long_pairs.max_tokens)), self.long_pairs.max_tokens
 
     def _next_block(self) -> Position:
+        """Return the start of the block after the current one."""
         return self._position_after(self.position)
 
     def _position_after(self, position: Position) -> Position:
@@ -166,8 +167,8 @@ class PairSampler:
             self._prefetch(block_start)
         return self._current[1]
 
-    def _find_copy(self, position: Position) -> int:
-        """Return the epoch that first had the pairs and masks of the epoch at a position."""
+    def _find_original_epoch(self, position: Position) -> int:
+        """Return the first epoch with the same pairs and masks as the epoch at a position (see `mask_copies`)."""
         return position.epoch % self.mask_copies if self.mask_copies else position.epoch
 
     def _draw_arguments(self, position: Position) -> tuple:
@@ -175,8 +176,8 @@ class PairSampler:
         use_long_pairs = position.has_long_pairs and self.long_pairs
         max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
         random_b_position = "any" if use_long_pairs else self.random_b_position
-        copy = self._find_copy(position)
-        return self.seed, copy, position.block, max_tokens, self.pair_objective, random_b_position
+        epoch = self._find_original_epoch(position)
+        return self.seed, epoch, position.block, max_tokens, self.pair_objective, random_b_position
 
     def _prefetch(self, position: Position) -> None:
         """Let worker processes draw the blocks after a position, except those that they are already drawing."""
@@ -198,7 +199,7 @@ class PairSampler:
         _, max_tokens = self._get_batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
-        index = (self._find_copy(self.position) << 48) + (self.position.block << 32) + rows
+        index = (self._find_original_epoch(self.position) << 48) + (self.position.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
         if not self.position.has_masks:
             key_B = torch.full_like(key_B, -1)
@@ -213,29 +214,35 @@ def _draw_block(
     corpus: Corpus,
     seed: int,
     epoch: int,
-    nth: int,
+    index: int,
     max_tokens: int,
     pair_objective: PairObjectiveName,
     random_b_position: RandomBPosition,
 ) -> BlockPairs:
-    """Draw the nth block of an epoch: return its documents, its pairs, and the order of the pairs."""
-    block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
+    """Draw the block that an epoch uses after `index` other blocks.
+
+    Returns:
+        its documents, its pairs, and the order of the pairs.
+    """
+    block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[index])
     documents = corpus.read_documents(block)
-    rng = np.random.default_rng([seed, epoch, nth])
+    rng = np.random.default_rng([seed, epoch, index])
     if (times_D := corpus.draw_repetitions(block, rng)) is not None:
         documents = documents.repeat(times_D)
     pairs = make_pairs(documents, max_tokens, rng, pair_objective=pair_objective, random_b_position=random_b_position)
     return documents, pairs, rng.permutation(len(pairs))
 
 
-_corpus: Corpus
+_corpus: Corpus  # set only in worker processes
 
 
 def _start_worker(corpus: Corpus) -> None:
+    """Set up a worker process, which receives the corpus only once."""
     global _corpus
     worker_process.set_up()
     _corpus = corpus
 
 
 def _draw_in_worker(*arguments) -> BlockPairs:
+    """Call `_draw_block` with the corpus of this worker process and the other arguments."""
     return _draw_block(_corpus, *arguments)

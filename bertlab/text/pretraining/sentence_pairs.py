@@ -24,8 +24,8 @@ from typing import Literal
 
 import numpy as np
 
-IS_NEXT, NOT_NEXT = 0, 1
-IN_ORDER, SWAPPED = 0, 1
+IS_NEXT, NOT_NEXT = 0, 1  # the labels of next-sentence prediction
+IN_ORDER, SWAPPED = 0, 1  # the labels of sentence-order prediction
 MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs are drawn
 
 PairObjectiveName = Literal["next", "order", "none"]
@@ -147,6 +147,7 @@ def make_pairs(
             label, document_b, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, next_first = NOT_NEXT, middle
+                # whether the chunk has its full length, and not only the rest of the document
                 is_full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
                 document_b = _draw_other_document(candidates, d, documents.original_D, num_tokens_D, length_b, rng)
@@ -248,8 +249,8 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
     num_parts = -(-lengths // longest)
     if (num_parts > 1).any():
         sentence = np.repeat(np.arange(len(lengths)), num_parts)
-        nth = np.arange(len(sentence)) - np.repeat(np.cumsum(num_parts) - num_parts, num_parts)
-        starts = np.append(starts[sentence] + nth * lengths[sentence] // num_parts[sentence], starts[-1])
+        part = np.arange(len(sentence)) - np.repeat(np.cumsum(num_parts) - num_parts, num_parts)
+        starts = np.append(starts[sentence] + part * lengths[sentence] // num_parts[sentence], starts[-1])
     return starts
 
 
@@ -306,9 +307,8 @@ def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.rando
     """
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
-    uneven = min(excess, abs(length_a - length_b))
-    rest = excess - uneven
-    removed_a = rest // 2 + (uneven if length_a > length_b else 0)
+    from_longer = min(excess, abs(length_a - length_b))  # tokens removed until both spans have the same length
+    removed_a = (excess - from_longer) // 2 + (from_longer if length_a > length_b else 0)
     removed_b = excess - removed_a
     front_a, front_b = int(rng.binomial(removed_a, 0.5)), int(rng.binomial(removed_b, 0.5))
     return (a[0] + front_a, a[1] - (removed_a - front_a)), (b[0] + front_b, b[1] - (removed_b - front_b))

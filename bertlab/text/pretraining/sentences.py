@@ -31,12 +31,13 @@ _FIRST_WORDS = {
     "Or", "Our", "She", "So", "Some", "That", "The", "Their", "Then", "There", "These", "They", "This", "Those", "To",
     "Two", "We", "What", "When", "Where", "Which", "While", "Who", "Why", "With", "You", "Your",
 }  # fmt: skip
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[가나다라마바사아자차카타파하])")  # of a list item
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[가나다라마바사아자차카타파하])")  # the number of a list item: 1, (12, 가
+# a year before a period, and a month after it: 2024. 5.
 _YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}$"), re.compile(r"\d{1,2}\.")
 _DATE_PART = re.compile(r"(?<!\d)\d{4}(?:\. ?\d{1,2}){1,2}$")  # 2024. 5 and 2024. 5. 3
 _DATE_LENGTH = 12  # the maximum number of characters in such a part
 _NEXT_LENGTH = 12  # how many characters after a period are examined; more than any word of `_FIRST_WORDS` has
-_OPENING = "\"'“‘([{"
+_OPENING = "\"'“‘([{"  # quotation marks and brackets that may stand before a word
 
 
 def split_sentences(text: str) -> list[str]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from bertlab.config.errors import DataError
 from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.sentences import split_sentences
-from bertlab.text.readers.documents import Shard, Text, invalid_text, read_texts
+from bertlab.text.readers.documents import Shard, Text, make_invalid_text_error, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -73,8 +73,8 @@ class TokenisationJob:
     def schema(self) -> pa.Schema:
         """The columns of a document, as in the rows of `corpus.Corpus`.
 
-        They are the token ids, the length of every sentence, the name of the source, and `nth`: its index among the
-        sources.
+        They are the token ids, the number of tokens in every sentence, the name of the source, and its index in the
+        list of sources. Files of corpora name the last column `nth`, and call sentences segments.
         """
         columns = {
             "input_ids": datasets.Sequence(datasets.Value(self.id_type)),
@@ -119,15 +119,17 @@ def tokenise_shards(
         raise DataError("worker-killed") from error
 
 
-_job: TokenisationJob
+_job: TokenisationJob  # the job of this process, see `_set_job`
 
 
 def _set_job(job: TokenisationJob) -> None:
+    """Set the job whose shards this process tokenises, so that it is not sent again with every shard."""
     global _job
     _job = job
 
 
 def _start_worker(job: TokenisationJob) -> None:
+    """Set up a worker process for a job."""
     worker_process.set_up()
     _set_job(job)
 
@@ -147,7 +149,7 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
         for batch in _batch_texts(read_texts(shard, _job.column)):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
                 if not lengths:
-                    error = invalid_text(shard, text)
+                    error = make_invalid_text_error(shard, text)
                     if not _job.skip_invalid:
                         InvalidRows("stop").report(error)
                     errors.append(error)

@@ -130,7 +130,7 @@ class DataFile:
                 number += 1
                 if self.limits.lines is not None and number > self.limits.lines:
                     raise DataError("file-too-many-lines", path=self.name, lines=self.limits.lines)
-                rest = line
+                rest = line  # the part of the line that was read last
                 while len(rest) > MAX_ROW_BYTES and not rest.endswith(b"\n"):
                     rest = file.readline(MAX_ROW_BYTES + 1)
                     position += len(rest)
@@ -139,13 +139,16 @@ class DataFile:
     def count_lines(self, end: int) -> int:
         """Count the lines in the first `end` bytes of a seekable file."""
         with self.open() as file:
-            return sum(file.read(min(BUFFER_BYTES, end - at)).count(b"\n") for at in range(0, end, BUFFER_BYTES))
+            sizes = (min(BUFFER_BYTES, end - offset) for offset in range(0, end, BUFFER_BYTES))
+            return sum(file.read(size).count(b"\n") for size in sizes)
 
     def _check_name(self) -> None:
+        """Raise DataError if the path cannot be written as UTF-8."""
         if not is_unicode(str(self.path)):
             raise DataError("file-name-not-utf-8", path=self.name)
 
     def _open_raw(self) -> BinaryIO:
+        """Open the bytes on disk, which may be compressed."""
         self._check_name()
         try:
             return self.path.open("rb")
@@ -153,6 +156,7 @@ class DataFile:
             raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
 
     def _open_decompressed(self) -> BinaryIO:
+        """Open the content after decompression, in the encoding of the file."""
         if self.compression is None:
             return self._open_raw()
         return io.BufferedReader(_DecompressedStream(self), BUFFER_BYTES)
@@ -167,6 +171,7 @@ class _DecompressedStream(io.RawIOBase):
         self.stream = openers[file.compression](file.path)
         ratio_limit = max(FREE_BYTES, MAX_RATIO * file.size)
         content_limit = file.limits.bytes
+        # in bytes of the content: how many may still be read, and how many may be read in total
         self.remaining = self.limit = ratio_limit if content_limit is None else min(ratio_limit, content_limit)
 
     def readable(self) -> bool:

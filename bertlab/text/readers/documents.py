@@ -23,7 +23,7 @@ from bertlab.text.readers.registry import FileFormat, Record, Section, find_suff
 
 SHARD_BYTES = 4 << 20  # the approximate number of bytes of a file in one shard
 HUB_ROWS = 1000  # the number of rows of a hub data set in one shard
-WITHOUT_TEXT = Message("row-without-text")
+WITHOUT_TEXT = Message("row-without-text")  # the reason why an empty row is invalid
 
 
 class Text(NamedTuple):
@@ -110,12 +110,12 @@ class HubShard(Shard):
 
     first: int
     """The first row, from 0."""
-    last: int
-    """The row after the last row of the shard, from 0."""
+    end: int
+    """The row after the last one of the shard, from 0."""
 
     def rows(self, column: str) -> Iterator[Record]:
         rows = _hub_rows(self.path, stream=False)
-        return (Record(i - self.first + 1, rows[i]) for i in range(self.first, self.last))
+        return (Record(i - self.first + 1, rows[i]) for i in range(self.first, self.end))
 
     def row_number(self, number: int) -> int:
         return self.first + number
@@ -221,7 +221,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
         yield Text(number + 1, None, Message("rows-after-unreadable", reason=reason))
 
 
-def invalid_text(shard: Shard, text: Text) -> DataError:
+def make_invalid_text_error(shard: Shard, text: Text) -> DataError:
     """Make the error that names an invalid row of a shard."""
     return make_row_error(shard.name, shard.row_number(text.number), text.reason or WITHOUT_TEXT)
 
@@ -237,10 +237,12 @@ def _data_file(path: str) -> DataFile:
 
 @lru_cache(maxsize=4)  # the next shard is usually of the same file, whose encoding is then not guessed again
 def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
+    """Return a data file; its size and the time of its last change (ns) are only keys of the cache."""
     return DataFile(Path(path))
 
 
 def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
+    """Cut a file into shards; `source` is the number of its source, from 0."""
     file = DataFile(path)
     if not file.size:
         raise DataError("file-empty", path=file.name)
@@ -251,6 +253,7 @@ def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
 
 
 def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int) -> list[Shard]:
+    """Cut a hub data set into shards; `source` is the number of its source, from 0."""
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
@@ -270,4 +273,5 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
 
 @lru_cache(maxsize=4)
 def _hub_rows(name: str, stream: bool):
+    """Load the training split of a hub data set, or return it if it was loaded recently."""
     return hub.load(name, "train", stream)

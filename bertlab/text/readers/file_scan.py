@@ -10,10 +10,12 @@ from bertlab.text.readers.plain_text import TEXT_COLUMN, read_lines
 from bertlab.text.readers.registry import Record, Section, format_of
 from bertlab.text.readers.rows import format_cell
 
+# the limits for a file
 MAX_ROWS = 100_000
-MAX_BYTES = 200 << 20  # of a file and of its content after decompression
-MAX_CHARACTERS = 200_000_000  # of all cells; a small Parquet file can repeat a long text in every row
+MAX_BYTES = 200 << 20  # the maximum size of the file, and of its content after decompression
+MAX_CHARACTERS = 200_000_000  # in all cells together; a small Parquet file can repeat a long text in every row
 MAX_COLUMNS = 200
+# the maximum number of rows in `FileScan.sample`, and of characters of each value
 SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
 
 
@@ -77,4 +79,5 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def _open(path: Path) -> DataFile:
+    """Return the file with the limits for reading it. Blank lines count too, so more lines than rows are allowed."""
     return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))

@@ -13,6 +13,7 @@ from bertlab.text.readers.encoding import is_unicode
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
 BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mark and white space
+# type of Python -> its name in JSON
 JSON_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
 WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
@@ -52,7 +53,7 @@ class Json(FileFormat):
         return LINES.read(file, section, columns) if _has_lines(file) else _read_values(file)
 
 
-LINES = JsonLines()
+LINES = JsonLines()  # reads the .json files that contain one object per line
 
 
 def cut_at_lines(file: DataFile, size: int) -> list[Section]:

@@ -85,6 +85,7 @@ def _class_names(feature: object) -> tuple[str, ...]:
 
 
 def _is_text(column_type) -> bool:
+    """Whether a column of this Arrow type contains strings."""
     import pyarrow as pa
 
     value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
@@ -128,6 +129,7 @@ def _read_records(batch, number: int) -> Iterator[Record]:
 
 
 def _read_record(row, number: int) -> Record:
+    """Read a batch of a single row, which is invalid if one of its values cannot be read."""
     values = {}
     for column, array in zip(row.schema.names, row.columns, strict=True):
         try:

@@ -19,7 +19,7 @@ from bertlab.text.readers.tables import (
     split_rows,
 )
 
-PASTED = Message("pasted-table")
+PASTED = Message("pasted-table")  # the name of a pasted table in messages
 COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches the name of a column, but not a sentence
 
 

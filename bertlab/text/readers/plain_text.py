@@ -77,15 +77,15 @@ def read_lines(file: DataFile) -> Iterator[Record]:
             yield Record(number, None, decoding_message(error, file.encoding))
 
 
-def _find_next_document(stream: BinaryIO, at: int) -> int:
-    """Return where the first document after byte `at` of a seekable stream begins."""
-    stream.seek(at - 1)
-    position = at - 1
+def _find_next_document(stream: BinaryIO, offset: int) -> int:
+    """Return the byte at which the first document after byte `offset` of a seekable stream begins."""
+    stream.seek(offset - 1)
+    position = offset - 1
     lines = _read_line_parts(stream, None)
     position += len(next(lines, b""))
     for line in lines:
         position += len(line)
-        if not line.strip() or position >= at + DOCUMENT_BYTES:
+        if not line.strip() or position >= offset + DOCUMENT_BYTES:
             break
     return position
 

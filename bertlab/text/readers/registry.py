@@ -99,7 +99,7 @@ class FileFormat(ABC):
         return [Section(size=file.size, rows_before=0)]
 
 
-_FORMATS: dict[str, FileFormat] = {}
+_FORMATS: dict[str, FileFormat] = {}  # suffix -> format
 
 
 def register(format: FileFormat) -> None:

@@ -49,9 +49,9 @@ class Rows:
         return len(self.rows)
 
     def first(self, count: int) -> "Rows":
-        """Return the first `count` rows; `skipped` then has only the numbers before that of the last returned row.
+        """Return the first `count` rows; numbers in `skipped` that come after the last of these rows are left out.
 
-        If there are no more rows than `count`, everything is returned unchanged.
+        If there are at most `count` rows, everything is returned unchanged.
 
         >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
         >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped

@@ -139,10 +139,14 @@ def _collect_texts(
     clean: Callable[[str], str],
     reference_column: str | None = None,
 ) -> TextFile:
-    """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out."""
+    """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out.
+
+    Args:
+        names: common names of the text column, in lower case; they matter only if `column` is None.
+    """
     rows.require_columns([name for name in (column, id_column, reference_column) if name])
-    others = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
-    column = column or choose_text_column(others, names, rows.rows)
+    candidates = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
+    column = column or choose_text_column(candidates, names, rows.rows)
     id_column = id_column or ("id" if "id" in rows.columns and column != "id" else None)
     texts, ids, references = [], [], []
     for number, row in rows.number_rows():

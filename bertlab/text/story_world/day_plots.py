@@ -1,4 +1,9 @@
-"""Plots about a day of work, weather, learning or play. `plots` lists all plots."""
+"""Plots about a day of work, weather, learning or play; the module `plots` lists all plots.
+
+Each function adds the events of a plot to a simulation, and returns whether the story ends well. The first argument of
+`happen` is a kind of event (see `events.toml`); the short names of the others are roles in its wordings, such as t for
+a task and n for a number.
+"""
 
 from bertlab.text.story_world.simulation import Simulation
 

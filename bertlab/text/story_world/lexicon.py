@@ -14,7 +14,7 @@ from functools import cache
 from bertlab.config.errors import DataError
 from bertlab.config.languages import languages, read_data
 
-FOLDER = "story_world"
+FOLDER = "story_world"  # the folder of the files, in the folder of each language
 THEME_FIELDS = ("places", "people", "things", "goods", "spots", "tasks", "scenes")
 """The lists of words that every theme has."""
 
@@ -24,9 +24,9 @@ class Word:
     """A word or phrase of the vocabulary, with its irregular forms."""
 
     base: str
-    """The word as a dictionary has it."""
+    """The word as it is listed in a dictionary."""
     forms: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Name of a form -> the form, where the rules of the language do not give it."""
+    """Name of a form -> the form; only those that the rules of the language do not give correctly."""
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, because hashing all its words would be slow
@@ -109,6 +109,10 @@ class Lexicon:
         return self._cached_forms[key]
 
     def _make_form(self, text: str, form: str) -> str:
+        """Make a form from the list of irregular words or, if the word is not in it, by the first rule that matches.
+
+        In a phrase, either the first or the last word changes, depending on the form (`first_word` in `rules.toml`).
+        """
         if irregular := self._irregular.get(form):
             first, _, rest = text.partition(" ")
             if text in irregular:
@@ -144,4 +148,5 @@ def story_languages() -> tuple[str, ...]:
 
 
 def _split(text: str) -> list[str]:
+    """Split a list whose entries are separated by semicolons."""
     return [entry.strip() for entry in text.split(";") if entry.strip()]

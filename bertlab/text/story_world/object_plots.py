@@ -1,4 +1,9 @@
-"""Plots about an object or goods: each has a goal, an obstacle and an outcome. `plots` lists all plots."""
+"""Plots about an object or goods; each has a goal, an obstacle and an outcome. The module `plots` lists all plots.
+
+Each function adds the events of a plot to a simulation, and returns whether the story ends well. The first argument of
+`happen` is a kind of event (see `events.toml`); the short names of the others are roles in its wordings, such as x for
+a thing and n for a number.
+"""
 
 from bertlab.text.story_world.simulation import Simulation
 

@@ -1,4 +1,4 @@
-"""The plots of the story world: each is a goal, an obstacle, and what comes of it, as a chain of possible events."""
+"""The list of plots of the story world. Most have a goal, an obstacle and an outcome, told by a chain of events."""
 
 from collections.abc import Callable
 
@@ -38,6 +38,7 @@ def close_story(world: Simulation, is_happy: bool) -> None:
     world.happen("end_happy" if is_happy else "end_sad")
 
 
+# `run_plot` chooses one at random, so another order would change the stories of every seed
 PLOTS: tuple[Plot, ...] = (
     lost, broken, shopping, rainy, lesson, present, borrowed, contest, stray, thief, delivery, busy_day, letter,
     sharing,

@@ -53,7 +53,7 @@ class Sentence:
 
 
 class NoWordingForEvent(Exception):
-    """No wording of an event is allowed in this part of the data."""
+    """Raised if no drawn sentence for an event is allowed in this part of the data (training or held-out)."""
 
 
 class Narrator:
@@ -103,6 +103,7 @@ class Narrator:
         return self._draw_sentence(event, wording).text
 
     def _draw_sentence(self, event: Event, wording: Wording) -> Sentence:
+        """Write a sentence with a wording; the connective and the mentions are drawn at random."""
         rng = self.rng
         text = ""
         if wording.takes_connective and event.link and rng.random() < self._connectives["share"]:
@@ -139,7 +140,15 @@ class Narrator:
     def _refer(
         self, slot: Slot, referent: Role, cast: set[Person], mentioned_here: list[Person], is_first: bool
     ) -> tuple[str, str]:
-        """Return the text for a slot, and what kind of mention it is."""
+        """Return the text for a slot, and the kind of the mention (see `Mention.kind`).
+
+        Args:
+            slot: the slot.
+            referent: who or what fills it.
+            cast: the people whom the wording mentions.
+            mentioned_here: the people whom the sentence has already mentioned.
+            is_first: whether the sentence has no mention yet.
+        """
         if isinstance(referent, Person):
             if slot.case == "job":
                 return self._inflect(referent.job, slot.form), "phrase"
@@ -153,6 +162,7 @@ class Narrator:
     def _refer_to_person(
         self, slot: Slot, person: Person, cast: set[Person], mentioned_here: list[Person], is_first: bool
     ) -> tuple[str, str]:
+        """Return a name, a pronoun or no text for a person, and the kind of the mention; arguments as in `_refer`."""
         pronouns, references = self._pronouns.get(person.gender, {}), self._references
         if slot.case == "own":
             return pronouns["own"], "pronoun"
@@ -178,6 +188,7 @@ class Narrator:
         return all(other is person or (other.gender and other.gender != person.gender) for other in others)
 
     def _refer_to_thing(self, slot: Slot, thing: Thing) -> str:
+        """Return a noun phrase for a thing, which depends on whether the reader knows it already."""
         if slot.form == "noun":
             return thing.noun.base
         references, is_known = self._references, thing in self._known
@@ -191,10 +202,12 @@ class Narrator:
         return self.lexicon.inflect_text(phrase, references["new_form"]) if references["new_form"] else phrase
 
     def _inflect(self, word: Word, form: str) -> str:
+        """Return a form of a word; "" is the base form."""
         return self.lexicon.inflect(word, form) if form else word.base
 
     @staticmethod
     def _substitute(text: str, rules: list[list[str]]) -> str:
+        """Apply the first of the rules (pattern, replacement) whose pattern is found."""
         for pattern, replacement in rules:
             if re.search(pattern, text):
                 return re.sub(pattern, replacement, text, count=1)
@@ -214,10 +227,11 @@ def _find_subject(sentence: Sentence) -> Person | None:
     subjects = [mention for mention in sentence.mentions if mention.case == "subj"]
     first = subjects[0].referent if subjects else None
     is_only = all(not isinstance(m.referent, Person) or m.referent is first for m in subjects)
-    starts = isinstance(first, Person) and first.name and sentence.mentions[0] is subjects[0]
-    return first if starts and is_only else None
+    begins_sentence = isinstance(first, Person) and first.name and sentence.mentions[0] is subjects[0]
+    return first if begins_sentence and is_only else None
 
 
 @cache
 def _parse_wordings(language: str) -> dict[str, list[Wording]]:
+    """Parse the wordings of a language -> {kind of event: its wordings}."""
     return {kind: [parse_wording(text) for text in texts] for kind, texts in load_lexicon(language).wordings.items()}

@@ -32,7 +32,7 @@ OUTCOMES = (
 )  # fmt: skip
 """The kinds of events that decide a story; each tuple has alternatives, of which a story has at most one. A wrong
 ending comes from a tuple of which the story has no kind."""
-WORD = re.compile(r"\w+|[^\w\s]")
+WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or a single punctuation mark
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RowTask:
 
 @dataclass
 class RowMaker:
-    """What the rows of a task need besides a story."""
+    """The settings and the state with which the functions of this module make a row from a story."""
 
     language: str
     """A code of `story_languages()`."""
@@ -114,7 +114,7 @@ def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = 
 
 
 def make_next_sentence(maker: RowMaker, story: Story) -> Row:
-    """Two sentences: the second follows the first, or comes from another story."""
+    """Make a row of two sentences: the second follows the first, or comes from another story."""
     index = maker.rng.randrange(len(story.sentences) - 1)
     is_next = maker.rng.random() < 0.5
     second = story.sentences[index + 1] if is_next else maker.rng.choice(maker.previous_story.sentences)
@@ -124,7 +124,7 @@ def make_next_sentence(maker: RowMaker, story: Story) -> Row:
 
 
 def make_question(maker: RowMaker, story: Story) -> Row | None:
-    """A question with its answer in the story, or without one, in SQuAD's columns."""
+    """Make a row with a question about the story in SQuAD's columns; some questions have no answer in the story."""
     row: Row = {"id": f"{maker.rng.getrandbits(64):016x}", "title": story.world.theme.name, "context": story.text}
     if maker.rng.random() < UNANSWERABLE_SHARE:
         kinds = {event.kind for event in story.events}
@@ -153,7 +153,7 @@ def make_question(maker: RowMaker, story: Story) -> Row | None:
 
 
 def make_entities(maker: RowMaker, story: Story) -> Row:
-    """The words of a paragraph, with BIO tags for people (PER), places (LOC), objects (OBJ) and days (DAY)."""
+    """Make a row of the words of a paragraph, with BIO tags: PER for people, LOC places, OBJ objects, DAY days."""
     paragraph = maker.rng.randrange(len(story.paragraph_sizes))
     first = sum(story.paragraph_sizes[:paragraph])
     words, tags = [], []
@@ -169,13 +169,13 @@ def make_entities(maker: RowMaker, story: Story) -> Row:
 
 
 def make_sentiment(maker: RowMaker, story: Story) -> Row:
-    """A story without its last sentence; positive if it ends well."""
+    """Make a row of a story without its last sentence; the label is positive if the story ends well."""
     text = story.text[: story.starts[-1]].rstrip()
     return {"text": text.replace("\n", " "), "label": "positive" if story.is_happy else "negative"}
 
 
 def make_ending(maker: RowMaker, story: Story) -> Row | None:
-    """The beginning of a story, and four sentences of which one continues it; the others end other plots."""
+    """Make a row of the beginning of a story and four sentences: one continues it, and three end other plots."""
     kinds = [event.kind for event in story.events]
     own_outcomes = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
     if own_outcomes is None:
@@ -197,7 +197,7 @@ def make_ending(maker: RowMaker, story: Story) -> Row | None:
 
 
 def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
-    """A story up to the end of a sentence with a pronoun, the question whom the pronoun means, and three names."""
+    """Make a row of a story, up to a sentence with a pronoun, the question whom the pronoun means, and three names."""
     candidates = [
         (index, mention)
         for index, sentence in enumerate(story.sentences)
@@ -220,6 +220,7 @@ def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
     return {"context": f"{context} {question}", "choices": choices, "label": choices.index(person.name)}
 
 
+# flag of `bertlab finetune custom` -> column, for the two multiple-choice tasks
 _CHOICE_COLUMNS = {"text-column": "context", "choice-columns": "choices", "label-column": "label"}
 ROW_TASKS: dict[str, RowTask] = {
     "next-sentence": RowTask(
@@ -236,6 +237,7 @@ assert set(ROW_TASKS) == set(get_args(RowTaskName))
 
 
 def _find_entity_type(mention: Mention, story: Story) -> str | None:
+    """Return the entity type of a mention (PER, OBJ, LOC or DAY); None if it is not an entity."""
     if mention.kind == "name":
         return "PER"
     if isinstance(mention.referent, Thing):
@@ -259,11 +261,13 @@ def _make_cast(story: Story) -> dict[str, object]:
 
 @cache
 def _answerable_wordings(language: str) -> dict[str, list[tuple[Wording, str]]]:
+    """Parse the questions -> {kind of the event that answers them: (question, role that is the answer) of each}."""
     questions = load_lexicon(language).questions["answerable"]
     return {kind: [(parse_wording(text), role) for text, role in pairs] for kind, pairs in questions.items()}
 
 
 @cache
 def _unanswerable_wordings(language: str) -> dict[str, Wording]:
+    """Parse the questions that a story without an event of their kind does not answer -> {kind: question}."""
     questions = load_lexicon(language).questions["unanswerable"]
     return {kind: parse_wording(text) for kind, text in questions.items()}

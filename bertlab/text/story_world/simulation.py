@@ -10,7 +10,7 @@ from functools import cache
 
 from bertlab.text.story_world.lexicon import Lexicon, Theme, Word, load_lexicon
 
-CAST_SIZE = 4  # people of each gender in a setting
+CAST_SIZE = 4  # the number of people of each gender in a setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Thing:
     """The adjective by which it can be recognised."""
 
 
-Role = Person | Thing | Word | int
+Role = Person | Thing | Word | int  # who or what takes part in an event
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class Simulation:
         return event
 
     def own(self, kind: str, person: Person, thing: Thing, **roles: Role) -> Event:
-        """Give a new thing to a person."""
+        """Give a person a thing that nobody has had before; `kind` is the kind of the event, as in `happen`."""
         _require(thing not in self.holder)
         self.holder[thing] = person
         return self.happen(kind, a=person, x=thing, state={"holder": person}, **roles)

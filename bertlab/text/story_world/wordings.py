@@ -16,7 +16,9 @@ import re
 from dataclasses import dataclass
 
 SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?(?:\|([^}]+))?\}")
-FIRST_SYLLABLE, LAST_SYLLABLE, FINALS, FINAL_L = 0xAC00, 0xD7A3, 28, 8  # how Unicode arranges syllables with finals
+FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3  # the code points of 가 and 힣
+FINALS = 28  # each group of 28 syllables differs only in the final consonant: first none, then the 27 consonants
+FINAL_L = 8  # the index of the final ㄹ in a group
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Wording:
-    """One way to say what happens."""
+    """A parsed text that tells an event or asks about it."""
 
     parts: tuple[str | Slot, ...]
     """Texts and slots in order."""

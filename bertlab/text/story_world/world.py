@@ -79,11 +79,13 @@ class StoryWorld:
 
 
 def _write_paragraph(narrator: Narrator, events: list[Event]) -> list[Sentence]:
+    """Write the sentences of a paragraph, one for each event."""
     narrator.start_paragraph()
     return [narrator.write_sentence(event) for event in events]
 
 
 def _join_paragraphs(paragraphs: list[list[Sentence]], plot: str, is_happy: bool, world: Simulation) -> Story:
+    """Join the sentences of all paragraphs to a story."""
     starts, position = [], 0
     for sentences in paragraphs:
         for sentence in sentences:

@@ -10,6 +10,7 @@ from bertlab.config.errors import CheckpointError
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 OTHER_SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")
 MASK = SPECIAL_TOKENS[4]
+# the mask token in BERT's vocabularies, and in those of fairseq
 MASK_NAMES = (MASK, OTHER_SPECIAL_TOKENS[4])
 
 
@@ -99,7 +100,7 @@ def add_layout(special: SpecialTokens, cls_id: int, sep_id: int, a: Segment, b: 
     is_special = [True, *[False] * len(a.ids), True]
     types = [0] * len(ids)
     if b is not None:
-        extra = special.separators - 1
+        extra = special.separators - 1  # separators between the texts besides the one that ends the first text
         ids += [*[sep_id] * extra, *b.ids, sep_id]
         tokens += [*[special.sep] * extra, *b.tokens, special.sep]
         offsets += [*[(0, 0)] * extra, *b.offsets, (0, 0)]

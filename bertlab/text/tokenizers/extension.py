@@ -16,7 +16,7 @@ import tokenizers
 from bertlab.text.tokenizers.search import CONTINUATION, search_word
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MIN_FREQUENCY = 2  # in how many passages a new token must occur
+MIN_FREQUENCY = 2  # the minimum number of passages in which a new token must occur
 PASSAGE_TOKENS = 2048  # a word counts once per passage; otherwise the names in one novel would dominate
 MAX_WORDS = 200_000  # of the words that are split, only the most frequent ones are examined, which bounds the memory
 BATCH_TEXTS = 64  # the number of texts that are tokenised at once
@@ -75,7 +75,7 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
 
     def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
         """Return the words in which the candidate still is a run of tokens, and the offsets inside this run."""
-        matches, last = [], (-1, 0)
+        matches, last = [], (-1, 0)  # `last`: the number of the word and the end of the last match
         for number, start, end in occurrences[candidate]:
             overlaps = number == last[0] and start < last[1]
             if start in boundaries[number] and end in boundaries[number] and not overlaps:
@@ -91,6 +91,7 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
 
     # A token that is chosen can only reduce what the others save. Therefore a candidate whose old value is the largest
     # is the best one if its new value is still at least as large as all other old values.
+    # The values in the queue are negative, because `heapq` returns the smallest entry first.
     queue = [(-measure(candidate), candidate) for candidate in occurrences]
     heapq.heapify(queue)
     chosen = []

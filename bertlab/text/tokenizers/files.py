@@ -30,6 +30,7 @@ PRE_TOKENIZERS = {
 }  # fmt: skip
 POST_PROCESSORS = {"TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel", "Sequence"}
 DECODERS = {"WordPiece", "ByteLevel", "Metaspace"}
+# part of a tokenizer.json -> the accepted types of its components
 PARTS = {
     "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
 }  # fmt: skip
@@ -156,18 +157,21 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
 
 
 def _check_ids(path: Path, vocab: object) -> None:
+    """Raise CheckpointError if a vocabulary is not a table of tokens and ids."""
     ids = vocab.values() if isinstance(vocab, dict) else ()
     if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
 
 
 def _check_settings(path: Path, model: dict, valid: dict[str, bool]) -> None:
+    """Raise CheckpointError for an invalid setting of a model; `valid` says for each setting whether it is valid."""
     for name, is_valid in valid.items():
         if not is_valid:
             raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
 
 
 def _check_wordpiece(path: Path, model: dict) -> None:
+    """Raise CheckpointError if a WordPiece model has invalid fields."""
     _check_ids(path, model.get("vocab"))
     max_chars = model.get("max_input_chars_per_word", 100)
     valid = {
@@ -179,6 +183,7 @@ def _check_wordpiece(path: Path, model: dict) -> None:
 
 
 def _check_bpe(path: Path, model: dict) -> None:
+    """Raise CheckpointError if a BPE model has invalid fields."""
     _check_ids(path, model.get("vocab"))
     merges = model.get("merges")
     if not isinstance(merges, list) or not all(
@@ -197,6 +202,7 @@ def _check_bpe(path: Path, model: dict) -> None:
 
 
 def _check_unigram(path: Path, model: dict) -> None:
+    """Raise CheckpointError if a Unigram model has invalid fields."""
     vocab = model.get("vocab")
     if not (
         isinstance(vocab, list)
@@ -216,7 +222,9 @@ MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _ch
 
 
 def _check_normalizer(path: Path, fields: dict) -> None:
-    """Check that a Replace or Precompiled normaliser (the latter is a table) cannot make texts much longer."""
+    """Check that a normaliser of the type Replace or Precompiled (a table of SentencePiece) cannot make texts much
+    longer.
+    """
     type_name = fields["type"]
     if type_name == "Replace":
         content, pattern = fields.get("content"), fields.get("pattern")
@@ -236,6 +244,7 @@ def _check_normalizer(path: Path, fields: dict) -> None:
 
 
 def _check_added_tokens(path: Path, added: object) -> None:
+    """Raise CheckpointError if the tokens that are added to the vocabulary, such as [CLS], have invalid fields."""
     if added is None:
         return
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")

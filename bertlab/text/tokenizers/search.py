@@ -145,8 +145,8 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
             break
         merges.append(Merge(parts[index], parts[index + 1], joined[index], vocab[joined[index]] - first_id + 1))
         parts[index : index + 2] = [joined[index]]
-    built = (token, *(merge.token for merge in merges))
-    is_unique = all(len(list(_splits(each, vocab))) <= 1 for each in built if len(_text(each)) > 1)
+    made_tokens = (token, *(merge.token for merge in merges))
+    is_unique = all(len(list(_splits(each, vocab))) <= 1 for each in made_tokens if len(_text(each)) > 1)
     return MergeHistory(token, tuple(merges), is_unique and parts == [token])
 
 

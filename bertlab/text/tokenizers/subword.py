@@ -68,6 +68,7 @@ class SubwordTokenizer(Tokenizer):
 
     @cached_property
     def _readable(self) -> tuple[str, ...]:
+        """Every token of the vocabulary as readable text, in the order of the ids."""
         if not self.is_byte_level:
             return self._tokens
         return tuple(
@@ -90,9 +91,11 @@ class SubwordTokenizer(Tokenizer):
 
     @property
     def max_word_chars(self) -> int:
+        """Raise TextError, because only WordPiece limits the length of a word."""
         raise TextError("tokenizer-without-search", kind=self.kind)
 
     def continues_word(self, id: int) -> bool:
+        """Whether a token continues a word: it begins with a letter or digit, without a space before it."""
         return self._tokens[id][:1] not in (SPACE, "▁") and self._tokens[id][:1].isalnum()
 
     def search(self, text: str) -> list[WordSearch]:
@@ -100,6 +103,7 @@ class SubwordTokenizer(Tokenizer):
         raise TextError("tokenizer-without-search", kind=self.kind)
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
+        """Return None, because merges are reconstructed only for WordPiece."""
         return None
 
     def save(self, directory: str | Path, max_tokens: int = 512) -> None:
@@ -120,7 +124,7 @@ class SubwordTokenizer(Tokenizer):
 
 
 def _skip_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move the start of a token past the spaces before it, which some vocabularies include in its offsets."""
+    """Return the offsets of a token without the spaces before it, which some vocabularies include."""
     first = start
     while first < end and text[first].isspace():
         first += 1

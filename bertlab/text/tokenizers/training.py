@@ -11,7 +11,7 @@ from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
 SAMPLE_CHARACTERS = 20_000_000  # the alphabet is determined from this many characters at the start of the texts
-MAX_SPLIT_SHARE = 0.05  # maximum share of characters that may be split by stripping accents
+MAX_SPLIT_SHARE = 0.05  # maximum share of characters that stripping accents may split into several characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -52,9 +52,9 @@ def learn_vocabulary(
     # Punctuation marks and Chinese characters are always words of their own, so they need no "##" form.
     pre_tokenise = backend.pre_tokenizer.pre_tokenize_str
     continuations = [f"##{c}" for c in alphabet if len(pre_tokenise(normalise(f"a{c}"))) == 1]
-    smallest = len(SPECIAL_TOKENS) + len(alphabet) + len(continuations)
-    if vocab_size < smallest:
-        raise DataError("vocab-size-too-small", size=vocab_size, smallest=smallest)
+    min_size = len(SPECIAL_TOKENS) + len(alphabet) + len(continuations)
+    if vocab_size < min_size:
+        raise DataError("vocab-size-too-small", size=vocab_size, smallest=min_size)
     # The "##x" tokens are listed in advance, in order. Otherwise the library numbers them in the order of a hash table.
     # That order differs between runs, and it decides which of two pairs of equal frequency is merged first.
     trainer = trainers.WordPieceTrainer(

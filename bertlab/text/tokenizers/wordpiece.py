@@ -41,8 +41,8 @@ __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
 # Files of tokenizers that are not read; `transformers` converts them to a tokenizer.json.
 UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
-# A vocabulary with at least this many words of a second language is multilingual; the shipped vocabularies have fewer
-# than 150 words of a second language.
+# A vocabulary with at least this many words of a second language counts as multilingual. The shipped vocabularies,
+# which are not multilingual, have fewer than 150.
 MIN_WORDS = 500
 
 
@@ -281,10 +281,12 @@ class Tokenizer:
         return [find_merges(token, self.vocab, first_id) for token in tokens if token not in self.special_tokens]
 
     def _is_merged(self, token: str) -> bool:
+        """Whether a merge made this token; single characters and special tokens exist before training."""
         return token not in self.special_tokens and len(token.removeprefix(CONTINUATION)) > 1
 
     @cached_property
     def _lists_merges(self) -> bool:
+        """Whether the ids show the order of the merges; see `search.lists_merges`."""
         return lists_merges(self.vocab, self.special_tokens)
 
     @cached_property
@@ -376,12 +378,14 @@ class Tokenizer:
         return self._backend.model.max_input_chars_per_word
 
     def _normalise(self, text: str) -> str:
+        """Normalise a text as before tokenisation, for example to lower case."""
         if not self._backend.normalizer:
             return text
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.normalizer.normalize_str(text)
 
     def _add_layout(self, a: Segment, b: Segment | None = None) -> Encoding:
+        """Add this vocabulary's [CLS] and [SEP] to the tokens of a text or a pair of texts."""
         return add_layout(self.special, self.cls_id, self.sep_id, a, b)
 
 
@@ -393,6 +397,7 @@ def select_tokenizer_class(backend: tokenizers.Tokenizer) -> type[Tokenizer]:
 
 
 def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """Return the ids of texts, without [CLS] and [SEP]."""
     texts = [_clean_text(text) for text in texts]
     with translate_failures("tokenizer-failed", TextError):
         return [row.ids for row in backend.encode_batch_fast(texts, add_special_tokens=False)]
