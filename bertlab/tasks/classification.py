@@ -25,7 +25,7 @@ from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding
 
-MAX_LABELS = 1000
+MAX_LABELS = 1000  # the maximum number of distinct labels in a column
 
 
 @dataclass(frozen=True)
@@ -177,14 +177,14 @@ def score_labels(
     predictions = task_type.choose_predictions(outputs)
     scored_rows, counts = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
-        display_names, correct = names_of(example), float(best == example.target)
+        display_names = names_of(example)
         scored_rows.append(
             ScoredRow(
                 example.id,
                 example.texts,
                 gold=display_names[example.target],
                 prediction=display_names[best],
-                score=correct,
+                score=float(best == example.target),
                 probability=float(probs_K[example.target]),
             )
         )

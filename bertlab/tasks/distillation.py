@@ -30,9 +30,9 @@ class DistilledLabelLoss:
     teacher_digest: str
     """A digest of these weights as they were loaded."""
     label_indices: tuple[int, ...]
-    """The index among the teacher's labels of each of the student's."""
+    """For each label of the student, its index among the teacher's labels."""
     share: float
-    """The weight of the cross-entropy against the teacher; that against the labels has the remaining weight."""
+    """The weight of the cross-entropy against the teacher, 0 to 1; the one against the labels has weight 1 - share."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
         logits_BK = model.classify(model.pool(batch.inputs)).float()

@@ -37,7 +37,7 @@ class ScoredRow:
 
     @property
     def ease(self) -> tuple[float, ...]:
-        """A sort key: the harder the row, the lower the key."""
+        """The sort key of `ErrorAnalysis.hardest`: the harder the row, the lower the key."""
         if self.values is not None:
             return (-abs(self.values[0] - self.values[1]),)
         return (self.probability, self.score)

@@ -16,8 +16,8 @@ from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.registry import TASK_TYPES
 
-_SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")
-# the similarity of two generated sentences on the scale of STS-B, by how the second differs from the first
+_SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")  # the name and the number of a slot, such as {person2}
+# the similarity of two generated sentences, 0 to 5 as in STS-B, by how the second differs from the first
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
 # For each requested row, at most this many rows are generated, because many of them are equal. If there are still too
 # few distinct rows, fewer rows are returned.
@@ -95,7 +95,12 @@ class _Slots:
         return _SLOT.sub(lambda match: self.entry(*match.groups()), template)
 
 
-def _classification(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+# -- generators: for each task type, yield random rows without end; nothing if the templates do not suit the task ------
+
+
+def _generate_classification(
+    spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
+) -> Iterator[dict]:
     columns, names = spec.text or ("text",), labels or ("negative", "positive")
     if len(columns) > 1 or len(names) != 2:  # the templates have one text and two labels
         return
@@ -105,7 +110,9 @@ def _classification(spec: TaskSpec, labels: Sequence[str], templates: Mapping, r
         yield {columns[0]: _Slots(templates, rng).fill(template), spec.label[0]: names[positive]}
 
 
-def _regression(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+def _generate_regression(
+    spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
+) -> Iterator[dict]:
     columns = spec.text or ("text", "pair")
     if len(columns) != 2:
         return
@@ -121,22 +128,24 @@ def _regression(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: 
         yield {columns[0]: first, columns[1]: second, spec.label[0]: value}
 
 
-def _multiple_choice(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+def _generate_multiple_choice(
+    spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
+) -> Iterator[dict]:
     context_column, *choice_columns = spec.text or ("context", "choices")
     num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
     while True:
         context, *choices = map(_Slots(templates, rng).fill, rng.choice(templates["statements"]))
-        right = choices[0]  # each template has the context, the right choice, and then the wrong ones
+        correct = choices[0]  # each template has the context, the correct choice, and then the wrong ones
         choices = (choices * 2)[:num_choices]
         rng.shuffle(choices)
         row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
         row |= dict(
             zip(choice_columns, choices, strict=True) if len(choice_columns) > 1 else [(choice_columns[0], choices)]
         )
-        yield row | {spec.label[0]: choices.index(right)}
+        yield row | {spec.label[0]: choices.index(correct)}
 
 
-def _tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+def _generate_tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
     tokens_column = spec.text[0] if spec.text else "tokens"
     while True:
         slots, tokens, tags = _Slots(templates, rng), [], []
@@ -157,7 +166,7 @@ def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str], ar
     return [tag if not labels or tag in labels else "O" for tag in tags]
 
 
-def _span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+def _generate_span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
     while True:
         slots = _Slots(templates, rng)
         passage = slots.fill(templates["passage"])
@@ -170,7 +179,8 @@ def _span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random
         yield {"title": "", **columns, spec.label[0]: answers}
 
 
+# name of a task type -> its generator: (task, labels of the checkpoint, templates of the language, rng) -> endless rows
 _GENERATORS: dict[str, Callable[[TaskSpec, Sequence[str], Mapping, random.Random], Iterator[dict]]] = {
-    "classification": _classification, "regression": _regression, "multiple_choice": _multiple_choice,
-    "tagging": _tagging, "span": _span,
+    "classification": _generate_classification, "regression": _generate_regression,
+    "multiple_choice": _generate_multiple_choice, "tagging": _generate_tagging, "span": _generate_span,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 Many texts are tokenised together, because the `tokenizers` library then uses every core.
 
-Shape legend: B batch, T tokens of an input, I inputs, U units of an example (words or characters with a tag).
+Shape legend: B batch, T tokens of an input, I inputs, U units of an example (for tagging: words or characters).
 """
 
 from array import array
@@ -141,7 +141,7 @@ def tokenise_texts(
     """
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
-    between = [sep] * tokenizer.special.separators
+    separators = [sep] * tokenizer.special.separators
     flat_ids, lengths, second_start = array("i"), array("q"), array("q")
     for begin in range(0, len(texts_a), TEXTS_AT_ONCE):
         chunk = slice(begin, begin + TEXTS_AT_ONCE)
@@ -152,9 +152,9 @@ def tokenise_texts(
                 ids = [cls, *a[: max_tokens - 2], sep]
                 second_start.append(len(ids))
             else:
-                length_a, length_b = compute_truncated_lengths(len(a), len(b), max_tokens - 2 - len(between))
-                ids = [cls, *a[:length_a], *between, *b[:length_b], sep]
-                second_start.append(length_a + 1 + len(between))
+                length_a, length_b = compute_truncated_lengths(len(a), len(b), max_tokens - 2 - len(separators))
+                ids = [cls, *a[:length_a], *separators, *b[:length_b], sep]
+                second_start.append(length_a + 1 + len(separators))
             flat_ids.extend(ids)
             lengths.append(len(ids))
     example_I = np.repeat(np.arange(len(examples)), inputs_per_example)
@@ -172,7 +172,7 @@ def compute_truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
     >>> compute_truncated_lengths(3, 20, 10), compute_truncated_lengths(9, 9, 5), compute_truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))
     """
-    half = limit - limit // 2
+    half = limit - limit // 2  # half of the limit, rounded up: the part of the first text if both texts are longer
     if a + b <= limit:
         return a, b
     if a <= half:

@@ -19,7 +19,7 @@ from bertlab.text.readers.splits import read_split
 class LabelledRowReader(FinetuneTaskType):
     """The part of a labelled task type that converts rows to `Examples`."""
 
-    # -- hooks: contents of a row -----------------------------------------------------------------------------------
+    # -- methods that subclasses override: contents of a row -------------------------------------------------------
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
         """Read the texts of a row.
@@ -199,6 +199,7 @@ class LabelledRowReader(FinetuneTaskType):
     def read_analysis_rows(
         self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
     ) -> AnalysisRows:
+        """Read the rows for error analysis; see `FinetuneTaskType.read_analysis_rows`."""
         rows = read_split(source, choose_split(source, split, spec), limits, invalid_rows)
         return AnalysisRows(rows.name, rows.columns, rows.rows, rows.label_names, rows.skipped)
 

@@ -40,7 +40,7 @@ class LabelledTaskType(LabelledRowReader):
     table_suffix: ClassVar[str] = "tsv"
     """The suffix of a prediction file, without the dot."""
 
-    # -- hooks: features and predictions ----------------------------------------------------------------------------
+    # -- methods that subclasses override: features and predictions ------------------------------------------------
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         """Tokenise examples; inputs longer than `max_tokens` are truncated.
@@ -85,10 +85,13 @@ class LabelledTaskType(LabelledRowReader):
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix (or None)."""
 
     def collect_extra_facts(self, features: Features) -> dict:
-        """Collect what `bertlab.json` records about the training rows beside their number, as the range of values."""
+        """Return further properties of the training rows that `bertlab.json` records, such as the range of the values.
+
+        They are added to the numbers of rows in `TrainingData.facts`.
+        """
         return {}
 
-    # -- hooks: prediction files -----------------------------------------------------------------------------------
+    # -- methods that subclasses override: prediction files --------------------------------------------------------
 
     @abstractmethod
     def format_prediction(self, examples: Examples, row: Example, prediction) -> str:
@@ -126,6 +129,7 @@ class LabelledTaskType(LabelledRowReader):
         }
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
+            """Compute the metrics of all held-out splits, each on at most `limit` examples."""
             metrics: dict = {}
             for index, (split, split_features) in enumerate(held_out_features.items()):
                 examples = split_features.examples
@@ -140,7 +144,7 @@ class LabelledTaskType(LabelledRowReader):
         if held_out:
             source_name = Path(str(options.validation or source)).name
             facts["measured_on"] = [HELD_OUT_OF_TRAINING if HELD_OUT_OF_TRAINING in held_out else source_name]
-        targets = np.array(str([row.target for row in train]).encode())
+        targets = np.array(str([row.target for row in train]).encode())  # only for the checksum
         return TrainingData(
             self, train.spec, loaded, train.labels if self.uses_labels else (), features.make_batches,
             measure if held_out else None, facts | self.collect_extra_facts(features), options,
@@ -203,6 +207,7 @@ class LabelledTaskType(LabelledRowReader):
         self, out: Path, split: str, number_of_splits: int, examples: Examples, predictions: list, options
     ) -> None:
         spec = examples.spec
+        # all splits of the same kind, whose official file names `spec.submission` lists in this order
         split_group = next((names for names in (spec.test, spec.validation) if split in names), (split,))
         default_name = f"{options.task}.{self.table_suffix}"
         path = prediction_files.choose_path(

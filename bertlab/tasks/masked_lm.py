@@ -62,13 +62,13 @@ class PretrainingLoss:
         return self.compute(model, batch, targets, self.encode(model, targets))
 
     def encode(self, model: nn.Module, targets: tuple) -> torch.Tensor:
-        """Compute the last layer's output at the [CLS] of every pair and at the positions to predict -> hidden_RH.
+        """Compute hidden_RH, the last layer's output at the [CLS] of every pair, then at the positions to predict.
 
-        Without a sentence-pair objective, [CLS] is left out.
+        Without a sentence-pair objective, the positions of [CLS] are left out.
 
         Args:
             model: the model.
-            targets: from `make_targets`.
+            targets: the result of `make_targets`.
         """
         inputs, index_P, _ = targets
         B, T = inputs.input_ids_BT.shape
@@ -189,7 +189,7 @@ def read_mask_logits(
     top_k: int = 5,
     originals: Sequence[str] = (),
 ) -> list[MaskFill]:
-    """Find the `top_k` most probable tokens for every [MASK]; the other masks are still in the input.
+    """Find the `top_k` most probable tokens for every [MASK], independently of those for the other masks.
 
     Args:
         tokenizer: the tokenizer of the model.
@@ -260,9 +260,9 @@ class MaskedLMTask(TaskType):
         if not 0 <= mask < len(positions):
             raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 
-        def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
+        def compute_logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
             return loaded.model.mlm(hidden_B1H[:, 0])[:, : loaded.tokenizer.vocab_size]
 
         return RecomputablePrediction(
-            self.name, encoding, (positions[mask],), logits, lambda id: loaded.tokenizer.tokens([id])[0]
+            self.name, encoding, (positions[mask],), compute_logits, lambda id: loaded.tokenizer.tokens([id])[0]
         )

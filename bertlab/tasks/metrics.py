@@ -41,7 +41,7 @@ def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Compute the Matthews correlation for any number of labels (Gorodkin 2004); 0 if either argument is constant.
+    """Compute the Matthews correlation, for two or more labels (Gorodkin 2004); 0 if either argument is constant.
 
     >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     0.5773502691896258
@@ -179,6 +179,7 @@ def prefix_metrics(metrics: dict, split: str, first: bool) -> dict:
     return {f"{prefix}_{name}": value for name, value in metrics.items()}
 
 
+# name of a metric in `TaskSpec.metrics` -> the function that computes it from labels and predictions
 LABEL_METRICS = {
     "accuracy": accuracy, "f1": f1, "matthews": matthews, "pearson": pearson, "spearman": spearman,
     "f1_from_3": f1_from_3,

@@ -89,8 +89,8 @@ class MultipleChoiceTask(LabelledTaskType):
             choices = [read_text(row, column) for column in columns]
         if len(choices) < 2:
             raise DataError("row-needs-two-choices")
-        start = f"{read_text(row, spec.choice_prefix_column)} " if spec.choice_prefix_column else ""
-        return (context, *(start + choice if choice.strip() else "" for choice in choices))
+        prefix = f"{read_text(row, spec.choice_prefix_column)} " if spec.choice_prefix_column else ""
+        return (context, *(prefix + choice if choice.strip() else "" for choice in choices))
 
     def check_texts(self, texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
         if not all(text.strip() for text in texts):

@@ -13,6 +13,7 @@ from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
 TokenObjectiveName = Literal["masked", "replaced"]
+"""Predict masked tokens (MLM), or detect replaced tokens (ELECTRA)."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class TokenObjective:
     has_generator: bool = False
     """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained; the checkpoint then contains its discriminator."""
     progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
-    """The metric on the progress bar, and its label."""
+    """The key of the metric on the progress bar, and its name there."""
 
 
 TOKEN_OBJECTIVES: dict[TokenObjectiveName, TokenObjective] = {

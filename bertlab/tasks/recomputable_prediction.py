@@ -31,7 +31,7 @@ class RecomputablePrediction:
 def make_pooled_prediction(
     model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]
 ) -> RecomputablePrediction:
-    """Make a recomputable prediction for an output layer on the pooled hidden state.
+    """Make a recomputable prediction for an output layer that reads the pooler's output.
 
     Args:
         model: the model.

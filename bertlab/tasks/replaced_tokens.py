@@ -23,8 +23,7 @@ DEFAULT_WEIGHT = 50.0
 """The weight of the discriminator's loss (lambda in section 2)."""
 # The stream of random numbers that chooses the replacements; `text.pretraining.masking` uses 0 to 2 and 4.
 REPLACEMENT_STREAM = 3
-# How many distributions over the vocabulary are computed together.
-CHUNK_ROWS = 1024
+CHUNK_ROWS = 1024  # how many distributions over the vocabulary are computed together, which bounds the memory
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class ReplacedTokenLoss:
         errors_BT = F.binary_cross_entropy_with_logits(logits_BT, is_replaced_BT.float(), reduction="none")
 
         def average(values_BT: torch.Tensor) -> torch.Tensor:
+            """Return the mean over all tokens except padding."""
             return (values_BT * mask_BT).sum() / mask_BT.sum().clamp(min=1)
 
         loss, predicted_BT = average(errors_BT), logits_BT.detach() > 0

@@ -1,4 +1,4 @@
-"""ROUGE: how many words, word pairs and words in the same order a summary shares with a reference.
+"""ROUGE: metrics of the words, word pairs and word sequences that a summary shares with a reference.
 
 Words are runs of letters and digits in lower case, without stemming. In Korean these are space-separated words with
 their particles, so the values are lower than with a tokenizer that splits the particles off.
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-METRICS = ("rouge1", "rouge2", "rougeL")
+METRICS = ("rouge1", "rouge2", "rougeL")  # the names of the metrics that `compute_rouge` returns
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -36,13 +36,22 @@ def sum_rouge_1_and_2(reference: str, summary: str) -> float:
 
 
 def _f1(matches: int, words: Sequence[Sequence[str]], size: int) -> float:
-    """F1 = 2 P R / (P + R) of the n-grams of two texts; 0 if neither text has an n-gram."""
+    """Compute F1 = 2 P R / (P + R) of the n-grams of two texts; 0 if neither text has an n-gram.
+
+    Args:
+        matches: the number of n-grams that both texts contain.
+        words: the words of each text.
+        size: n.
+    """
     total = sum(max(0, len(each) - size + 1) for each in words)
     return 2 * matches / total if total else 0.0
 
 
 def _count_common(reference: Sequence[str], summary: Sequence[str], size: int) -> int:
-    """Count the n-grams that both texts contain; one counts as often as it occurs in the text where it is rarer."""
+    """Count the n-grams (n = `size`) that both texts contain.
+
+    An n-gram counts as often as it occurs in the text that contains it less often.
+    """
     counts = [Counter(zip(*(words[skip:] for skip in range(size)), strict=False)) for words in (reference, summary)]
     return (counts[0] & counts[1]).total()
 

@@ -41,9 +41,9 @@ from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows
 
-ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
+ENTAILMENT, CONTRADICTION = "entailment", "contradiction"  # the names of the inference labels (NLI) that are used
 RANKING_SCALE = 20.0  # the cosines of a ranking are divided by a temperature of 1/20, as in `sentence-transformers`
-RETRIEVAL_ACCURACY = "retrieval_accuracy"
+RETRIEVAL_ACCURACY = "retrieval_accuracy"  # the metric of entailed pairs: the mean of the results of `decode`
 _ADDED_LABEL = "\0label"  # the name of the label column that is added to rows without one; no file has such a column
 
 
@@ -109,7 +109,7 @@ class SentenceEmbeddingTask(RegressionTask):
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
         """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
 
-        `ranking_loss` needs to know which rows have a third text: their `target` is 1, that of the others 0.
+        The target says for `ranking_loss` whether a row has a third text: 1 if it has one, otherwise 0.
         """
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
         rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
@@ -129,6 +129,7 @@ class SentenceEmbeddingTask(RegressionTask):
             raise DataError("row-empty")
 
     def collect_extra_facts(self, features: Features) -> dict:
+        """Return the range of the similarity values; {} for pairs without them."""
         return {} if features.examples.spec.labels else super().collect_extra_facts(features)
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
@@ -180,8 +181,8 @@ class SentenceEmbeddingTask(RegressionTask):
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
         """Compute the cosine of every pair or, for pairs with labels, whether the first text is matched correctly.
 
-        For each pair with a label, the result is 1 if, of all second texts, that of the same pair has the largest
-        cosine with the first text; otherwise it is 0.
+        For each pair with a label, the first text is compared with the second texts of all pairs. The result is 1 if
+        the second text of its own pair has the largest cosine, otherwise 0.
         """
         vectors_BCP = np.stack(scores_I).reshape(-1, features.inputs_per_example, len(scores_I[0]))
         first_BP, second_BP = vectors_BCP[:, 0], vectors_BCP[:, 1]
@@ -229,7 +230,7 @@ def cosine_loss(vectors_BCP: torch.Tensor, target_B: torch.Tensor) -> tuple[torc
 def ranking_loss(
     vectors_BCP: torch.Tensor, has_negative_B: torch.Tensor, equal_BB: torch.Tensor
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Compute the cross-entropy of choosing its own second text for each first text of the batch -> (loss, metrics).
+    """Compute the cross-entropy of matching each first text of the batch with the second text of its own row.
 
     Args:
         vectors_BCP: the vectors, of length 1: first text, second text, and optionally a contradiction.
@@ -237,6 +238,9 @@ def ranking_loss(
             ignored.
         equal_BB: whether two rows of the batch have the same first or second text. Such rows are not negatives of each
             other.
+
+    Returns:
+        the loss, and the metrics of the batch.
     """
     rows_B = torch.arange(len(vectors_BCP), device=vectors_BCP.device)
     cosine_BB = vectors_BCP[:, 0] @ vectors_BCP[:, 1].T
@@ -258,10 +262,10 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
 def _choose_entailed(examples: Examples) -> Examples:
     """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one.
 
-    `ranking_loss` needs to know which rows have a third text: their `target` is 1, that of the others 0.
+    The target says for `ranking_loss` whether a row has a third text: 1 if it has one, otherwise 0.
     """
     labels = examples.labels
-    contradiction: dict[str, str] = {}
+    contradiction: dict[str, str] = {}  # first text -> a text that contradicts it
     for row in examples:
         if labels[row.target] == CONTRADICTION:
             contradiction.setdefault(row.texts[0], row.texts[1])

@@ -27,7 +27,7 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
 
 def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
-    """Find the splits to evaluate on during fine-tuning: in --validation or, without it, in the training data set.
+    """Find the splits that fine-tuning is evaluated on: those of --validation or, without it, of the training data set.
 
     Args:
         spec: the task.

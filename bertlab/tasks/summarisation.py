@@ -1,4 +1,4 @@
-"""Extractive summaries: a score for every sentence of a document, learned from summaries.
+"""Extractive summaries: a score for every sentence of a document; the best sentences make up the summary.
 
 An input has [CLS] before and [SEP] after every sentence; the token types of consecutive sentences alternate between 0
 and 1 (interval segments). A linear layer maps the hidden state of each [CLS] to the logit that its sentence is chosen.
@@ -52,8 +52,9 @@ DOCUMENTS_AT_ONCE = 500  # number of documents whose sentences are tokenised tog
 # The smallest number of tokens in a window for predictions, even if all documents in fine-tuning were shorter.
 MIN_WINDOW_TOKENS = 16
 WINDOW_TOKENS_KEY = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window in fine-tuning
-R_PRECISION = "r_precision"
-FIRST_PREFIX = "first_"  # in the metrics of a baseline: the summary that consists of the document's first sentences
+R_PRECISION = "r_precision"  # the name of a metric, see `compute_raw_metrics`
+# The prefix of the metrics of a baseline, the summary that consists of the document's first sentences.
+FIRST_PREFIX = "first_"
 _BY_REFERENCE = "\0chosen"  # an added column: the sentences chosen by the reference; no file has a column of this name
 
 
@@ -216,8 +217,9 @@ class SummarisationTask(LabelledTaskType):
     def choose_window_size(self, loaded: Checkpoint) -> int:
         """Choose the maximum number of tokens in a window: the length of the longest window in fine-tuning, because no
         scores were learned at later positions."""
-        longest = loaded.record.get(WINDOW_TOKENS_KEY)
-        size = longest if type(longest) is int and longest > 0 else loaded.max_tokens_for(0) or self.max_tokens
+        recorded_size = loaded.record.get(WINDOW_TOKENS_KEY)
+        is_recorded = type(recorded_size) is int and recorded_size > 0
+        size = recorded_size if is_recorded else loaded.max_tokens_for(0) or self.max_tokens
         return min(max(size, MIN_WINDOW_TOKENS), loaded.config.max_positions)
 
     def compute_raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
@@ -232,8 +234,8 @@ class SummarisationTask(LabelledTaskType):
             if len(scores) != len(row.texts):
                 raise DataError("summary-scores-count-differs", id=row.id, scores=len(scores), count=len(row.texts))
             if row.chosen:
-                values[R_PRECISION].append(_share_found(row.chosen, _choose_best(scores, len(row.chosen))))
-                values[FIRST_PREFIX + R_PRECISION].append(_share_found(row.chosen, range(len(row.chosen))))
+                values[R_PRECISION].append(_compute_share_found(row.chosen, _choose_best(scores, len(row.chosen))))
+                values[FIRST_PREFIX + R_PRECISION].append(_compute_share_found(row.chosen, range(len(row.chosen))))
             if row.reference.strip():
                 chosen = sorted(choose_by_scores(row.texts, scores)[0])
                 for prefix, indices in (("", chosen), (FIRST_PREFIX, range(min(NUM_SENTENCES, len(scores))))):
@@ -259,9 +261,9 @@ class SummarisationTask(LabelledTaskType):
         for row, scores in zip(features.examples, predictions, strict=True):
             best = _choose_best(scores, len(row.chosen))
             gold, predicted = (", ".join(str(index + 1) for index in indices) for indices in (row.chosen, best))
-            score = _share_found(row.chosen, best) if best else 1.0
-            lowest = min((float(scores[index]) for index in row.chosen), default=1.0)
-            rows.append(ScoredRow(row.id, (" ".join(row.texts),), gold, predicted, score, lowest))
+            score = _compute_share_found(row.chosen, best) if best else 1.0
+            lowest_probability = min((float(scores[index]) for index in row.chosen), default=1.0)
+            rows.append(ScoredRow(row.id, (" ".join(row.texts),), gold, predicted, score, lowest_probability))
         return predictions, rows, None
 
 
@@ -270,7 +272,8 @@ def _choose_best(scores_S: np.ndarray, count: int) -> list[int]:
     return sorted(np.argsort(-scores_S, kind="stable")[:count].tolist())
 
 
-def _share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
+def _compute_share_found(chosen: Sequence[int], predicted: Sequence[int]) -> float:
+    """Compute the share of the chosen sentences that were predicted."""
     return len({*chosen} & {*predicted}) / len(chosen)
 
 

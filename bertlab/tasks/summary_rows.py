@@ -10,11 +10,12 @@ from bertlab.tasks.examples import Example, read_text
 from bertlab.tasks.rouge import sum_rouge_1_and_2
 from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 
+# common names of the column with the document or the list of its sentences
 DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
-NUM_SENTENCES = 3  # in a summary, by default
+NUM_SENTENCES = 3  # the default number of sentences in a summary
 _WORD = re.compile(r"\w+")
-_NUMBERS = re.compile(r"\[?[\d\s,;]*\]?")
-_MAX_SHOWN = 60  # how many characters of a sentence a message contains
+_NUMBERS = re.compile(r"\[?[\d\s,;]*\]?")  # a list of numbers, with or without brackets around it
+_MAX_SHOWN = 60  # the maximum number of characters of a sentence in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,8 @@ def _parse_list(cell: str) -> list:
 
 def _find_sentence_indices(text: str, index_of_text: dict[str, int]) -> list[int]:
     """Find the index of the sentence that equals a text, or the indices of the sentences that the text consists of."""
-    if (whole := index_of_text.get(_normalise(text))) is not None:
-        return [whole]
+    if (index := index_of_text.get(_normalise(text))) is not None:
+        return [index]
     parts = split_sentences(text)
     if missing := next((part for part in parts if _normalise(part) not in index_of_text), None):
         raise DataError("chosen-sentence-not-found", sentence=repr(missing[:_MAX_SHOWN]))
@@ -106,6 +107,7 @@ def _find_sentence_indices(text: str, index_of_text: dict[str, int]) -> list[int
 
 
 def _normalise(text: str) -> str:
+    """Replace line breaks and repeated spaces with single spaces, so that texts can be compared."""
     return " ".join(text.split())
 
 
@@ -146,17 +148,17 @@ def choose_by_scores(
 
     Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.2, trigram blocking.
     """
-    chosen, repeated, used = [], [], set()
+    chosen, skipped, chosen_trigrams = [], [], set()
     for index in sorted(range(len(sentences)), key=lambda each: -scores[each]):
         if len(chosen) >= num_sentences:
             break
         trigrams = list_trigrams(sentences[index])
-        if used & trigrams:
-            repeated.append(index)
+        if chosen_trigrams & trigrams:
+            skipped.append(index)
             continue
         chosen.append(index)
-        used |= trigrams
-    return chosen, repeated
+        chosen_trigrams |= trigrams
+    return chosen, skipped
 
 
 def list_trigrams(text: str) -> set[tuple[str, ...]]:
@@ -170,7 +172,7 @@ def list_trigrams(text: str) -> set[tuple[str, ...]]:
 
 
 def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Divide the sentences of a document into windows (first sentence, sentence after the last) of a limited length.
+    """Divide the sentences of a document into windows of at most `max_tokens` tokens.
 
     Consecutive windows share about half of their sentences, so that in at least one window most sentences have other
     sentences on both sides.
@@ -178,6 +180,9 @@ def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int
     Args:
         lengths: the number of tokens of each sentence; none of them exceeds `max_tokens`.
         max_tokens: the maximum number of tokens of a window.
+
+    Returns:
+        (first sentence, sentence after the last) of each window.
 
     >>> find_windows([4, 4, 4, 4, 4], 8), find_windows([4, 4, 4], 12)
     ([(0, 2), (1, 3), (2, 4), (3, 5)], [(0, 3)])

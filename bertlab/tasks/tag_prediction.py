@@ -82,7 +82,7 @@ def read_tag_logits(
     if by_token:
         units = tokens
     else:
-        units = [(position, start, end) for position, (start, end) in _first_tokens(tokens, find_words(text))]
+        units = [(position, start, end) for position, (start, end) in _find_first_tokens(tokens, find_words(text))]
     rows = [
         TaggedWord(
             text[start:end], start, end, labels[int(probs_TK[position].argmax())], tuple(probs_TK[position].tolist())
@@ -101,9 +101,9 @@ def read_tag_logits(
 def merge_tokens(tags: Tags, text: str) -> Tags:
     """Give every word between spaces the tag of its first token with a letter or digit; the entities stay unchanged.
 
-    Tokens without letters and digits are passed over, so that a quotation mark does not give its tag to a word; a word
-    without any letter or digit has the tag of its first token. In Korean, a word between spaces is an eojeol: a noun
-    with its particle, for example.
+    Tokens without letters and digits are skipped, so that a word does not get the tag of the quotation mark before it.
+    A word without any letter or digit has the tag of its first token. In Korean, a word between spaces is an eojeol: a
+    noun with its particle, for example.
 
     Args:
         tags: the tags of tokens, from `read_tag_logits(..., by_token=True)`.
@@ -122,7 +122,7 @@ def merge_tokens(tags: Tags, text: str) -> Tags:
     return replace(tags, words=tuple(merged))
 
 
-def _first_tokens(
+def _find_first_tokens(
     tokens: Sequence[tuple[int, int, int]], word_spans: Sequence[tuple[int, int]]
 ) -> list[tuple[int, tuple[int, int]]]:
     """Find the position of the first token of every word; words without a token are skipped.
@@ -134,7 +134,7 @@ def _first_tokens(
     Returns:
         (position, word span) of each word.
 
-    >>> _first_tokens([(1, 0, 3), (2, 3, 5), (3, 6, 9)], [(0, 5), (6, 9)])
+    >>> _find_first_tokens([(1, 0, 3), (2, 3, 5), (3, 6, 9)], [(0, 5), (6, 9)])
     [(1, (0, 5)), (3, (6, 9))]
     """
     token_starts = np.array([start for _, start, _ in tokens], np.int64)

@@ -37,7 +37,9 @@ from bertlab.text.batches import score
 from bertlab.text.readers.rows import Rows, is_blank
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-NO_ENTITY = ""  # in the confusion matrix: the prediction for a missed entity, or the label of a wrongly predicted one
+# A label of the confusion matrix: what was predicted instead of a missed entity, or what is in the data instead of a
+# wrongly predicted one.
+NO_ENTITY = ""
 
 
 class TaggingLoss:
@@ -182,7 +184,8 @@ class TaggingTask(LabelledTaskType):
     def write_file(self, path: Path, examples: Examples, predictions: list) -> None:
         prediction_files.write_conll(path, examples, predictions)
 
-    # Tags are written in the format of CoNLL, so these two abstract methods of the base class are not used.
+    # `read_predictions` and `write_file` above use the format of CoNLL, so nothing calls the next two methods. They are
+    # defined because they are abstract in the base class.
     def format_prediction(self, examples: Examples, row, prediction: list[str]) -> str:
         return " ".join(prediction)
 
@@ -200,7 +203,7 @@ class TaggingTask(LabelledTaskType):
                 ANALYSIS_BATCH_SIZE, progress,
             )  # fmt: skip
         predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])
-        gold_probabilities = _lowest_gold_probabilities(features, probs_ITK)
+        gold_probabilities = _find_lowest_gold_probabilities(features, probs_ITK)
         separator = "" if examples.spec.unit == "character" else " "
         marks_entities = is_entity_scheme(examples.labels)
         types = [type for label in examples.labels for type, _, _ in find_entity_spans([label])]
@@ -246,8 +249,8 @@ def _drop_spaces(examples: Examples, tags: Sequence[list[str]]) -> list[list[str
     ]
 
 
-def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
-    """Compute the lowest probability of a gold tag in each example; 1 if no token predicts a tag."""
+def _find_lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
+    """Find the lowest probability of a gold tag in each example; 1 if no token predicts a tag."""
     lowest = [1.0] * len(features.examples)
     for i, probs_TK in enumerate(probs_ITK):
         units_T, example = features.unit_I[i], int(features.example_I[i])

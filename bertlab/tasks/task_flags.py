@@ -11,7 +11,7 @@ from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.registry import TASK_TYPES, list_finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
-_NAME = tyro.conf.arg(metavar="NAME")
+_NAME = tyro.conf.arg(metavar="NAME")  # in `--help`, a flag that takes the name of a column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,4 +140,5 @@ def make_task_record(spec: TaskSpec) -> dict:
 
 
 def _flag_of_field(field: str) -> str:
+    """Return the flag that sets a field of `TaskFlags`, as messages name it."""
     return f"--{field.replace('_', '-')}"

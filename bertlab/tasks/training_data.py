@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bertlab.tasks.distillation import DistilledLabelLoss
     from bertlab.tasks.task_type import FinetuneTaskType
 
+# The name of the held-out rows in `bertlab.json`, if they were drawn from the training set.
 HELD_OUT_OF_TRAINING = "rows drawn from the training set"
 
 
@@ -65,7 +66,9 @@ class TrainingData:
     """Function: (model, maximum number of rows or None, progress) -> metrics on the held-out rows. None if there are no
     such rows."""
     facts: dict
-    """Facts about the rows that `bertlab.json` records."""
+    """What `bertlab.json` records about the rows: `examples` (the number of training rows), `skipped` (the number of
+    invalid rows), `measured_on` (the source of the held-out rows, if there are any), and properties that only some task
+    types have, such as `value_range`."""
     options: TrainingOptions
     """The options that the rows were read with."""
     digest: int

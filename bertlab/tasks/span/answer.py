@@ -16,7 +16,7 @@ from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
 
-N_BEST = 20  # as in run_squad.py
+N_BEST = 20  # how many of the best spans a prediction has by default, as in `run_squad.py`
 QUESTIONS_AT_ONCE = 512  # how many questions are processed together, which bounds the memory for their windows
 
 

@@ -60,10 +60,10 @@ def decode_spans(
 ) -> DecodedSpans:
     """Find the best spans of one question among all pairs of the `n_best` best starts and ends of each window.
 
-    A start must be a passage token that no other window contains with more context. An end must be a passage token at
-    or after the start. Of several spans with the same text, only the best is returned. Equal scores are ordered by
-    window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends include only tokens that can start or
-    end an answer.
+    A start must be a passage token that no other window contains with more context (see `windows.find_max_context`). An
+    end must be a passage token at or after the start. Of several spans with the same text, only the best is returned.
+    Equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends include
+    only tokens that can start or end an answer.
 
     Args:
         windows: the windows of the question.

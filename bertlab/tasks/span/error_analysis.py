@@ -17,6 +17,7 @@ from bertlab.tasks.span.decoding import DecodedSpans
 from bertlab.tasks.span.metrics import answer_f1, choose_script, drop_empty_golds, exact_match, score_with_threshold
 
 QUESTIONS_AT_ONCE = 16  # after how many questions the progress bar is updated
+# the metrics of `score_with_threshold` that the analysis shows, in this order
 SHOWN_METRICS = (
     "rouge_w", "f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_rouge_w", "best_f1", "null_threshold",
     "total",
@@ -57,7 +58,7 @@ def analyse_questions(
         golds = drop_empty_golds(row["answers"]["text"], script)
         exact_matches.append(max(exact_match(answer, gold, script) for gold in golds))
         f1 = max(answer_f1(answer, gold, float(has_unanswerable), script) for gold in golds)
-        probability = _gold_probability(spans, golds, has_unanswerable, script)
+        probability = _compute_gold_probability(spans, golds, has_unanswerable, script)
         scored_rows.append(ScoredRow(row["id"], (row["question"], row["context"]), golds[0], answer, f1, probability))
     return TaskAnalysis(
         {name: metrics[name] for name in SHOWN_METRICS if name in metrics}, scored_rows,
@@ -72,19 +73,19 @@ def _group_questions(
     by_word, by_length = defaultdict(list), defaultdict(list)
     for index, row in enumerate(scored_rows):
         by_word[find_question_word(row.texts[0], language)].append(index)
-        by_length[_length_group(row.gold)].append(index)
+        by_length[_find_length_group(row.gold)].append(index)
     order = [name for _, name in _LENGTHS] + [_LONGEST]
     groups = {
         "question": sorted(by_word.items(), key=lambda item: -len(item[1])),
         "length": [(name, by_length[name]) for name in order if name in by_length],
     }
     return {
-        by: tuple(_score_group(name, rows, scored_rows, exact_matches) for name, rows in named_rows)
-        for by, named_rows in groups.items()
+        criterion: tuple(_score_group(name, rows, scored_rows, exact_matches) for name, rows in named_rows)
+        for criterion, named_rows in groups.items()
     }
 
 
-def _gold_probability(spans: DecodedSpans, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
+def _compute_gold_probability(spans: DecodedSpans, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
     """Compute the probability of the gold answers: a softmax over the scores of the best spans.
 
     If the data contain unanswerable questions, "no answer" is one more candidate.
@@ -106,17 +107,17 @@ def find_question_word(question: str, language: str = DEFAULT) -> str:
     ('how many', 'who', '')
     """
     return next(
-        (word for word, pattern in _question_words(language).items() if re.search(pattern, question.lower())), ""
+        (word for word, pattern in _read_question_words(language).items() if re.search(pattern, question.lower())), ""
     )
 
 
 @cache
-def _question_words(language: str) -> dict[str, str]:
+def _read_question_words(language: str) -> dict[str, str]:
     """Read the question words of a language and the patterns that match them, the most specific first."""
     return read_data("question_words", language)
 
 
-def _length_group(answer: str) -> str:
+def _find_length_group(answer: str) -> str:
     """Find the length group of an answer, such as "3-4"."""
     num_words = len(answer.split())
     return next((name for max_words, name in _LENGTHS if num_words <= max_words), _LONGEST)
@@ -125,6 +126,7 @@ def _length_group(answer: str) -> str:
 def _score_group(
     name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float]
 ) -> Group:
+    """Average the metrics of the questions in a group; `rows` are their indices."""
     f1 = 100 * float(np.mean([scored_rows[row].score for row in rows]))
     exact_match_percent = 100 * float(np.mean([exact_matches[row] for row in rows]))
     return Group(name, tuple(rows), exact_match_percent, f1)

@@ -13,8 +13,9 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import languages
 from bertlab.config.tasks import TaskSpec
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)  # table for `str.translate` that deletes ASCII punctuation
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+# table for `str.translate` that replaces quotation marks and brackets with spaces
 _KOREAN_MARKS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 
@@ -51,6 +52,7 @@ def normalise_klue_answer(text: str) -> str:
     return " ".join(text.lower().translate(_PUNCTUATION).split())
 
 
+# evaluation script -> the function with which it normalises answers
 NORMALISERS = {"squad": normalise_answer, "korquad": normalise_korean_answer, "klue": normalise_klue_answer}
 
 
@@ -122,6 +124,7 @@ def rouge_w(prediction: str, gold: str) -> float:
 
 
 def _f1(num_common: int, num_predicted: int, num_expected: int) -> float:
+    """Compute F1 from the numbers of words or characters in common, in the prediction and in the gold answer."""
     if not num_common:
         return 0.0
     precision, recall = num_common / num_predicted, num_common / num_expected
@@ -189,11 +192,12 @@ def score_squad(
     if missing == len(answers):
         raise DataError("predictions-for-other-questions", count=len(answers))
     if version == "1.1":
-        return _squad_v1(predictions, answers, script) | {"total": len(answers), "missing": missing}
-    return _squad_v2(predictions, answers, no_answer, threshold, script) | {"missing": missing}
+        return _score_v1(predictions, answers, script) | {"total": len(answers), "missing": missing}
+    return _score_v2(predictions, answers, no_answer, threshold, script) | {"missing": missing}
 
 
-def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], script: str) -> dict[str, float]:
+def _score_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], script: str) -> dict[str, float]:
+    """Compute the metrics of SQuAD v1.1 in percent; a question without a prediction scores 0."""
     ids_without_answer = [id for id, golds in answers.items() if not golds]
     if ids_without_answer:
         if len(ids_without_answer) == len(answers):
@@ -203,13 +207,14 @@ def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], scr
     return {name: 100 * sum(scores[name] for scores in rows) / len(answers) for name in rows[0]}
 
 
-def _squad_v2(
+def _score_v2(
     predictions: Mapping[str, str],
     answers: dict[str, list[str]],
     no_answer: Mapping[str, float] | None,
     threshold: float | None,
     script: str,
 ) -> dict[str, float]:
+    """Compute the metrics of SQuAD v2.0 in percent; a question without a prediction is excluded."""
     ids = [id for id in answers if id in predictions]
     if no_answer is None and threshold is not None:
         raise DataError("threshold-needs-scores")
@@ -225,7 +230,7 @@ def _squad_v2(
         margin = np.array([no_answer[id] for id in ids])
         has_prediction = np.array([bool(predictions[id]) for id in ids])
         for name, raw in scores.items():
-            best[f"best_{name}"], best[f"best_{name}_threshold"] = _best_threshold(
+            best[f"best_{name}"], best[f"best_{name}_threshold"] = _find_best_threshold(
                 raw, margin, has_answer, has_prediction
             )
         if threshold is not None:
@@ -237,13 +242,14 @@ def _squad_v2(
     return metrics | best
 
 
-def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
+def _find_best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
     """Find the best score in percent and the threshold that leads to it, as `find_best_thresh` of the script does.
 
     The search begins with a threshold below all margins, where every answer is "". Whenever the threshold rises above
     the margin of a question, the predicted span of that question replaces the answer "".
     """
     order = np.argsort(margin, kind="stable")
+    # how much the sum of the scores changes if the answer of a question is its predicted span instead of ""
     gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
     score_sums = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
     best = int(score_sums.argmax())

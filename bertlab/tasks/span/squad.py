@@ -19,7 +19,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
 from bertlab.text.readers.splits import find_split, split_name
 
-SQUAD = TASKS["squad"]
+SQUAD = TASKS["squad"]  # the default for the names of a table's columns
 
 
 def read_squad(
@@ -68,6 +68,7 @@ def read_rows(
 def _read_files(
     name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
 ) -> list[dict]:
+    """Read the questions of all files of a split; `name` is its name in messages."""
     parts = [_read_table(path, limits, invalid_rows) for path in files]
     is_nested = any(is_nested for _, is_nested in parts)
     table = concatenate(name, [rows for rows, _ in parts])
@@ -252,6 +253,13 @@ def _flatten(path: Path, data) -> Iterable[dict]:
 
 
 def _read_question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
+    """Convert a row to a question without an id.
+
+    Args:
+        row: the row.
+        columns: the columns of the passage and of the question.
+        label: the column of the answers; None if there is none.
+    """
     context, question = (_read_text(row, column) for column in columns)
     fields = {"title": row.get("title") or "", "context": context, "question": question}
     # In a CSV file the value is text. KLUE-MRC lists answers for impossible questions; they are plausible, but wrong.
@@ -261,6 +269,7 @@ def _read_question(row: dict, columns: tuple[str, ...], label: str | None) -> di
 
 
 def _read_text(row: dict, column: str) -> str:
+    """Return the text in a cell; raise DataError if it is blank or not a text."""
     if not isinstance(row.get(column), str):
         raise DataError("cell-without-text", column=repr(column))
     if not row[column].strip():

@@ -47,8 +47,8 @@ from bertlab.text.readers.rows import choose_evenly
 from bertlab.text.readers.splits import find_split, has_split, split_name
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
-MAX_ANSWER_TOKENS = 30  # as in run_squad.py
-NO_ANSWER = ""
+MAX_ANSWER_TOKENS = 30  # the maximum number of tokens in an answer, as in `run_squad.py`
+NO_ANSWER = ""  # the text of the prediction "no answer"
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,11 @@ def compute_answer_metrics(
         options: other keyword arguments of `answer_questions`.
     """
     return score_with_threshold(
-        *_answers_and_margins_by_id(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
+        *_index_answers_and_margins(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
     )
 
 
-def _answers_and_margins_by_id(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
+def _index_answers_and_margins(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
     """Make two dictionaries: question id -> text of the best span, and question id -> no-answer margin."""
     ids = [row["id"] for row in rows]
     answers = {id: spans.text for id, spans in zip(ids, decoded, strict=True)}
@@ -189,7 +189,7 @@ class SpanTask(FinetuneTaskType):
     required_flags = ()
     scores_no_answer = True
     count_name = "questions"
-    json_suffix = ".json"  # SQuAD's own form is one JSON object over many lines
+    json_suffix = ".json"  # a file of SQuAD is a single JSON object over many lines
     fixed_columns = True
     loss = staticmethod(span_loss)
 
@@ -227,6 +227,7 @@ class SpanTask(FinetuneTaskType):
             raise DataError("no-trainable-row")
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
+            """Compute the metrics on at most `limit` held-out questions."""
             uses_all_rows = limit is None or limit >= len(held_out)
             sample = held_out if uses_all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
             return compute_answer_metrics(
@@ -276,7 +277,7 @@ class SpanTask(FinetuneTaskType):
         threshold = options.threshold
         if threshold is None and not (options.tune_threshold and examples.labelled):
             threshold = loaded.null_threshold or 0.0
-        return SpanPredictions(*_answers_and_margins_by_id(examples.rows, decoded), threshold)
+        return SpanPredictions(*_index_answers_and_margins(examples.rows, decoded), threshold)
 
     def read_predictions(self, path: Path, examples: Questions, options: EvaluationOptions) -> SpanPredictions:
         scores = read_scores(options.no_answer) if options.no_answer else None
@@ -355,10 +356,11 @@ class SpanTask(FinetuneTaskType):
             logits_BP2 = loaded.model.span(hidden_BPH)
             return logits_BP2[:, start_S, 0] + logits_BP2[:, end_S, 1]
 
-        def text_of(candidate: int) -> str:
+        def find_text(candidate: int) -> str:
+            """Return the text of a candidate, given by its index."""
             if candidate == len(spans):
                 return NO_ANSWER
             first, last = spans[candidate]
             return pair[encoding.offsets[first][0] : encoding.offsets[last][1]]
 
-        return RecomputablePrediction(self.name, encoding, positions, compute_logits, text_of)
+        return RecomputablePrediction(self.name, encoding, positions, compute_logits, find_text)

@@ -16,9 +16,12 @@ import numpy as np
 
 from bertlab.config.errors import DataError
 
+# the end of a sentence: a mark, optional closing quotes and brackets, and a space before a capital letter or a digit
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
+# a capitalised word; and a name: capitalised words, also with "of" and "the" between them, or a number
 _WORD = r"[A-Z][\w-]*(?:['’](?!s\b)\w+)?"
 _NAME = re.compile(rf"{_WORD}(?:\s+(?:of\s+|the\s+)?{_WORD})*|\d[\d,.]*\d|\d")
+# words that are no part of a name, although they are capitalised at the beginning of a sentence
 _FUNCTION_WORDS = """
 A After All Although An And As At Before But By Despite During Each Even For From He Her His How However If In It Its
 Later Many Most No Of On One Other She Since So Some Such That The Their There These They This Those Though Through To
@@ -30,6 +33,7 @@ Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """
 _FUNCTION_WORD_SET, _MONTH_AND_DAY_NAMES = frozenset(_FUNCTION_WORDS.split()), frozenset(_MONTHS_AND_DAYS.split())
 _NOUN_AFTER_THE = re.compile(r"\bthe ([a-z]{4,})\b")
+# the usual endings of words for peoples and their languages, such as Italian, Danish, Chinese
 _NATIONALITY = re.compile(r"(?:ian|ean|ish|ese|ench|eek|can)s?$")
 _AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|has|had|could|would|should)\b(?! not\b)")
 _OPPOSITE_PAIRS = """
@@ -51,7 +55,7 @@ ancient/modern traditional/modern present/absent positive/negative same/differen
 possible/impossible successful/unsuccessful official/unofficial direct/indirect always/never usually/rarely
 often/rarely mostly/rarely with/without include/exclude included/excluded allies/enemies friend/enemy victory/defeat
 """
-_OPPOSITES_BY_WORD: dict[str, list[str]] = defaultdict(list)
+_OPPOSITES_BY_WORD: dict[str, list[str]] = defaultdict(list)  # word -> its opposites, in both directions
 for _pair in _OPPOSITE_PAIRS.split():
     _first, _second = _pair.split("/")
     _OPPOSITES_BY_WORD[_first].append(_second)
@@ -122,7 +126,7 @@ class _Article:
     @cached_property
     def words(self) -> dict[str, set[str]]:
         """The words of each paragraph, in lower case."""
-        return {paragraph: _long_words(paragraph) for paragraph in self.paragraphs}
+        return {paragraph: _find_long_words(paragraph) for paragraph in self.paragraphs}
 
     @cached_property
     def lowercase_text(self) -> dict[str, str]:
@@ -143,6 +147,7 @@ class _Article:
 
 
 def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
+    """Collect the paragraphs of the rows by title."""
     articles: dict[str, _Article] = defaultdict(_Article)
     for row in rows:
         articles[row.get("title", "")].paragraphs[row["context"]] = None
@@ -150,13 +155,15 @@ def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
 
 
 def _group_by_shape(names: Iterable[str]) -> dict[str, list[str]]:
+    """Group names by the shape that `find_name_shape` returns."""
     shapes: dict[str, list[str]] = defaultdict(list)
     for name in names:
         shapes[find_name_shape(name)].append(name)
     return shapes
 
 
-def _long_words(text: str) -> set[str]:
+def _find_long_words(text: str) -> set[str]:
+    """Find the words of at least three letters or digits, in lower case."""
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
@@ -225,7 +232,8 @@ def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) 
 
 def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
     """Replace the passage with the paragraph that shares the most words with the question and contains no answer."""
-    question_words, answers = _long_words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
+    question_words = _find_long_words(row["question"])
+    answers = [text.strip().lower() for text in row["answers"]["text"]]
     others = [
         (len(question_words & words), paragraph)
         for paragraph, words in article.words.items()
@@ -297,7 +305,7 @@ def _negate(row: Mapping, article: _Article, rng: np.random.Generator) -> Change
 _METHODS: tuple[Callable[[Mapping, _Article, np.random.Generator], Change], ...] = (
     _remove_sentence, _change_paragraph, _swap_name, _use_opposite, _negate,
 )  # fmt: skip
-_METHOD_PROBABILITIES = (0.2, 0.2, 0.3, 0.2, 0.1)
+_METHOD_PROBABILITIES = (0.2, 0.2, 0.3, 0.2, 0.1)  # the probability that each of `_METHODS` is tried first
 
 
 def _select_replacements(name: str, others: Iterable[str], text: str) -> list[str]:

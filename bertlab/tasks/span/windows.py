@@ -113,7 +113,7 @@ class SpanWindows(Sequence):
         return slice(int(first), int(stop))
 
     def passage(self, question: int) -> str:
-        """The passage of a question."""
+        """Return the passage of a question."""
         return self.passages[self.passage_Q[question]]
 
     def __getitem__(self, w: int | slice) -> "Window | list[Window]":
@@ -126,8 +126,8 @@ class SpanWindows(Sequence):
         question_ids = self.question_ids[question]
         first = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
         tokens = slice(first, first + self.length_W[w])  # in `passage_ids.flat`
-        between = [self.sep_id] * self.separators
-        ids = np.concatenate([[self.cls_id], question_ids, between, self.passage_ids.flat[tokens], [self.sep_id]])
+        separator_ids = [self.sep_id] * self.separators
+        ids = np.concatenate([[self.cls_id], question_ids, separator_ids, self.passage_ids.flat[tokens], [self.sep_id]])
         passage = slice(len(question_ids) + 1 + self.separators, len(ids) - 1)
         token_type_ids = np.zeros(len(ids), np.int64)
         token_type_ids[passage.start :] = 1
@@ -356,7 +356,7 @@ def select_trainable_rows(
 def _find_answer_error(
     context: str, texts: Sequence[str], starts: Sequence[int], has_unanswerable: bool
 ) -> Message | None:
-    """Find the reason why a row cannot be trained on; None if it can be."""
+    """Return the reason why a row cannot be used for training; None if it can be used."""
     if not len(texts):
         return None if has_unanswerable else Message("row-without-answer")
     if not texts[0]:
