@@ -182,7 +182,7 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh(W h + b) at the first of the given positions, [B, T, H] -> [B, H] (`BertModel` in google-research/bert)."""
+    """tanh(W h + b) of each row's first hidden state, [B, T, H] -> [B, H] (`BertModel` in google-research/bert)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()

@@ -30,7 +30,8 @@ class FeatureLayers:
     """True if the hidden states are summed with learned weights, False if they are concatenated."""
 
 
-# The rows of table 7 in the paper. An encoder with fewer than four layers uses all of them for "sum-4" and "concat-4".
+# Row of table 7 in the paper -> the layers of this row. An encoder with fewer than four layers uses all of them for
+# "sum-4" and "concat-4".
 FEATURE_LAYERS = {
     "embeddings": FeatureLayers(lambda L: range(1)),
     "last": FeatureLayers(lambda L: range(L, L + 1)),
@@ -61,6 +62,7 @@ class BertBiLSTM(TaskHeads):
         self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
         self.layer_indices = selection.indices(bert.config.num_layers)
         num_selected = len(self.layer_indices)
+        # The softmax of these parameters gives the weights of the sum; None if the hidden states are concatenated.
         self.mix_L = nn.Parameter(torch.zeros(num_selected)) if selection.is_weighted_sum else None
         feature_size = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_selected)
         self.lstm = nn.LSTM(feature_size, width, num_layers=2, batch_first=True, bidirectional=True)
@@ -74,6 +76,7 @@ class BertBiLSTM(TaskHeads):
         return self.bert.embeddings
 
     def train(self, mode: bool = True) -> "BertBiLSTM":
+        """Set the training mode of the model, except for a frozen encoder, which stays in eval mode."""
         super().train(mode)
         if self.is_frozen:
             self.bert.eval()

@@ -156,8 +156,10 @@ class HeadSpec:
     """True if the layer reads the pooler's output, False if it reads hidden states."""
 
 
-CLASSIFIER = {"": "classifier"}  # several classes of `transformers` have an output layer of this name
+# `HeadSpec.hf_modules` of the layers that `transformers` names "classifier".
+CLASSIFIER = {"": "classifier"}
 
+# Name of an output layer -> its description.
 HEADS = {
     "mlm": HeadSpec(
         MaskedTokenHead, Message("head-mlm"), Message("head-remedy-pretrain"), "BertForMaskedLM",

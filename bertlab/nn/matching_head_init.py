@@ -19,7 +19,7 @@ from bertlab.nn.bert import Bert
 
 MATCH_SCORE = 12.0  # the approximate attention score of an occurrence of the same token
 SENTENCE_SCORE = 2.4  # is added to the attention score of tokens in A, and subtracted from that of tokens in B
-SIGNAL_LENGTH = 6.0  # length of the head's output if all attention is on one sentence; a hidden state has sqrt(H)
+SIGNAL_LENGTH = 6.0  # length of the head's output for attention to only one sentence; hidden states have sqrt(H)
 NUM_POSITIONS = 160  # the S directions are computed from the embeddings of this many positions
 
 

@@ -167,7 +167,7 @@ class OnnxBert(TaskHeads):
     # -- methods and attributes of a `Bert` that a model in an ONNX file does not have --------------------------------
 
     def _refuse(self, *args, **kwargs) -> NoReturn:
-        """Raise the error that an ONNX file gives only predictions."""
+        """Raise CheckpointError: a model in an ONNX file only predicts and has no weights or intermediate tensors."""
         raise CheckpointError("onnx-no-internals", name=self.path.parent.name)
 
     head = encode_positions = pool = pooler = state_dict = add_heads = __deepcopy__ = _refuse

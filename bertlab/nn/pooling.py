@@ -14,7 +14,7 @@ def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
 
 
 def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    # the sum over the tokens, divided by the square root of their number
+    """Compute the sum over the tokens, divided by the square root of their number -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1).sqrt()
 
 
@@ -26,7 +26,8 @@ def _max(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
     return hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1)
 
 
-# The names are those of `sentence-transformers`.
+# Pooling mode, named as in `sentence-transformers` -> a function from hidden_BTH and mask_BT1 to one vector per text,
+# [B, H].
 POOLING_MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "mean": _mean, "cls": _cls, "max": _max, "mean_sqrt_len_tokens": _mean_sqrt,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from torch import nn
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
 
-# The parts of the factorised embeddings that both models have in common; each has a projection of its own.
+# The parts of the factorised embeddings that both models share; each model has a projection of its own.
 SHARED_EMBEDDINGS = ("token", "position", "token_type", "norm")
 
 

@@ -7,7 +7,8 @@ import torch
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
 
-_LAYER = re.compile(r"^encoder\.layers\.(\d+)\.")
+# The beginning of the name of a weight in an encoder layer; the group is the number of the layer.
+_LAYER_PREFIX = re.compile(r"^encoder\.layers\.(\d+)\.")
 
 
 def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -> int:
@@ -37,7 +38,7 @@ def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
         raise BertlabError("start-teacher-too-shallow", layers=layers, teacher_layers=teacher_layers)
     weights, teacher_weights = student.state_dict(), teacher.state_dict()
     for name, tensor in weights.items():
-        teacher_name = _LAYER.sub(
+        teacher_name = _LAYER_PREFIX.sub(
             lambda match: f"encoder.layers.{choose_teacher_layer(int(match[1]), layers, teacher_layers)}.", name
         )
         if (teacher_tensor := teacher_weights.get(teacher_name)) is None:

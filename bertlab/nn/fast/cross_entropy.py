@@ -10,11 +10,12 @@ import torch
 import torch.nn.functional as F
 
 IGNORE_INDEX = -100  # the label of a row without a target, as in `torch.nn.functional.cross_entropy`
+# Smaller probabilities are raised to this one, about 1e-38, before their logarithm is computed.
 MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return how many rows are computed together, and a number: the vocabulary is padded to a multiple of it.
+    """Return the number of rows to compute together, and a number whose multiple the padded vocabulary size must be.
 
     A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and sizes that are multiples of
     64.

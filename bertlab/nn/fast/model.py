@@ -58,6 +58,7 @@ class FastBert(FamilyBert):
         return self._encode(batch, positions_R)
 
     def _encode(self, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
+        """Compute the last layer's output in the fastest layout -> [B, T, H], or at `positions_R` -> [R, H]."""
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT))
         layout = choose_layout(self.config, batch, hidden_BTH)
         hidden_XH = run_layers(
@@ -101,6 +102,7 @@ def run_layers(
 def _run_layer(
     layer: EncoderLayer, hidden_XH: torch.Tensor, layout: Layout, index_R: torch.Tensor | None
 ) -> torch.Tensor:
+    """Compute a layer's output -> [X, H], or only at the tokens `index_R` (indices of X) -> [R, H]."""
     heads_XH = _attend(layer.attention, hidden_XH, layout)
     if index_R is not None:
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
@@ -108,6 +110,7 @@ def _run_layer(
 
 
 def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:
+    """Compute the outputs of the heads in a layout, before the output projection -> [X, H]."""
     dropout = attention.dropout.p if attention.training else 0.0
     return layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout)
 

@@ -75,6 +75,7 @@ class TokenEmbeddings(nn.Module):
             raise TextError("text-too-long", tokens=T, limit=self.max_tokens)
         token_BTH = self.token(input_ids_BT)
         hidden_BTH = self.norm(token_BTH)
+        # The zeros stand for the position and token type embeddings, which this model family does not have.
         for tensor_BTH in (token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH):
             trace.record("embeddings", tensor_BTH)
         return hidden_BTH
