@@ -19,7 +19,7 @@ from bertlab.config.errors import BertlabError
 
 # bfloat16 is less precise than float32, so it is used only if it is faster by this factor.
 REQUIRED_SPEEDUP = 1.2
-ROUNDS = 9  # how many times the speeds of the two types are compared
+ROUNDS = 9  # how many times the speed of bfloat16 is compared with that of float32
 # The messages of torch about a lack of memory, for errors that have no type of their own.
 OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|ALLOC_FAILED", re.IGNORECASE)
 

@@ -127,17 +127,20 @@ def explain_peer_failures() -> Iterator[None]:
 
 
 def _is_launched() -> bool:
+    """Whether `torchrun` started this process."""
     return dist.is_available() and dist.is_torchelastic_launched()
 
 
 def _is_joined() -> bool:
+    """Whether this process is a member of a process group."""
     return dist.is_available() and dist.is_initialized()
 
 
 def _raise_stopped(_signal, _frame):
+    """Handle SIGTERM in the main process: end the run with an error that names `torchrun`."""
     raise BertlabError("run-stopped-by-torchrun")
 
 
 def _exit(signum, _frame):
-    """Exit without a message: the main process reports why the run ends."""
+    """Handle SIGTERM in the other processes: exit without a message, because the main process reports the reason."""
     raise SystemExit(128 + signum)

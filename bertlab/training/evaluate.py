@@ -31,7 +31,7 @@ from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretrai
 from bertlab.training.pretraining.setup import load_generator
 from bertlab.training.progress import evaluation_bar
 
-PRETRAINING = "pretraining"
+PRETRAINING = "pretraining"  # the value of TASK that evaluates the pre-training objectives
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +149,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_pretraining(config: EvaluateConfig) -> dict:
+    """Evaluate the pre-training objectives of a checkpoint on a corpus."""
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
     loaded = _load_checkpoint(config)
@@ -174,6 +175,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
 
 
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
+    """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of these heads."""
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.require_head(head)
@@ -190,6 +192,7 @@ def run(config: EvaluateConfig) -> None:
             raise BertlabError("record-needs-own-checkpoint", checkpoint=config.checkpoint)
     metrics = evaluate(config)
     if config.record:
+        # Without labels, the metrics are only the number of rows.
         if all(name.endswith(("examples", "questions")) for name in metrics):
             raise BertlabError("record-needs-labels")
         _record_metrics(config, metrics)

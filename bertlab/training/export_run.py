@@ -18,6 +18,7 @@ from bertlab.checkpoints.files import CARD, CONFIG, RECORD, WEIGHTS
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.files import describe_system_error
 
+# The files of a snapshot that are copied, as far as they exist.
 FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
@@ -68,21 +69,21 @@ def export_run(config: ExportRunConfig) -> Path:
     files = [(path, step) for path, step in files if path.is_file()]
     for path, _ in files:
         _check_inside(path, config.source)
-    unfinished = config.out.with_name(f".{config.out.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished_copy = config.out.with_name(f".{config.out.name}.unfinished")
+    shutil.rmtree(unfinished_copy, ignore_errors=True)
     try:
         for path, step in files:
-            target = unfinished / history.SNAPSHOTS / f"step-{step:08d}"
+            target = unfinished_copy / history.SNAPSHOTS / f"step-{step:08d}"
             target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target / path.name)
         thinned = history.thin_log(rows, config.rows)
-        (unfinished / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
-        (unfinished / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
-        unfinished.rename(config.out)
+        (unfinished_copy / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
+        (unfinished_copy / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
+        unfinished_copy.rename(config.out)
     except OSError as error:
         raise BertlabError("file-not-writable", path=config.out, reason=describe_system_error(error)) from error
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(unfinished_copy, ignore_errors=True)
     return config.out
 
 

@@ -207,6 +207,7 @@ def run_with_evaluations(
 def _run_with_evaluations(
     config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
 ) -> Iterator[StepReport | Evaluation]:
+    """Do the work of `run_with_evaluations`, whose stack `resources` unlocks the run directory at the end."""
     prepare_machine(config)
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
@@ -242,15 +243,15 @@ def _train(
     config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
 ) -> Iterator[StepReport | Evaluation]:
     """Train to the end of the run, and evaluate on some held-out rows after each share of the run in `EVALUATE_AT`."""
-    remaining_marks = None
+    remaining_shares = None
     with trainer.save_on_interrupt():
         for report in trainer:
             log.write(report.make_log_row())
             yield report
-            if remaining_marks is None:  # a resumed run does not repeat its earlier evaluations
-                remaining_marks = [mark for mark in EVALUATE_AT if mark > report.progress]
-            if data.measure and remaining_marks and report.progress >= remaining_marks[0]:
-                remaining_marks = [mark for mark in remaining_marks if mark > report.progress]
+            if remaining_shares is None:  # a resumed run does not repeat its earlier evaluations
+                remaining_shares = [share for share in EVALUATE_AT if share > report.progress]
+            if data.measure and remaining_shares and report.progress >= remaining_shares[0]:
+                remaining_shares = [share for share in remaining_shares if share > report.progress]
                 if distributed.is_main_process():
                     yield _evaluate(data, trainer, log)
 

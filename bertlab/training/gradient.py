@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from bertlab.tasks.loss import Loss
 from bertlab.training import distributed
 
+# The kind of item that weights a loss without parts, the token count and the metrics that belong to no part.
 ROWS = "rows"
 
 
@@ -35,7 +36,7 @@ class GlobalGradient:
         self.model, self.loss, self.accumulate = model, loss, accumulate
         self.weights = [p for p in model.parameters() if p.requires_grad]
         self.weighted_loss = _WeightedLoss(model, loss)
-        self.module: nn.Module | None = None
+        self.module: nn.Module | None = None  # the result of `_build_module`, from the first batch that is split
 
     def __call__(self, batch) -> Loss:
         """Compute the loss, metrics and tokens of the global batch, and the gradient of every weight.

@@ -27,7 +27,8 @@ from bertlab.training.progress import show_progress
 from bertlab.training.run_directory import lock_run
 from bertlab.training.run_settings import claim_run
 
-RESULTS = "grid.jsonl"
+RESULTS = "grid.jsonl"  # the file with one line for each finished run
+# The grid of the paper, see the option --grid.
 PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
 
 
@@ -98,6 +99,7 @@ def run(config) -> list[dict]:
 
 
 def _run_all(config, data: TrainingData) -> list[dict]:
+    """Do the work of `run` after its checks, with the directory locked."""
     from bertlab.training.finetune import print_evaluations
 
     metric, results = data.spec.metrics[0], []
@@ -169,11 +171,13 @@ def format_results(results: list[dict], metric: str) -> list[str]:
 
 
 def _make_run_name(setting: dict) -> str:
+    """Make the name of a run's directory from its run setting."""
     epochs = "" if setting["epochs"] is None else f"-epochs{setting['epochs']:g}"
     return f"lr{setting['lr']:g}-batch{setting['batch_size']}{epochs}-seed{setting['seed']}"
 
 
 def _read_results(out: Path) -> list[dict]:
+    """Read the results of the finished runs of a search; an empty list if no run has finished."""
     try:
         return [json.loads(line) for line in (out / RESULTS).read_text().splitlines()]
     except FileNotFoundError:

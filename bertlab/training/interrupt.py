@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from bertlab.config.languages import Message
 
+# The signals that stop a run, as far as the operating system has them; Windows has no SIGHUP.
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 # A second signal within this time is ignored: Ctrl-C may be pressed twice, or sent by both the terminal and torchrun.
 REPEAT_SECONDS = 1.0
@@ -67,17 +68,17 @@ class StopSignals:
         for signum in STOP_SIGNALS:
             if signal.getsignal(signum) not in (signal.SIG_IGN, None):
                 self._previous_handlers[signum] = signal.signal(signum, self._handle)
-        is_closed = False
+        is_generator_closed = False
         try:
             yield
         except GeneratorExit:
-            is_closed = True
+            is_generator_closed = True
             raise
         finally:
             for signum, handler in self._previous_handlers.items():
                 signal.signal(signum, handler)
             self._previous_handlers = {}
-            if is_closed and self.received_signal is not None and not self.is_acknowledged:
+            if is_generator_closed and self.received_signal is not None and not self.is_acknowledged:
                 # The block is in a generator (the iterator of `Trainer`), and the code that uses the generator closed
                 # it before the run could stop. The signal is raised again, so that this code handles it.
                 signum, self.received_signal = self.received_signal, None
@@ -94,6 +95,7 @@ class StopSignals:
             self._defer_depth -= 1
 
     def _handle(self, signum: int, _frame) -> None:
+        """Handle a signal as the docstring of the class describes; `signal.signal` registers this method."""
         now = time.monotonic()
         if self.received_signal is None:
             self.received_signal, self._received_at = signum, now

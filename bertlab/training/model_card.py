@@ -5,7 +5,7 @@ The card includes the command that reproduces its metrics.
 
 from collections.abc import Mapping
 
-# Metric -> (label, number format).
+# Metric -> (label, number format). A label that begins with "…" specifies the label of an earlier row.
 METRICS = {
     "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
     "mlm_loss": ("masked-token loss, nats", "{:.3f}"),
@@ -63,11 +63,12 @@ METRICS = {
     "masked_tokens": ("masked tokens evaluated", "{:,}"),
 }
 
-
+# Value of the key "stored" of a record -> how the weights are stored.
 STORAGE = {
     "float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored",
     "int8": "matrices in eight bits (int8, one scale for each row); activations are quantised dynamically",
 }
+# The value of the row "earlier training".
 EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
 
 
@@ -126,10 +127,13 @@ def render_card(name: str, record: dict) -> str:
 
 
 def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
+    """Format metrics as a table with the labels and number formats of `METRICS`."""
     rows = []
     for key, value in metrics.items():
-        label, form = METRICS.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
-        rows.append((label, form.format(value)))
+        label, number_format = METRICS.get(
+            key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}")
+        )
+        rows.append((label, number_format.format(value)))
     return _format_table(rows)
 
 
@@ -173,8 +177,8 @@ def render_compression_card(name: str, record: dict) -> str:
         heads = ", ".join(f"{layer}.{head}" for layer, head in pruned)
         rows.append(("pruned attention heads", f"{heads} (layer.head, from 0)"))
     rows += [(key.replace("_", " "), str(value)) for key, value in changes.items()]
-    described = {**record, "pruned_heads": pruned}
-    text = [f"# {name}", "", f"Written by `bertlab compress`. {_describe_compatibility(described)}", ""]
+    record_with_heads = {**record, "pruned_heads": pruned}
+    text = [f"# {name}", "", f"Written by `bertlab compress`. {_describe_compatibility(record_with_heads)}", ""]
     if record.get("attribution"):
         rows.append(("data", _format_data({"data": record.get("data", []), "attribution": record["attribution"]})))
     return "\n".join([*text, *_format_table(rows), "", "Evaluate it with `bertlab evaluate`.", ""])
@@ -213,6 +217,7 @@ def _format_data(record: dict) -> str:
 
 
 def _describe_compatibility(record: dict) -> str:
+    """Describe which programs can open the checkpoint."""
     if record.get("format") == "onnx":
         return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
     lacks_heads = record.get("pruned_heads") and not record.get("zeroed")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import torch
 
-ITERATIONS = 5  # of Newton-Schulz
+ITERATIONS = 5  # number of Newton-Schulz iterations
 # An iteration maps each singular value s to a s + b s^3 + c s^5; these are (a, b, c).
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 

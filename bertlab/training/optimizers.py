@@ -84,7 +84,7 @@ class OptimConfig:
         return self.lr * max(0.0, min(1.0, rise, round(fall, 12)))
 
 
-Parameters = Mapping[str, nn.Parameter]
+Parameters = Mapping[str, nn.Parameter]  # name -> master weight
 OptimizerBuilder = Callable[[Parameters, OptimConfig, torch.dtype], list[torch.optim.Optimizer]]
 """(master weights by name, configuration, type of the arithmetic) -> torch optimisers; each weight is in exactly one.
 

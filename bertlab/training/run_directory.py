@@ -25,7 +25,7 @@ from bertlab.training.optimizers import OptimConfig, Precision, find_optimizer
 from bertlab.training.run_settings import CHECKPOINT, STATE, claim_run, read_lengthened_steps
 from bertlab.training.trainer import Batches, Clock, Trainer
 
-LOG = "log.jsonl"
+LOG = "log.jsonl"  # the log in the directory of a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +114,8 @@ def open_run(
     device = resolve_device(config.device)
     dtypes = (torch.float32, torch.bfloat16)
     # The main process chooses the precision, because the measurements may differ between the processes.
-    choice = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
-    (choice,) = distributed.broadcast(choice)
+    dtype_index = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
+    (dtype_index,) = distributed.broadcast(dtype_index)
     trainer = Trainer(
         model,
         batches,
@@ -124,7 +124,7 @@ def open_run(
         steps=steps,
         minutes=config.minutes,
         device=device,
-        dtype=dtypes[int(choice)],
+        dtype=dtypes[int(dtype_index)],
         state_path=config.out / STATE,
         save_every_seconds=60 * config.save_minutes,
         accumulate=config.accumulate,

@@ -27,11 +27,14 @@ from bertlab.config.renamed_keys import (
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.run_state import read_values
 
+# The files in the directory of a run: the settings and the last saved state; then the directories in it: the checkpoint
+# and, after replaced-token pre-training, the generator.
 SETTINGS, STATE, CHECKPOINT, GENERATOR = "run.json", "state.safetensors", "checkpoint", "generator"
 # Settings that do not change the losses. A run may be resumed with different values of them.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
 FREE_SETTINGS |= {"sentences", "tensorboard"}
+# What `tyro.conf.Positional` adds to the type of a positional argument.
 POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
 # Flags that set the length of a run.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
@@ -75,13 +78,13 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     saved_step = _find_lengthening_step(config, changed, steps)
     if changed and saved_step is None:
         raise _make_settings_error(config.out, [(flag, old_flags.get(flag), new_flags.get(flag)) for flag in changed])
-    differing = [
+    differing_names = [
         name for name in fingerprint if name in (recorded_data or {}) and recorded_data[name] != fingerprint[name]
     ]
-    if differing:
+    if differing_names:
         parts = [
             Message("run-data-difference", name=name, before=str(recorded_data[name]), now=str(fingerprint[name]))
-            for name in differing
+            for name in differing_names
         ]
         raise BertlabError("run-data-differs", directory=config.out, differences=parts)
     if saved_step is not None:
@@ -133,6 +136,7 @@ def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int
 
 
 def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabError:
+    """Make the error that a run has other settings; `differences` are (flag, value of the run, requested value)."""
     parts = [
         Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
         for flag, before, now in differences
@@ -145,6 +149,7 @@ def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabEr
 
 
 def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened_steps: list[int]) -> None:
+    """Write run.json; see `claim_run`, and `read_lengthened_steps` for the steps."""
     record = settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint}
     if lengthened_steps:
         record[LENGTHENED_AFTER] = lengthened_steps

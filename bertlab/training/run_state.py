@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from bertlab.checkpoints.directory import flush
 from bertlab.config.errors import CheckpointError, first_line
 
-METADATA_KEY = "trainer"
+METADATA_KEY = "trainer"  # the key of the JSON values in the metadata of the state file
 
 
 def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -> None:
@@ -72,6 +72,7 @@ def read_values(path: Path) -> dict:
 
 
 def _read_metadata(path: Path, file) -> dict:
+    """Read the JSON values from the metadata of an open state file. Raises CheckpointError."""
     try:
         values = json.loads((file.metadata() or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:

@@ -221,6 +221,7 @@ class Trainer:
         return self._share_done() >= 1.0
 
     def _share_done(self) -> float:
+        """Compute the share of the run's steps or minutes that is done, whichever is larger; 1 or more at the end."""
         share_of_minutes = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(self.progress.step / self.steps, share_of_minutes)
 
@@ -230,6 +231,7 @@ class Trainer:
         return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
     def _step(self, share_done: float) -> StepReport:
+        """Train on the next batch; save the state from before the update if a save is due and the loss is normal."""
         snapshot = self._snapshot() if self._is_save_due() else None
         start_time = self._read_clock()
         if self.batches.update_progress(share_done):
@@ -297,6 +299,7 @@ class Trainer:
         self._save(*self._snapshot())
 
     def _save_if_stable(self) -> None:
+        """Write the state of the run, unless the latest losses are far above the reference."""
         if self.state_path and self.divergence_detector.is_stable:
             self.save()
 
@@ -314,6 +317,7 @@ class Trainer:
         return values, random_state
 
     def _save(self, values: dict, random_state: dict[str, torch.Tensor]) -> None:
+        """Write the weights, the optimiser state and the result of `_snapshot` to the state file."""
         if distributed.is_main_process():
             write_state(self.state_path, self.optimizer.state() | random_state, values)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds

@@ -41,6 +41,7 @@ from bertlab.training.compression.retrain import retrain
 from bertlab.training.model_card import render_compression_card
 
 MEASURED_ROWS = 512  # the number of validation rows from which the texts for measuring speed are chosen
+# A progress bar that disappears when it is complete.
 _bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
 
 
@@ -132,7 +133,7 @@ def compress(config: CompressConfig) -> CompressionResult:
             the task or is an ONNX file, the data does not fit the task, or `out` already contains a checkpoint.
     """
     check_limits(config)
-    _check(config)
+    _check_settings(config)
     loaded = checkpoint.load(config.checkpoint)
     if isinstance(loaded.model, OnnxBert):
         raise CheckpointError("onnx-already", name=loaded.name)
@@ -147,6 +148,7 @@ def compress(config: CompressConfig) -> CompressionResult:
     examples = task_type.read_split(spec, split, loaded, options)
     if not examples.labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
+    # With --json, there is no progress bar.
     bar = (lambda rows, **_: rows) if config.json else _bar
     model, changes = _shrink(config, loaded, task_type, spec, bar)
     path = _write(config, loaded, model, changes, make_task_record(spec), bar)
@@ -176,22 +178,26 @@ def compress(config: CompressConfig) -> CompressionResult:
     )  # fmt: skip
 
 
-def _check(config: CompressConfig) -> None:
+def _check_settings(config: CompressConfig) -> None:
     """Raise BertlabError if settings contradict each other, or the directory is in use."""
     if not config.out.strip():
         raise BertlabError("export-no-directory")
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
         raise BertlabError("export-checkpoint-exists", path=config.out)
     checkpoint.check_target(config.out)
-    needed = {"int8": "onnx", "float16": "checkpoint", "bfloat16": "checkpoint"}.get(config.weights)
-    if needed and config.format != needed:
-        raise BertlabError("compress-weights-need-format", weights=config.weights, format=needed)
+    # The format that each of these types of weights can be written in.
+    needed_format = {"int8": "onnx", "float16": "checkpoint", "bfloat16": "checkpoint"}.get(config.weights)
+    if needed_format and config.format != needed_format:
+        raise BertlabError("compress-weights-need-format", weights=config.weights, format=needed_format)
     if config.weights == "bfloat16" and not supports_bfloat16():
         raise BertlabError("bfloat16-not-supported")
 
 
 def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
-    """Remove what the settings say, and retrain. Return the new model and a record of the changes."""
+    """Remove what the settings say, and retrain. Return the new model and a record of the changes.
+
+    `bar` wraps an iterable in a progress bar, as `tqdm` does.
+    """
     model, changes, masks = loaded.model, {}, None
     if config.heads or config.neurons or config.layers or config.magnitude:
         require_separate_layers(model.config)
@@ -202,9 +208,10 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
         model = keep_first_layers(model, config.layers)
         changes["layers"] = config.layers
     if config.heads or config.neurons:
+        # Batches of 16 rows, all of them for this process: (0, 1) is (rank, number of processes).
         batches = data.make_batches(16, config.seed, (0, 1))
-        count = max(1, min(config.importance_rows, data.facts["examples"]) // 16)
-        rows = (next(batches) for _ in bar(range(count), desc="measuring importance"))
+        num_batches = max(1, min(config.importance_rows, data.facts["examples"]) // 16)
+        rows = (next(batches) for _ in bar(range(num_batches), desc="measuring importance"))
         importance = compute_importance(model, rows, data.loss)
         if config.neurons:
             model = keep_neurons(model, choose_neurons(importance.neurons_LI, config.neurons))
@@ -242,8 +249,8 @@ def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: F
 
 def _write(config: CompressConfig, loaded: Checkpoint, model: Bert, changes: dict, task: dict, bar) -> Path:
     """Write the compressed checkpoint with its record and card."""
-    old = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
-    record = old | {
+    kept_fields = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
+    record = kept_fields | {
         "task": task, "validation": {}, "stored": config.weights, "format": config.format,
         "compressed_from": loaded.name, "compression": changes,
     }  # fmt: skip
@@ -265,17 +272,18 @@ def run(config: CompressConfig) -> None:
         return
     rows = [("", "before", "after", "after / before")]
     values = [asdict(each) for each in (result.before, result.after)]
+    # Field of `Measurements` -> (title of its row, number format).
     names = {
         "megabytes": ("size in MB", "{:.1f}"), "parameters": ("weights that are not zero", "{:,}"),
         "latency_ms": ("one text in ms (median)", "{:.2f}"), "texts_per_second": ("texts/s in batches", "{:.1f}"),
     }  # fmt: skip
-    for name, (title, form) in names.items():
+    for name, (title, number_format) in names.items():
         before, after = (each[name] for each in values)
-        rows.append((title, form.format(before), form.format(after), f"{after / before:.2f}"))
+        rows.append((title, number_format.format(before), number_format.format(after), f"{after / before:.2f}"))
     for name, before in result.before.metrics.items():
         after = result.after.metrics[name]
-        form = "{:.2f}" if isinstance(before, float) else "{:,}"
+        number_format = "{:.2f}" if isinstance(before, float) else "{:,}"
         change = f"{after - before:+.2f}" if isinstance(before, float) else ""
-        rows.append((name.replace("_", " "), form.format(before), form.format(after), change))
+        rows.append((name.replace("_", " "), number_format.format(before), number_format.format(after), change))
     print("\n".join(format_table(rows, "<>>>")))
     print(f"\n{result.path}: measured with one thread; the size before is four bytes per weight")

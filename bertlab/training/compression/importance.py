@@ -36,11 +36,12 @@ class _ScaledHeads(FamilyBert):
     def __init__(self, model: Bert):
         nn.Module.__init__(self)
         self.__dict__.update(model.__dict__)  # the same modules and parameters
-        self.scales: list[torch.Tensor] = []
+        self.scales: list[torch.Tensor] = []  # the factors, [L, B, N], of each forward pass
 
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
+        """Encode a batch and append its factors to `scales`; `trace` and `interventions` are ignored."""
         config, B = self.config, len(batch.input_ids_BT)
         scale_LBN = torch.ones(config.num_layers, B, config.num_heads, requires_grad=True)
         self.scales.append(scale_LBN)
@@ -56,7 +57,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
         loss: the loss function of the task.
     """
     was_training, config = model.training, model.config
-    required = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    required_grad = {parameter: parameter.requires_grad for parameter in model.parameters()}
     model.eval().requires_grad_(False)  # other gradients, such as those of the vocabulary, would take most of the time
     for encoder_layer in model.encoder.layers:
         encoder_layer.feed_forward.down.weight.requires_grad_(True)
@@ -76,7 +77,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
                 neurons_LI[layer] += (weight_HI.detach() * weight_HI.grad).sum(0).abs()
     model.zero_grad(set_to_none=True)
     model.train(was_training)
-    for parameter, requires_grad in required.items():
+    for parameter, requires_grad in required_grad.items():
         parameter.requires_grad_(requires_grad)
     heads_LN = heads_LN / heads_LN.norm(dim=1, keepdim=True).clamp(min=1e-30)
     return Importance(heads_LN, neurons_LI)

@@ -71,6 +71,7 @@ def measure_speed(
     """
 
     def choose(count: int, offset: int = 0) -> list:
+        """Choose inputs that are evenly spaced, from the one with the index `offset` on."""
         return [inputs[(offset + index * max(1, len(inputs) // count)) % len(inputs)] for index in range(count)]
 
     singles = [collate([each], pad_id) for each in choose(num_texts)]
@@ -78,6 +79,7 @@ def measure_speed(
     for model in models:  # the first call prepares memory
         for batch in (singles[0], batches[0]):
             compute_head_output(model, head, batch)
+    # For each model, the times of the single texts (kind 0) and of the batches (kind 1).
     seconds: list[list[list[float]]] = [[[], []] for _ in models]
     for kind, batch in progress([*((0, batch) for batch in singles), *((1, batch) for batch in batches)]):
         for model, times in zip(models, seconds, strict=True):

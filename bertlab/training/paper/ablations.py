@@ -92,6 +92,7 @@ def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     return table_rows
 
 
+# Columns that several tables share.
 _SENTENCE_COLUMNS = {
     "mrpc": Column("MRPC", "finetune", "mrpc", "MRPC", metric="accuracy"),
     "sst2": Column("SST-2", "finetune", "sst2", "SST-2"),
@@ -100,21 +101,22 @@ _NER = Column("NER F1, fine-tuned", "finetune", "ner", "CoNLL-2003")
 _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
 
 
-def _frozen(feature_layers: str) -> dict:
+def _make_frozen_fields(feature_layers: str) -> dict:
     """Make the fields of a row that uses features of these layers of a frozen encoder."""
     return {"feature_layers": feature_layers, "columns": ("ner-frozen",)}
 
 
-def _size(layers: int, hidden: int, attention_heads: int) -> dict:
+def _make_size_settings(layers: int, hidden: int, attention_heads: int) -> dict:
     """Make the settings for the size of a model."""
     return {"layers": layers, "hidden": hidden, "attention_heads": attention_heads}
 
 
-def _mask_shares(mask: float, random: float) -> dict:
+def _make_mask_settings(mask: float, random: float) -> dict:
     """Make the settings for two percentages of the tokens to predict: those replaced by [MASK] and by random tokens."""
     return {"mask_share": mask / 100, "random_share": random / 100}
 
 
+# Name of a table, as in `bertlab reproduce` -> the table.
 TABLES = {
     # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than is
     # practical on two CPU cores, for which these tables are designed. NER also depends on context on both sides, and
@@ -157,12 +159,12 @@ TABLES = {
             l8_h192=("8 x 192, 6 heads (24 x 1024, 16)", 3.23, 87.8, 93.7),
         ),
         {
-            "l1": _size(1, 128, 4),
-            "l2-a1": _size(2, 128, 1),
-            "l2": _size(2, 128, 4),
-            "l4": _size(4, 128, 4),
-            "l4-h192": _size(4, 192, 6),
-            "l8-h192": _size(8, 192, 6),
+            "l1": _make_size_settings(1, 128, 4),
+            "l2-a1": _make_size_settings(2, 128, 1),
+            "l2": _make_size_settings(2, 128, 4),
+            "l4": _make_size_settings(4, 128, 4),
+            "l4-h192": _make_size_settings(4, 192, 6),
+            "l8-h192": _make_size_settings(8, 192, 6),
         },
         reference="l4",
     ),
@@ -173,12 +175,12 @@ TABLES = {
         _make_rows(
             ("ner", "ner-frozen"),
             finetuned=("fine-tuned, all layers", 96.4, None, {"columns": ("ner",)}),
-            embeddings=("embeddings", None, 91.0, _frozen("embeddings")),
-            second=("second-to-last layer", None, 95.6, _frozen("second-to-last")),
-            last=("last layer", None, 94.9, _frozen("last")),
-            sum_4=("weighted sum of the last four", None, 95.9, _frozen("sum-4")),
-            concat_4=("last four concatenated", None, 96.1, _frozen("concat-4")),
-            sum_all=("weighted sum of all layers", None, 95.5, _frozen("sum-all")),
+            embeddings=("embeddings", None, 91.0, _make_frozen_fields("embeddings")),
+            second=("second-to-last layer", None, 95.6, _make_frozen_fields("second-to-last")),
+            last=("last layer", None, 94.9, _make_frozen_fields("last")),
+            sum_4=("weighted sum of the last four", None, 95.9, _make_frozen_fields("sum-4")),
+            concat_4=("last four concatenated", None, 96.1, _make_frozen_fields("concat-4")),
+            sum_all=("weighted sum of all layers", None, 95.5, _make_frozen_fields("sum-all")),
         ),
         reference="last",
     ),
@@ -202,7 +204,7 @@ TABLES = {
             m0_s0_r100=("0 / 0 / 100", 83.6, 94.9, 94.6),
         ),
         {
-            f"m{mask}-s{same}-r{random}": _mask_shares(mask, random)
+            f"m{mask}-s{same}-r{random}": _make_mask_settings(mask, random)
             for mask, same, random in (
                 (80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100),
             )

@@ -22,9 +22,11 @@ from bertlab.config.paper import (
 )
 from bertlab.training.paper.ablations import Column, Row, Table
 
-OURS = "ours"
+OURS = "ours"  # the name of the row with our results
+# Name of a table -> the section of the paper that contains it.
 SECTIONS = {"table1": "4.1", "table2": "4.2", "table3": "4.3", "table4": "4.4"}
 
+# Name of a table -> the table, with one row for our checkpoint and one column for each task.
 BENCHMARK_TABLES = {
     name: Table(
         TITLES[name],
@@ -48,7 +50,7 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
         The columns; the published rows and ours, each with its values, its split and its averages; the tasks whose
         results are missing; and a sentence about what can be compared.
     """
-    ours, spreads = {}, {}
+    ours, spreads = {}, {}  # name of a column -> mean, and standard deviation, over the seeds
     for name, results in cells.items():
         for metric in results[0]["figures"] if results else ():
             values = [result["figures"].get(metric) for result in results]
@@ -66,8 +68,8 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
         | ({"published_average": row.average} | _compute_averages(row.values) if table == "table1" else {})
         for row in PUBLISHED[table]
     ]
-    own = {"title": title, "split": "validation", "source": "here", "values": ours, "spreads": spreads}
-    rows.append(own | (_compute_averages(ours) if table == "table1" else {}))
+    own_row = {"title": title, "split": "validation", "source": "here", "values": ours, "spreads": spreads}
+    rows.append(own_row | (_compute_averages(ours) if table == "table1" else {}))
     missing = [column["title"] for column in columns if column["name"] not in ours]
     result = {
         "table": table,
@@ -81,6 +83,7 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
 
 
 def _compute_averages(values: Mapping[str, float]) -> dict:
+    """Compute the average of GLUE as the paper does, and as the GLUE benchmark does."""
     return {"paper_average": compute_paper_average(values), "glue_average": compute_glue_average(values)}
 
 
@@ -89,14 +92,14 @@ def _summarise(table: dict) -> str:
     ours, sentences = table["rows"][-1]["values"], []
     if table["missing"]:
         sentences.append(f"Missing: {', '.join(table['missing'])}.")
-    present = [column["name"] for column in table["columns"] if column["name"] in ours]
-    if table["table"] == "table1" and present and table["missing"]:
+    present_columns = [column["name"] for column in table["columns"] if column["name"] in ours]
+    if table["table"] == "table1" and present_columns and table["missing"]:
         means = [
-            f"{row['title']} {statistics.mean(row['values'][name] for name in present):.1f}"
+            f"{row['title']} {statistics.mean(row['values'][name] for name in present_columns):.1f}"
             for row in (table["rows"][-1], *table["rows"][:-1])
         ]
         count = len(compute_glue_task_scores(ours))
-        columns_text = "1 column" if len(present) == 1 else f"{len(present)} columns"
+        columns_text = "1 column" if len(present_columns) == 1 else f"{len(present_columns)} columns"
         sentences.append(
             f"No average, because only {count} of 8 tasks are there. Mean of the {columns_text} that we have:"
         )

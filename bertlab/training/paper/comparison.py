@@ -5,7 +5,7 @@ def compare_directions(table: dict) -> list[dict]:
     """Compare every row with the reference row, in each column where the paper reports a difference between the two.
 
     Args:
-        table: the result of `read_table`; only the keys `rows` and `against` are used.
+        table: the result of `read_table`; only the keys `rows` and `against` (the reference row) are used.
 
     Returns:
         For each comparison the row, the column, our difference, the paper's difference, and whether both have the same
@@ -28,7 +28,8 @@ def summarise_directions(table: dict) -> str:
     """Summarise in a sentence or two how many differences have the same sign as in the paper, and name the others.
 
     Args:
-        table: the result of `read_table`; only the keys `rows`, `columns`, `against` and `seeds` are used.
+        table: the result of `read_table`; only the keys `rows`, `columns`, `against` (the reference row) and `seeds`
+            are used.
     """
     comparisons = compare_directions(table)
     if not comparisons:

@@ -13,9 +13,13 @@ from bertlab.training.paper.benchmarks import BENCHMARK_TABLES
 from bertlab.training.pretraining.config import Preset
 from bertlab.training.pretraining.recipes import fast
 
+# Name of a table -> the table: tables 1 to 4, then 5 to 8.
 ALL_TABLES = BENCHMARK_TABLES | TABLES
+# The limits of each fine-tuning run with --quick.
 QUICK_EPOCHS, QUICK_MINUTES = 1.0, 3.0
+# The default optimiser of pre-training, which is that of the recipe `fast`.
 FAST_OPTIM = fast(Path(), Path()).optim
+# The named-entity tasks that --ner accepts.
 EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
 
 

@@ -92,33 +92,34 @@ def _compute_cell(
     """Train and evaluate the model of a cell, and write the result; yield (activity, finished share of the cell)."""
     table = ALL_TABLES[config.table]
     row, column = table.rows[cell.row], table.columns[cell.column]
+    # The checkpoint to train, and the share of the cell's training that is pre-training.
     encoder, pretraining_share = config.from_, 0.0
     if table.pretrainings:
         pretraining_share = 1.0 if column.method == "pretrain" else 0.5
-        run = _make_pretrain_config(config, row, cell.seed)
-        if not (run.out / "checkpoint" / "bertlab.json").is_file():
-            for report in pretrain(run):
+        run_config = _make_pretrain_config(config, row, cell.seed)
+        if not (run_config.out / "checkpoint" / "bertlab.json").is_file():
+            for report in pretrain(run_config):
                 yield "pre-training", pretraining_share * report.progress
-        (run.out / "state.safetensors").unlink(missing_ok=True)
-        encoder = str(run.out / "checkpoint")
+        (run_config.out / "state.safetensors").unlink(missing_ok=True)
+        encoder = str(run_config.out / "checkpoint")
     if column.method == "pretrain":
         metrics = json.loads((Path(encoder) / "bertlab.json").read_text())["validation"]
         result = {"value": math.exp(metrics["mlm_loss"]), "figures": metrics}
     else:
         task_name = _find_task_name(config, column)
-        run = _make_finetune_config(config, cell, encoder, sources[task_name])
+        run_config = _make_finetune_config(config, cell, encoder, sources[task_name])
         if task_name not in training_data:
             yield f"reading {task_name}", pretraining_share
-            training_data[task_name] = read_data(run)
+            training_data[task_name] = read_data(run_config)
         data = _replace_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
         metric = column.metric or data.spec.metrics[0]
         train = _search_grid if config.grid else _finetune
         result = {"metric": metric}
-        for share, outcome in train(run, data):
+        for share, outcome in train(run_config, data):
             yield "fine-tuning", pretraining_share + (1 - pretraining_share) * share
             result |= outcome
         result = {"value": result["figures"][metric]} | result
-        (run.out / "state.safetensors").unlink(missing_ok=True)
+        (run_config.out / "state.safetensors").unlink(missing_ok=True)
     _write_json(_find_cell_file(config, cell), asdict(cell) | {"task": _find_task_name(config, column)} | result)
     yield "done", 1.0
 
@@ -220,9 +221,11 @@ def read_table(config: ReproduceConfig) -> dict:
             value = json.loads(_find_cell_file(config, cell).read_text())["value"]
             row["cells"].setdefault(cell.column, {"values": []})["values"].append(value)
         if table.pretrainings:
-            record = _make_pretrain_config(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
-            if record.is_file():
-                row["tokens"] = json.loads(record.read_text())["tokens"]
+            record_path = (
+                _make_pretrain_config(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
+            )
+            if record_path.is_file():
+                row["tokens"] = json.loads(record_path.read_text())["tokens"]
     for name, row in rows.items():
         for column, summary in row["cells"].items():
             summary["mean"] = statistics.mean(summary["values"])
@@ -255,6 +258,7 @@ def read_table(config: ReproduceConfig) -> dict:
 
 
 def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
+    """Make the settings of the pre-training run that a row starts from."""
     changes = ALL_TABLES[config.table].pretrainings[row.pretrained]
     run = fast(
         config.corpus,
@@ -267,6 +271,7 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
 
 
 def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
+    """Make the settings of the fine-tuning run of a cell, which trains `encoder` on the rows in `source`."""
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
@@ -310,6 +315,7 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
+    """Return the task of a column; for the columns of named entities, the task that `--ner` names."""
     return config.ner if column.task == "ner" else column.task
 
 
@@ -369,4 +375,5 @@ def _claim_directory(config: ReproduceConfig) -> None:
 
 
 def _write_json(path: Path, value: dict) -> None:
+    """Write a JSON object to a file, which is never incomplete."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

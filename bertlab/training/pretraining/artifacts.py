@@ -101,6 +101,7 @@ class RunArtifacts:
         return error
 
     def _evaluate(self, num_pairs: int, is_final: bool = False) -> dict:
+        """Evaluate on held-out pairs, and log the metrics; {} without held-out text or in other processes."""
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
@@ -149,6 +150,7 @@ class RunArtifacts:
     def _write_checkpoint(
         self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, num_pairs: int
     ) -> None:
+        """Write a checkpoint of `model` with its record and model card; does nothing in other processes."""
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
@@ -190,6 +192,7 @@ def _reopen_as_stored(model: nn.Module) -> nn.Module:
 
 
 def _select_card_settings(config: PretrainConfig) -> dict:
+    """Select the settings that the model card lists."""
     settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
     for name in ("mask_spans", "mask_copies"):
         if getattr(config, name) != getattr(PretrainConfig, name):

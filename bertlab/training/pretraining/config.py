@@ -16,7 +16,7 @@ from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
 FamilyName = Literal[list_pretrainable_families()]
-# The types in which snapshots can be stored.
+# Value of --snapshot-dtype -> the type in which snapshots are stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
 # Settings of a model with random weights; if a run continues a checkpoint, the checkpoint determines them.
 RANDOM_INIT_SETTINGS = ("family", "preset", "layers", "hidden", "attention_heads", "init", "start", "generator_size")

@@ -123,12 +123,14 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
     if facts["documents"] == 1:
         print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
+        # "damaged.jsonl" is the name that older versions of bertlab gave the file.
         path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
         print(f"{invalid:,} invalid rows or files left out{f', all listed in {path}' if path else ''}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")
     if "seconds" in facts:
+        # The command found a finished corpus, of which it can change only the weights.
         was_prepared = earlier_facts is not None and earlier_facts | {"weights": None} == facts | {"weights": None}
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
         if was_prepared and earlier_facts.get("weights") != facts.get("weights"):
@@ -144,9 +146,9 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     """Write training and held-out stories to files beside the corpus, prepare both, and return the training corpus."""
     check_limits(config)
     world = StoryWorld(config.language, config.seed)
-    texts = config.out.with_name(f"{config.out.name}-stories")
-    training_file = write_stories(texts, world, config.documents)
-    held_out_file = write_stories(texts, world, max(1, config.documents // 10), held_out=True)
+    stories_directory = config.out.with_name(f"{config.out.name}-stories")
+    training_file = write_stories(stories_directory, world, config.documents)
+    held_out_file = write_stories(stories_directory, world, max(1, config.documents // 10), held_out=True)
     # Lowercasing also removes accents, which would split Hangul syllables into letters. A language with a script of its
     # own therefore needs a cased vocabulary.
     is_cased = config.cased or bool(languages()[config.language].script)
@@ -175,6 +177,7 @@ def held_out_corpus(corpus: Path) -> Path:
 
 
 def _format_weights(facts: dict) -> str:
+    """Format the weights of the texts of a corpus, such as "2 : 0.5"."""
     return " : ".join(f"{weight:g}" for weight in facts.get("weights") or ())
 
 

@@ -61,6 +61,7 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
 
 def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
+    """Do the work of `pretrain`, whose stack `resources` unlocks the run directory at the end."""
     _check_settings(config)
     device = prepare_machine(config)
     if config.corpus is None:
@@ -127,8 +128,10 @@ def _use_stories(config: PretrainConfig) -> PretrainConfig:
 
 
 def _check_settings(config: PretrainConfig) -> None:
+    """Raise BertlabError if a setting is out of its range, or if settings contradict each other."""
     check_limits(config)
-    # LIMITS cannot contain this, because --mask has a different meaning in `bertlab heads`: which [MASK] to predict.
+    # `config.limits` cannot contain this limit, because --mask has a different meaning in `bertlab heads`: which
+    # [MASK] to predict.
     if not 0 < config.mask < 1:
         limit = Limit(0, excludes_minimum=True, below=1).describe()
         raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
@@ -177,6 +180,7 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
 
 
 def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
+    """Make the rule that chooses the tokens to predict and replaces them."""
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
     return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, config.mask_spans, **shares)
 

@@ -55,7 +55,7 @@ class PretrainingInputs:
             "documents": facts["documents"],
             "tokens": facts["tokens"],
             "vocabulary": self.tokenizer.digest,
-            "order": facts["settings"]["seed"],
+            "order": facts["settings"]["seed"],  # the seed that shuffled the documents
             "weights": facts.get("weights"),  # how many times an epoch uses each text source
         }
         return fingerprint | ({"teacher": compute_weights_digest(self.teacher)} if self.teacher else {})
@@ -165,6 +165,7 @@ def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedToken
 
 
 def _choose_initializer_range(config: PretrainConfig, hidden_size: int) -> float:
+    """Return the standard deviation of the initial weights: that of `--init`, or a default for the hidden size."""
     return config.init or round(0.8 / hidden_size**0.5, 4)
 
 
