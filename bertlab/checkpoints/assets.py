@@ -8,8 +8,10 @@ themselves and take precedence.
 import os
 from pathlib import Path
 
+# The names of the environment variables.
 ASSETS_VARIABLE = "BERTLAB_ASSETS"
 DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
+# The root of the clone, if the package is used from one.
 REPOSITORY = Path(__file__).parents[2]
 
 

@@ -48,8 +48,10 @@ def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
         CheckpointError: the sizes, labels or output layers of the models differ.
     """
     fields, other_fields = vars(model.config), vars(other.config)
-    if differing := [name for name in fields if name not in TRAINING_FIELDS and fields[name] != other_fields[name]]:
-        raise CheckpointError("average-architectures-differ", fields=differing)
+    if differing_fields := [
+        name for name in fields if name not in TRAINING_FIELDS and fields[name] != other_fields[name]
+    ]:
+        raise CheckpointError("average-architectures-differ", fields=differing_fields)
     if set(model.head_names) != set(other.head_names):
         raise CheckpointError(
             "average-heads-differ", heads=list(model.head_names) or "-", other_heads=list(other.head_names) or "-"

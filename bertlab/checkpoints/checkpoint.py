@@ -30,7 +30,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 # An embedding table may be padded to a round size; this is the maximum number of rows that belong to no token.
 MAX_PADDING_ROWS = 1024
-FLOAT8 = torch.float8_e4m3fn
+FLOAT8 = torch.float8_e4m3fn  # the type of matrices that are stored in eight bits
 # Field of config.json with the id of a special token -> attribute of `Tokenizer` with its id.
 TOKEN_ID_FIELDS = {
     "pad_token_id": "pad_id", "bos_token_id": "cls_id", "cls_token_id": "cls_id", "eos_token_id": "sep_id",
@@ -143,9 +143,9 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     initialised_parts = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):
         model.pooler = model.make_pooler().apply(model.initialise_weights)
-        pooler = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
-        state |= pooler
-        initialised_parts = (*(["pooler"] if pooler else []), *initialised_parts)
+        pooler_state = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
+        state |= pooler_state
+        initialised_parts = (*(["pooler"] if pooler_state else []), *initialised_parts)
     # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten. A tensor that several
     # layers share is copied once.
     copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}
@@ -252,10 +252,10 @@ def save(
     check_target(directory)
     tensors = {name: _convert_for_storage(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
 
-    def write_weights(new: Path) -> None:
-        save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
+    def write_weights(new_directory: Path) -> None:
+        save_file(tensors, new_directory / WEIGHTS, metadata={"format": "pt"})
         # safetensors creates a file that only its owner can read; give it the permissions of config.json.
-        (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
+        (new_directory / WEIGHTS).chmod((new_directory / CONFIG).stat().st_mode)
 
     fields = make_config_fields(model.config, model.head_names, dtype)
     return write_directory(directory, write_weights, fields, tokenizer, record, card, sentence_settings)
@@ -308,12 +308,12 @@ def write_directory(
         texts |= format_sentence_settings(sentence_settings, config.hidden_size)
     obsolete_files = (WEIGHTS, INDEX, OLD_WEIGHTS, ONNX, CONFIG, RECORD, CARD, *SENTENCE_FILES)
     try:
-        with replace_directory(target, obsolete_files) as new:
-            tokenizer.save(new, max_tokens=config.max_positions)
+        with replace_directory(target, obsolete_files) as new_directory:
+            tokenizer.save(new_directory, max_tokens=config.max_positions)
             for name, text in texts.items():
-                (new / name).parent.mkdir(exist_ok=True)
-                (new / name).write_text(text, encoding="utf-8", newline="\n")
-            write_weights(new)
+                (new_directory / name).parent.mkdir(exist_ok=True)
+                (new_directory / name).write_text(text, encoding="utf-8", newline="\n")
+            write_weights(new_directory)
     except (OSError, UnicodeError, SafetensorError, BertlabError) as error:
         reason = error.params.get("reason", error) if isinstance(error, BertlabError) else describe_system_error(error)
         raise CheckpointError("checkpoint-not-saved", path=directory, reason=reason) from None
@@ -352,8 +352,10 @@ def _choose_architecture(heads: Collection[str], family: Family = BERT) -> str:
     if {"mlm", "nsp"} <= set(heads) and not classifiers:
         return f"{family.class_prefix}ForPreTraining"
     # The class of a fine-tuned head has precedence, although this class ignores the heads of pre-training.
-    order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
-    return get_hf_head_names(order[0], family).hf_class if order else f"{family.class_prefix}Model"
+    ordered_heads = sorted(
+        heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name))
+    )
+    return get_hf_head_names(ordered_heads[0], family).hf_class if ordered_heads else f"{family.class_prefix}Model"
 
 
 def make_config_fields(config: ModelConfig, heads: Collection[str], dtype: torch.dtype) -> dict:

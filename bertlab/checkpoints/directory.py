@@ -22,16 +22,16 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
     Raises:
         OSError: the directory cannot be written.
     """
-    new = target.parent / f".{target.name}.{secrets.token_hex(4)}.unfinished"
+    new_directory = target.parent / f".{target.name}.{secrets.token_hex(4)}.unfinished"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        new.mkdir()
-        yield new
-        for path in [*new.iterdir(), new]:
+        new_directory.mkdir()
+        yield new_directory
+        for path in [*new_directory.iterdir(), new_directory]:
             flush(path)
-        _swap(new, target, set(obsolete_files))
+        _swap(new_directory, target, set(obsolete_files))
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(new_directory, ignore_errors=True)
 
 
 def flush(path: Path) -> None:
@@ -43,21 +43,21 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def _swap(new: Path, target: Path, obsolete_files: set[str]) -> None:
+def _swap(new_directory: Path, target: Path, obsolete_files: set[str]) -> None:
     """Rename `new` to `target`. An old `target` is renamed before that, and renamed back on failure."""
     if not target.exists():
-        new.rename(target)
+        new_directory.rename(target)
     else:
-        old = new.with_suffix(".replaced")
-        target.rename(old)
+        old_directory = new_directory.with_suffix(".replaced")
+        target.rename(old_directory)
         try:
-            new.rename(target)
+            new_directory.rename(target)
         except OSError:
-            old.rename(target)
+            old_directory.rename(target)
             raise
         new_names = {path.name for path in target.iterdir()}
-        for path in old.iterdir():
+        for path in old_directory.iterdir():
             if path.name not in obsolete_files | new_names:
                 path.rename(target / path.name)
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old_directory, ignore_errors=True)
     flush(target.parent)

@@ -8,9 +8,11 @@ from bertlab.config.files import read_json_object
 from bertlab.config.rotary import RotaryAttention
 from bertlab.config.sparse import SparseAttention
 
+# File names in a checkpoint directory: the configuration, the record of the training, and the model card.
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
+# The weights; the list of the files over which large weights are spread; and weights in an older format.
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
-ONNX = "model.onnx"
+ONNX = "model.onnx"  # the weights and the computation in one file
 
 # More than in any published encoder; without a limit, building a model with a forged number of layers would take
 # minutes.

@@ -21,6 +21,8 @@ from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
+# Names in a run directory: the settings, the log, the directories of the snapshots and of the result, and the record in
+# each of these checkpoints.
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 STALL_SECONDS = 300  # a run without a result counts as stopped if its log has not changed for this long
 THINNED_ROWS = 400  # the approximate number of rows of training steps in a thinned log
@@ -128,8 +130,8 @@ def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
     flag_settings = [dict(_list_flags(run)) for run in runs]
     flags = dict.fromkeys(flag for settings in flag_settings for flag in settings)
     values_by_flag = {flag: [settings[flag] for settings in flag_settings if flag in settings] for flag in flags}
-    differing = [flag for flag, values in values_by_flag.items() if any(value != values[0] for value in values)]
-    return {flag: [settings.get(flag) for settings in flag_settings] for flag in differing}
+    differing_flags = [flag for flag, values in values_by_flag.items() if any(value != values[0] for value in values)]
+    return {flag: [settings.get(flag) for settings in flag_settings] for flag in differing_flags}
 
 
 def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -185,6 +187,8 @@ def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict
     steps = [row for row in rows if is_step(row)]
     evaluations = [row for row in rows if not is_step(row)]
     if len(steps) > max_rows:
+        # Half of the rows end at steps that are evenly spaced on a logarithmic scale, the other half at evenly spaced
+        # steps.
         half = (max_rows + 1) // 2
         ends = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), max_rows - half + 1)])
         ends = sorted(set(ends.round().astype(int).tolist()))
@@ -274,11 +278,11 @@ def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> Ru
         idle_seconds = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
     except OSError:
         idle_seconds = math.inf
-    result = _read_json(run / RESULT / RECORD).get("steps")
+    result_steps = _read_json(run / RESULT / RECORD).get("steps")
     exported = read_settings(run).get("exported")  # the state at the time of `bertlab export-run`
     if any(row.get("diverged") for row in rows[-3:]) or (steps and not is_number(steps[-1]["loss"])):
         state = "diverged"
-    elif (is_number(result) and result >= last) or exported == "finished":
+    elif (is_number(result_steps) and result_steps >= last) or exported == "finished":
         state = "finished"
     elif idle_seconds < STALL_SECONDS and not exported:
         state = "running"

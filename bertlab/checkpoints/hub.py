@@ -23,10 +23,12 @@ from bertlab.checkpoints.files import INDEX, OLD_WEIGHTS, WEIGHTS, read_config
 from bertlab.config.errors import CheckpointError, first_line
 from bertlab.config.languages import Message
 
+# The files that are downloaded first: configuration, record, tokenizer and the settings of sentence vectors.
 SMALL_FILES = [
     "config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "modules.json",
     "1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json",
 ]  # fmt: skip
+# Patterns of the files with safetensors weights; `OLD_WEIGHTS` is downloaded only if a model has none of them.
 WEIGHT_FILES = [WEIGHTS, INDEX, "model-*-of-*.safetensors"]
 MAX_SIZE_VARIABLE = "BERTLAB_MAX_DOWNLOAD"  # environment variable: the maximum size of the weights, in GB
 DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights

@@ -28,6 +28,7 @@ IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 def _find_head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
     """Map bertlab's modules of an output layer, and of a pooler that belongs to it, to modules of the checkpoint."""
     hf_head = get_hf_head_names(name, family)
+    # The module "" is the output layer itself, so its name is not followed by a dot.
     head = {f"heads.{name}{module and '.'}{module}": (hf_module,) for module, hf_module in hf_head.modules.items()}
     return head | {f"pooler.{module}": (hf_module,) for module, hf_module in hf_head.pooler.items()}
 
@@ -121,7 +122,9 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     stored_modules = {name.rpartition(".")[0] for name in tensors}
     has_pooler = any("pooler." in name for name in tensors)
-    guess = next(
+    # Without an architecture: the first layer that reads the pooler if the checkpoint has a pooler, otherwise the first
+    # layer that reads hidden states, if there is one.
+    likely_head = next(
         (
             name
             for name in candidates
@@ -130,7 +133,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
         ),
         next((name for name in candidates if not HEADS[name].reads_pooled), candidates[0]),
     )
-    head = architectures[0] if architectures else guess
+    head = architectures[0] if architectures else likely_head
     problem_type = fields.get("problem_type")
     if head == "classify" and problem_type == "multi_label_classification":
         raise CheckpointError("checkpoint-multi-label")
@@ -182,7 +185,10 @@ def hf_to_state(
         model = FamilyBert(config, heads)
         expected = model.state_dict()
     pooler_tensors = {
-        name for own in expected if own.startswith("pooler.") for name in get_hf_names(own, config, heads)
+        name
+        for own_name in expected
+        if own_name.startswith("pooler.")
+        for name in get_hf_names(own_name, config, heads)
     }
     if not pooler_tensors & unused.keys():
         pooled_heads = [HEADS[name].title for name in heads if HEADS[name].reads_pooled]
@@ -190,10 +196,10 @@ def hf_to_state(
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
         expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}
     state, used_names = {}, set()
-    for own_name, meta in expected.items():
+    for own_name, own_tensor in expected.items():
         names = get_hf_names(own_name, config, heads)
         parts = []
-        for name, part in zip(names, meta.chunk(len(names)), strict=True):
+        for name, part in zip(names, own_tensor.chunk(len(names)), strict=True):
             tensor = unused.get(name)
             _check_tensor(name, tensor, part)
             parts.append(tensor)

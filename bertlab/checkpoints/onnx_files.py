@@ -24,7 +24,7 @@ from bertlab.nn.onnx_model import METADATA, OnnxBert, make_metadata, require_onn
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 OPSET = 18  # the version of ONNX's operators; ONNX Runtime supports it since version 1.14 (2023)
-WEIGHT_TYPES = ("float32", "int8")
+WEIGHT_TYPES = ("float32", "int8")  # the types of weights that an ONNX file can have
 
 
 def save(
@@ -73,15 +73,16 @@ def save(
     for name in names:
         model.require_head(name)
     config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
+    # Every step is a function (path of the file, graph, type of the weights).
     steps = [_export, *([_quantise] if weights == "int8" else []), _add_metadata]
     model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)
 
-    def write_weights(new: Path) -> None:
+    def write_weights(new_directory: Path) -> None:
         graph = OnnxGraph(model, names)
         if weights == "int8":
             _quantise_embeddings(model)
         for step in progress(steps):
-            step(new / ONNX, graph, weights)
+            step(new_directory / ONNX, graph, weights)
 
     fields = checkpoint.make_config_fields(config, names, torch.float32)
     return checkpoint.write_directory(directory, write_weights, fields, tokenizer, record, card, sentence_settings)

@@ -75,6 +75,7 @@ def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
         prefix, H = f"encoder.layers.{layer}.attention", model.config.hidden_size
 
         def select_rows(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, H=H) -> torch.Tensor:
+            """Select the rows `new_C` of a tensor that has only the rows `old_C` in dimension `dim`; others are 0."""
             shape = list(tensor.shape)
             shape[dim] = H
             device = tensor.device

@@ -15,7 +15,9 @@ from pathlib import Path
 from bertlab.config.errors import CheckpointError
 from bertlab.config.files import read_json_object, read_text
 
+# Names in a checkpoint directory: the list of the modules, the directory of the pooling, and the encoder settings.
 MODULES, POOLING_DIRECTORY, ENCODER_CONFIG = "modules.json", "1_Pooling", "sentence_bert_config.json"
+# The settings of the vectors: the prompts and the similarity function.
 VECTOR_CONFIG = "config_sentence_transformers.json"
 FILES = (MODULES, POOLING_DIRECTORY, ENCODER_CONFIG, VECTOR_CONFIG)
 """The files and directories of these settings in a checkpoint."""
@@ -27,8 +29,10 @@ _MODE_OF_KEY = {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }  # fmt: skip
+# The pooling modes that bertlab can compute.
 _SUPPORTED_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens")
-_PREFIX = "sentence_transformers.models."
+# Precedes the name of a class in modules.json.
+_CLASS_PREFIX = "sentence_transformers.models."
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,10 @@ def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> di
         settings: how the checkpoint computes sentence vectors.
         hidden_size: the hidden size of the model.
     """
+    # (directory, class) of each module.
     modules = (("", "Transformer"), (POOLING_DIRECTORY, "Pooling"), ("2_Normalize", "Normalize"))
     rows = [
-        {"idx": index, "name": str(index), "path": path, "type": _PREFIX + name}
+        {"idx": index, "name": str(index), "path": path, "type": _CLASS_PREFIX + name}
         for index, (path, name) in enumerate(modules)
     ]
     pooling = {"word_embedding_dimension": hidden_size}
@@ -103,6 +108,7 @@ def _read_modules(path: Path) -> list[tuple[str, str]]:
 
 
 def _read_pooling(path: Path) -> tuple[str, ...]:
+    """Read the pooling modes. Raises CheckpointError if bertlab cannot compute them."""
     fields = read_json_object(path)
     modes = fields.get("pooling_mode") or [mode for key, mode in _MODE_OF_KEY.items() if fields.get(key)] or "mean"
     modes = (modes,) if isinstance(modes, str) else tuple(map(str, modes))
@@ -120,4 +126,5 @@ def _read_prompt(path: Path) -> str:
 
 
 def _read_optional(path: Path) -> dict:
+    """Read a JSON object; {} if there is no such file."""
     return read_json_object(path) if path.is_file() else {}

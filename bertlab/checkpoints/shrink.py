@@ -58,8 +58,8 @@ def keep_first_layers(model: Bert, count: int) -> Bert:
     if count > config.num_layers:
         raise CheckpointError("shrink-too-many-layers", layers=config.num_layers, count=count)
     pruned_heads = tuple(pair for pair in config.pruned_heads if pair[0] < count)
-    removed = tuple(f"encoder.layers.{layer}." for layer in range(count, config.num_layers))
-    state = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(removed)}
+    removed_prefixes = tuple(f"encoder.layers.{layer}." for layer in range(count, config.num_layers))
+    state = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(removed_prefixes)}
     return _build(model, config.replace(num_layers=count, pruned_heads=pruned_heads), state, model.head_names)
 
 

@@ -20,6 +20,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
+# Names of tensors: the token embeddings, and the bias of the MLM output layer.
 TOKEN_EMBEDDINGS, MLM_BIAS = "embeddings.token.weight", "heads.mlm.bias"
 TOKEN_DIMENSIONS = {TOKEN_EMBEDDINGS: 0, MLM_BIAS: 0, "heads.mlm.extra.weight": 1}
 """The tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last one."""
@@ -80,4 +81,5 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
 
 
 def _list_tokens(tokenizer: Tokenizer) -> list[str]:
+    """List the tokens of a vocabulary in the order of their ids."""
     return tokenizer.tokens(range(tokenizer.vocab_size))

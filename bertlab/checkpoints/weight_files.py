@@ -51,6 +51,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
 
 
 def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
+    """Read the tensors of a checkpoint by name, without checking their values."""
     if (directory / WEIGHTS).is_file():
         return _read_safetensors(directory / WEIGHTS)
     if (directory / INDEX).is_file():
@@ -68,6 +69,7 @@ def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
 
 
 def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read the tensors of a safetensors file by name. Raises CheckpointError."""
     try:
         # safetensors can only open paths that are valid UTF-8.
         return load_file(path) if _is_utf8(path) else load_bytes(path.read_bytes())
@@ -76,6 +78,7 @@ def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _is_utf8(path: Path) -> bool:
+    """Whether a path is valid UTF-8. Python represents any other bytes of a path by surrogates, U+D800 to U+DFFF."""
     return not any("\ud800" <= character <= "\udfff" for character in str(path))
 
 
