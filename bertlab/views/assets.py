@@ -88,8 +88,8 @@ def _resolve_imports(name: str, resolved: tuple[str, ...] = ()) -> tuple[str, ..
         resolved: files that are listed already.
     """
     for path in _IMPORT.findall(read_static(name)):
-        other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        resolved = resolved if other in resolved else _resolve_imports(other, resolved)
+        imported = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+        resolved = resolved if imported in resolved else _resolve_imports(imported, resolved)
     return (*resolved, name)
 
 
@@ -126,7 +126,9 @@ def _make_theme_css() -> str:
 
 
 def _strip_module(source: str) -> str:
+    """Remove the imports, comments and indentation of a module."""
     return _COMMENT.sub("", _IMPORT.sub("", source))
 
 
+# name of a file that is not under `static` -> the function that generates it
 _GENERATED = {"palette.js": _make_palette_js, "catalogue.js": _make_catalogue_js}

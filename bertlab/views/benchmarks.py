@@ -13,7 +13,8 @@ from bertlab.views.figures import BLUE, GREY, TEMPLATE, empty_figure, escape_mar
 
 TaskResult = tuple[str, str, float]  # system, split ("test", "dev" or "validation") and result in percent
 
-MISSING = "–"
+MISSING = "–"  # the text of a cell without a result
+# key of an average in a row -> heading of its column
 AVERAGES = {"paper_average": "average of the columns", "glue_average": "GLUE average"}
 
 

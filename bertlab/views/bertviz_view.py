@@ -25,7 +25,7 @@ from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 64
 MAX_NEURON_TOKENS = 32  # the neuron view also contains all queries and keys
-_ROOT = "bertviz"
+_ROOT = "bertviz"  # id of the element in which bertviz draws
 
 # Replaces require.js: the two libraries that the script requires are already loaded.
 _REQUIRE = "const require = {config() {}}; const requirejs = (names, run) => run(jQuery, d3);"
@@ -196,8 +196,8 @@ def _write_page(
         "startOfB": next((row.position for row in attention.tokens if row.segment == 1), None),
         **params,
     }
-    names = {"layer": "figure-layer", "att_head": "figure-head"}
-    fields = "".join(f'{escape(render(names[id], lang))}: <select id="{id}"></select> ' for id in selects)
+    message_ids = {"layer": "figure-layer", "att_head": "figure-head"}
+    fields = "".join(f'{escape(render(message_ids[id], lang))}: <select id="{id}"></select> ' for id in selects)
     return _PAGE.format(
         **PALETTE["themes"],
         shade=transparent(PALETTE["grey"], 0.35),
@@ -219,6 +219,7 @@ def _to_script_json(value) -> str:
 
 
 def _read_script(name: str) -> str:
+    """Read a drawing script of the installed package bertviz."""
     scripts = [path for path in files("bertviz") or () if path.parts == ("bertviz", name)]
     if not scripts:
         raise BertlabError("bertviz-incomplete", name=name)

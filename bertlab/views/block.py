@@ -21,7 +21,7 @@ from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 10  # tokens with a row of their own, those with the most attention; the others share one row
-MAX_NEURONS = 10
+MAX_NEURONS = 10  # neurons with a bar, those with the strongest activations
 MAX_TOKEN_NAMES = 40  # the rollout of a longer text labels only every second token, or fewer
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
 _LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; shapes and norms are in the left one
@@ -294,6 +294,7 @@ def _most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, n
 
 
 def _round_percent(share: float) -> str:
+    """Format a share in whole percent, as HTML."""
     return f"{share:.0%}" if share >= 0.005 else "&lt; 1%"
 
 

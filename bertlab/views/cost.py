@@ -12,10 +12,11 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 
 QUADRATIC = "attention-scores"  # the part of the FLOP that grows with the square of the length
+# (factor, decimal prefix), the largest factor first
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 # unit -> (durations below this number of seconds are shown in the unit, length of the unit in seconds)
 DURATIONS = {"ms": (1, 1e-3), "seconds": (120, 1), "minutes": (7_200, 60), "hours": (2 * 86_400, 3_600)}
-DAY, YEAR = 86_400, 365.25 * 86_400
+DAY, YEAR = 86_400, 365.25 * 86_400  # seconds
 
 
 def part_bars(parts: Mapping[str, float], unit: str = "", *, lang: str = DEFAULT) -> go.Figure:
@@ -51,7 +52,7 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
 
     Args:
         costs: the results of `estimate_growth`.
-        quantity: a name of `growth_columns`: flop, training-memory or inference-memory.
+        quantity: "flop", "training-memory" or "inference-memory".
         lang: the language.
     """
     columns, unit = growth_columns(costs, quantity), "FLOP" if quantity == "flop" else "B"
@@ -69,7 +70,7 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
             customdata=[format_quantity(amount, unit) for amount in columns[name]],
             hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
-    totals = [sum(columns[name][nth] for name in names) for nth in range(len(lengths))]
+    totals = [sum(columns[name][index] for name in names) for index in range(len(lengths))]
     return _finish_growth(figure, max(totals), unit, lang)
 
 
@@ -105,7 +106,7 @@ def _finish_growth(figure: go.Figure, largest: float, unit: str, lang: str) -> g
 
 
 def growth_columns(costs: Sequence[Cost], quantity: str) -> Columns:
-    """Return the numbers of `growth_curve` as columns: the length, then one column for each part."""
+    """Return the numbers of `growth_curve` as columns: the length, then one column for each part that is not 0."""
     get_parts = {
         "flop": lambda cost: cost.training_flop,
         "training-memory": lambda cost: cost.training_memory.parts,

@@ -41,6 +41,7 @@ TASK_METRICS = {
     name: Metric(_STEP_KEYS.get(name, ""), (name,), is_percent=True, is_logged_in_percent=True)
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
 }
+# all metrics that `run_curves` can draw, by name
 METRICS = {
     "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss", "replaced_weighted_loss"), is_lower_better=True),
     "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), is_percent=True),
@@ -54,7 +55,7 @@ METRICS = {
     "error": Metric("error", is_lower_better=True),
     "learning_rate": Metric("learning_rate", is_noisy=False),
 }
-X_AXES = ("tokens", "step", "seconds")
+X_AXES = ("tokens", "step", "seconds")  # keys of a row that can be the x axis
 # All sizes are in pixels.
 BASE_HEIGHT = 300  # height of a figure whose legend has one line
 LEGEND_LINE_HEIGHT = 26

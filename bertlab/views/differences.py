@@ -222,6 +222,7 @@ def _ticks(count: int, embeddings: str) -> dict:
 
 
 def _colour_bar(title: str) -> dict:
+    """The settings of a horizontal colour scale below a heat map."""
     return {
         "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,

@@ -19,7 +19,7 @@ from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
 MAX_NUMBERED_LABELS = 14  # with more labels, cells are too small for numbers
-# wrong predictions orange, correct ones blue, both faint enough for text in either theme
+# (place on the scale, colour): wrong predictions are orange, correct ones blue, both faint enough for text in any theme
 _SHARE_COLOURS = [
     [0, transparent(ORANGE, 0.62)],
     [0.5, transparent(ORANGE, 0.03)],
@@ -118,7 +118,7 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = N
         lang: language of the default titles.
     """
     axes = axes or render_all(lang, "figure-label", "figure-prediction")
-    gold_values, predicted_values = ([row.values[side] for row in rows] for side in (0, 1))
+    gold_values, predicted_values = ([row.values[index] for row in rows] for index in (0, 1))
     ends = [min([*gold_values, *predicted_values]), max([*gold_values, *predicted_values])]
     figure = empty_figure(height=420)
     figure.add_scatter(
@@ -194,7 +194,8 @@ def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> 
     """
     texts = row.texts if len(row.texts) <= 2 else (separator.join(row.texts),)
     cells = "".join(
-        f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(t, 420))}</p>' for t in texts
+        f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(text, 420))}</p>'
+        for text in texts
     )
     parts = [
         f"{escape_html(names[name])}: <b>{escape_html(value or names['nothing'])}</b>"

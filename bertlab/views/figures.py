@@ -28,6 +28,7 @@ COLOURS, GRID = PALETTE["series"], PALETTE["grid"]
 # Zero is transparent. Negative values are light and positive ones dark, so that they differ not only in hue; where a
 # cell has space, `signs` writes the sign into it.
 DIVERGING = PALETTE["diverging"]
+# (place on the scale, colour)
 FAINT_TO_BLUE = [[0.0, transparent(BLUE, 0.04)], [1.0, transparent(BLUE, 0.9)]]
 _AXIS = {
     "showgrid": False,
@@ -57,7 +58,7 @@ TEMPLATE = go.layout.Template(
 PERCENT_TICKS = ".3~p"
 # "tickmode" is set because a second axis would otherwise use the ticks of the first
 _PERCENT_AXIS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-_MAX_DIMENSIONS = 96
+_MAX_DIMENSIONS = 96  # of a vector in `embedding_strips`
 
 
 def mask_bars(

@@ -58,6 +58,7 @@ def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), optio
 
 
 def _page(view: assets.View, data: bytes, title: str | None, options: dict | None) -> str:
+    """Write a page in the language of the options, with the name of the view as the default title."""
     lang = (options or {}).get("lang", DEFAULT)
     return payload_html(view, data, title or render(f"figure-title-{view}", lang), lang)
 

@@ -16,7 +16,8 @@ from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, escape_html
 from bertlab.views.shortening import display_width, shorten
 
-# Six entity types have distinct colours; the line styles, for readers who cannot tell colours apart, repeat after four.
+# (colour, line style) of an entity type. Six types have distinct colours; the line styles, for readers who cannot tell
+# colours apart, repeat after four.
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
 
 
@@ -124,7 +125,7 @@ def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
     probabilities_by_span = {
         (word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words
     }
-    spans = [(e.start, e.end, e.label) for e in tags.entities]
+    spans = [(entity.start, entity.end, entity.label) for entity in tags.entities]
     if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
         spans = [(word.start, word.end, word.tag) for word in tags.words]
     type_numbers = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
@@ -208,5 +209,6 @@ def _label_columns(figure: go.Figure, words: Sequence[str]) -> None:
 
 
 def _format_top_labels(probabilities: dict[str, float]) -> str:
+    """List the three most probable labels with their probabilities."""
     best = sorted(probabilities.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{label} {percent(probability)}" for label, probability in best)

@@ -64,6 +64,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 </body>
 </html>
 """
+# a part of the weights, and the call that lets the page read it
 _PART = '<script type="text/plain">{part}</script><script>bertlab.addWeights()</script>'
 
 

@@ -5,11 +5,10 @@ comes close to it, if there is one. The notes for the teacher are left out, beca
 """
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from bertlab.classroom.lesson import Lesson, Question, Step, find_lessons, read_lesson
+from bertlab.classroom.lesson import Question, Step, find_lessons, read_lesson
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError, InterventionError
 from bertlab.explore import intervention_syntax
@@ -30,7 +29,8 @@ _TABS = {
     "logit-lens": ("lens", ("masked",)),
 }
 _SIMILAR_PAGES = ("start", "input", "guess")  # the file has a part of what these pages show
-_LOOK = ("layer", "head")  # fields in the address of the page Attention that the file's view also has, besides `heads`
+# fields with one number in the address of the page Attention, which are also part of the state of the file's view
+_STATE_FIELDS = ("layer", "head")
 
 
 def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
@@ -53,7 +53,7 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
     lessons = []
     for files in find_lessons().values():
         if path := files.get(language):
-            lesson = _read(path)
+            lesson = read_lesson(path, pages=None)
             if lesson.has_computed_values:
                 continue
             steps = [
@@ -113,17 +113,13 @@ def find_view(
         off = [f"{layer}.{head}" for layer, head in sorted(heads) if layer < config.num_layers]
     elif page == "attention":
         is_complete = values.get("look", "heads") == "heads"
-        look = {name: int(values[name]) for name in _LOOK if values.get(name, "").isdecimal()}
+        look = {name: int(values[name]) for name in _STATE_FIELDS if values.get(name, "").isdecimal()}
         numbers = values.get("heads", "").strip("[]").split(",")
         shown = [int(number) for number in numbers if number.strip().isdecimal()]
         if not shown and values.get("look") == "neuron":
             shown = [look.get("head", 0)]  # instead of the computation inside a head, show its lines
         look |= {"heads": shown} if shown else {}
     return {"tab": tab, "texts": texts, "off": off, "look": look}, is_complete
-
-
-def _read(path: Path) -> Lesson:
-    return read_lesson(path, pages=None)
 
 
 def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Collection[str]) -> dict | None:
@@ -149,6 +145,7 @@ def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Colle
 
 
 def _describe_question(question: Question) -> dict:
+    """Describe a question for `static/live/lesson.js`, with its Markdown as HTML."""
     return {
         "ask": _MARKDOWN.render(question.ask),
         "kind": question.kind,

@@ -45,6 +45,7 @@ def pair_kind_bars(results: Sequence[TestPairResult], *, lang: str = DEFAULT) ->
     """
     kinds = TEST_PAIR_KINDS[::-1]
     by_kind = {kind: [result for result in results if result.kind == kind] for kind in kinds}
+    # (message id, colour, function from the results of one kind to the length of its bar)
     series = (
         ("figure-test-pairs-correct", BLUE, lambda rows: sum(row.is_correct for row in rows) / len(rows)),
         ("figure-test-pairs-probability", ORANGE, lambda rows: sum(row.probability for row in rows) / len(rows)),

@@ -16,7 +16,8 @@ from bertlab.views.token_labels import token_labels
 
 # a colour, and a line style for readers who cannot tell the colours apart
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))
-_SEGMENTS = _MARKS[:2]
+_SEGMENTS = _MARKS[:2]  # the marks of sentences A and B
+# CSS of a passage; a Korean word is not broken at the end of a line
 FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
 
 
@@ -55,6 +56,12 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
 
 
 def _mark(escaped_text: str, ranked_answers: list[tuple[int, Answer]]) -> str:
+    """Mark a piece of the passage in the style of the best answer that contains it.
+
+    Args:
+        escaped_text: the piece, as HTML.
+        ranked_answers: (rank, from 0; answer) of all answers that contain the piece, best first.
+    """
     rank = ranked_answers[0][0]
     colour, line = _MARKS[rank % len(_MARKS)]
     strength = 0.34 if rank == 0 else 0.16

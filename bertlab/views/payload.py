@@ -26,6 +26,7 @@ MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
 MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
 # maps of at most this many probabilities are sent with 16 bits per probability
 MAX_16_BIT_SIZE = MAX_UNSPLIT_BYTES // 2
+# a byte holds round(255 p^power) of a probability p; see `AttentionPack`
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
 THUMBNAIL_SIDE = 64  # rows and columns of a thumbnail
 
@@ -209,6 +210,7 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
 
 
 def _check_shape(attention: AttentionMap) -> tuple[int, int, int]:
+    """Check the shape of the probabilities, and return the numbers of layers, heads and tokens."""
     shape = attention.probs_LNTT.shape
     if len(shape) != 4 or shape[2] != shape[3] or shape[2] != len(attention.tokens):
         raise BertlabError("view-shape-mismatch", tokens=len(attention.tokens), shape=str(shape))
@@ -216,6 +218,7 @@ def _check_shape(attention: AttentionMap) -> tuple[int, int, int]:
 
 
 def _token_fields(tokens: tuple[TokenRow, ...]) -> dict:
+    """Make the fields of a header that describe the tokens."""
     numbers = word_numbers(tokens)
     return {
         "tokens": token_labels(tokens),
@@ -227,6 +230,7 @@ def _token_fields(tokens: tuple[TokenRow, ...]) -> dict:
 
 
 def _clamp_index(value, limit: int) -> int:
+    """Return the index in 0..limit - 1 that is closest to `value`; 0 if the value is not an integer."""
     return min(max(value, 0), limit - 1) if type(value) is int else 0
 
 
@@ -257,10 +261,12 @@ class _Coder:
 
 
 def _quantise(probs: np.ndarray) -> np.ndarray:
+    """Convert probabilities p to round(65535 sqrt(p)), the index into a table of `_make_code_table`."""
     return (np.sqrt(probs) * 65535 + 0.5).clip(0, 65535).astype(np.uint16)
 
 
 def _make_code_table(power: float) -> np.ndarray:
+    """Make a table of round(255 p^power) for every value of `_quantise`."""
     return np.rint((np.arange(65536) / 65535) ** (2 * power) * 255).astype(np.uint8)
 
 
@@ -271,6 +277,7 @@ def _total_entropy(counts: np.ndarray) -> float:
 
 
 def _make_thumbnails(probs_LNTT: np.ndarray) -> np.ndarray:
+    """Reduce every attention map to `THUMBNAIL_SIDE` rows and columns by maxima."""
     size = probs_LNTT.shape[-1]
     # token i is in bin floor(i * THUMBNAIL_SIDE / size), the same rule as in static/data.js
     starts = -(-np.arange(THUMBNAIL_SIDE) * size // THUMBNAIL_SIDE)
@@ -285,6 +292,7 @@ def _compress(raw: bytes) -> bytes:
 
 
 def _round_finite(value) -> float | None:
+    """Round a number to four decimals; None if it is infinite, NaN, or no number."""
     return round(float(value), 4) if isinstance(value, int | float) and np.isfinite(value) else None
 
 
@@ -296,17 +304,20 @@ def _hash(*parts: bytes) -> str:
 
 
 def _assemble(header: dict, blocks: list[tuple[dict, bytes]], options: dict | None) -> bytes:
+    """Make a payload of a header and of blocks, each given by its fields in the header and its compressed bytes."""
     header["blocks"] = [{**fields, "bytes": len(packed)} for fields, packed in blocks]
     header["options"] = options or {}
     return _join(header, b"".join(packed for _, packed in blocks))
 
 
 def _join(header: dict, body: bytes) -> bytes:
+    """Write a complete header and the body, which is all blocks, as one payload."""
     text = json.dumps(header, separators=(",", ":")).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + body
 
 
 def _split_header(payload: bytes) -> tuple[dict, bytes]:
+    """Split a payload into its header and its body."""
     if payload[:4] != MAGIC or len(payload) < 8:
         raise BertlabError("view-payload-invalid")
     size = struct.unpack("<I", payload[4:8])[0]

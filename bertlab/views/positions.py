@@ -11,6 +11,7 @@ from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.position_similarity import PositionSimilarity
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure
 
+# (place on the scale, colour) for cosines from -1 to 1
 _SCALE = [[0.0, ORANGE], [0.5, "rgba(127, 127, 127, 0.08)"], [1.0, BLUE]]
 
 

@@ -26,7 +26,7 @@ _FATES = {
 }
 # (colour, line style) of the other tokens, by their sentence
 _SENTENCES = {"a": (PALETTE["marks"][0], "solid"), "b": (PALETTE["marks"][1], "dashed")}
-_SPECIAL = (GREY, "dotted")
+_SPECIAL = (GREY, "dotted")  # of [CLS] and [SEP]
 MAX_LABEL = 12  # maximum width of a token in the grid of candidates; the unit is the width of a Latin letter
 
 
@@ -165,7 +165,7 @@ def _name_fates(lang: str) -> dict[str, str]:
 
 
 def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
-    """One token; a predicted one is crossed out before the token that replaces it."""
+    """One token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
     label, title = escape_html(token.token), str(token.position)
     if token.fate is None:
         style = _SPECIAL if token.special else _SENTENCES["ab"[token.segment]]
@@ -179,7 +179,7 @@ def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
 
 
 def _draw_legend(example: PretrainingExample, lang: str) -> str:
-    """The fates with the number of their tokens, and the two sentences."""
+    """The fates with the number of their tokens, and the two sentences, as HTML."""
     names = _name_fates(lang)
     entries = [
         (style, f"{names[fate]} {sum(token.fate == fate for token in example.tokens)}", 0.3)
@@ -192,6 +192,7 @@ def _draw_legend(example: PretrainingExample, lang: str) -> str:
 
 
 def _style(colour: str, line: str, opacity: float) -> str:
+    """The CSS of a token: its ground has the colour with an opacity, and its underline has the line style."""
     width = 4 if line == "double" else 2  # thinner double lines look like one
     return (
         f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "

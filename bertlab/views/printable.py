@@ -10,7 +10,7 @@ the text survives every editor and mail program. Control characters or letters b
 
 import numpy as np
 
-_BASE = 91
+_BASE = 91  # the number of digits in the alphabet
 _FIRST = 35  # the digit 0 is "#"
 BLOCK = 13  # bytes that become 16 characters
 
@@ -33,5 +33,5 @@ def encode_printable(data: bytes) -> str:
         value = (three_bytes >> (24 - bit - 13)) & 0x1FFF
         digits[:, 2 * pair], digits[:, 2 * pair + 1] = value // _BASE, value % _BASE
     characters = digits + _FIRST
-    characters[characters == ord("<")] = ord("!")
+    characters[characters == ord("<")] = ord("!")  # the text may have no "<", and no digit is "!" otherwise
     return characters.tobytes().decode("ascii")

@@ -128,6 +128,14 @@ def _mean_cosines(vectors_SP: np.ndarray, clusters: Clusters, lang: str) -> tupl
 
 
 def _draw_matrix(labels: Sequence[str], cosine_SS: np.ndarray, hover: Sequence[str], lang: str) -> go.Figure:
+    """Draw a symmetric matrix of cosines.
+
+    Args:
+        labels: the label of each row; its column has only the part before " · ".
+        cosine_SS: the cosines.
+        hover: for each row and its column, the text in a tooltip, as HTML.
+        lang: the language of the colour scale.
+    """
     figure = empty_figure(height=min(640, 130 + 22 * max(len(labels), 6)))
     texts = [[f"{row}<br>{column}" for column in hover] for row in hover]
     labels = list(map(escape_markup, labels))

@@ -13,7 +13,7 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_TOKENS = 24  # along an axis of the whole width; with more tokens, only every second or third is labelled
-COLUMNS = 3
+COLUMNS = 3  # maximum number of maps in a row
 ROW_HEIGHT = 330  # pixels
 TICKS = (0, 0.1, 0.25, 0.5, 1)  # of the colour scale, which shows square roots
 

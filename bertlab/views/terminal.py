@@ -25,7 +25,7 @@ from bertlab.views.token_labels import token_labels
 
 BAR_WIDTH = 24  # columns of the terminal
 CONTEXT_CHARACTERS = 160  # characters of the passage shown before and after an answer
-_EIGHTHS = " ▏▎▍▌▋▊▉"
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
 
 def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
@@ -200,6 +200,7 @@ def make_printable(text: str) -> str:
 
 
 def _is_control(character: str) -> bool:
+    """Whether a character is a control character, a lone surrogate, or one that changes the direction of a text."""
     return (
         unicodedata.category(character) in ("Cc", "Cs")
         or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bertlab.bench.cost import Comparison
 
 
+# moment of the peak, as in `Memory.moment` -> its description
 _MOMENTS = {
     "forward": "at the end of the forward pass",
     "backward": "during the backward pass",
@@ -35,6 +36,7 @@ def cost_lines(cost: Cost) -> list[str]:
 
 
 def _part_rows(title: str, parts: Mapping[str, float], unit: str) -> list[tuple[str, str, str]]:
+    """Make the rows (name, amount, share) of a total and of its parts."""
     total = sum(parts.values())
     rows = [(title, format_quantity(total, unit), "")]
     return rows + [

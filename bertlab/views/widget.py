@@ -46,10 +46,12 @@ class AttentionWidget(anywidget.AnyWidget):
         return html.attention_html(self._attention, options=self._options | {"state": self.state})
 
     def _pack_attention(self, attention: AttentionMap) -> AttentionPack:
+        """Store an attention map and its compressed form, and return the latter."""
         self._attention, self._pack = attention, AttentionPack(attention)
         return self._pack
 
     def _send_visible_heads(self, change) -> None:
+        """Send the heads that the view shows after a change of its state, if it did not show them before."""
         visible = self._pack.visible_heads(change["new"])
         if visible != self._pack.visible_heads(change["old"]) and self._pack.is_sent_in_parts:
             self.payload = self._pack.bytes(change["new"], self._options)

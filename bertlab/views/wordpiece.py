@@ -12,7 +12,8 @@ from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import escape_html
 
 MAX_REJECTED = 8  # rejected candidates shown for each step; a long word has many
-_TOKEN = "display: inline-block; margin: 0 4px 4px 0; padding: 0 7px; border-radius: 6px; line-height: 1.6;"
+# CSS of a token
+_TOKEN_STYLE = "display: inline-block; margin: 0 4px 4px 0; padding: 0 7px; border-radius: 6px; line-height: 1.6;"
 
 
 def search_html(searches: Sequence[WordSearch], lang: str = DEFAULT) -> str:
@@ -44,7 +45,8 @@ def merges_html(histories: Sequence[MergeHistory], lang: str = DEFAULT) -> str:
             line = escape_html(render("wordpiece-single-character", lang))
         else:
             line = " · ".join(
-                f'<span style="white-space: nowrap">{_plain(merge.left)} + {_plain(merge.right)} → '
+                f'<span style="white-space: nowrap">{_merged_token_html(merge.left)} + '
+                f"{_merged_token_html(merge.right)} → "
                 f"{_token_html(merge.token)}<small>{escape_html(render('wordpiece-rank', lang, rank=merge.rank))}"
                 f"</small></span>"
                 for merge in history.merges
@@ -68,13 +70,13 @@ def vocabulary_bars(rates: Mapping[str, tuple[float, float]], *, lang: str = DEF
     """
     names = list(rates)[::-1]
     figure = empty_figure(height=70 + 60 * len(names))
-    for label, index, colour, form in (
+    for label, index, colour, number_format in (
         ("figure-tokens-per-word", 0, BLUE, "{:.2f}"), ("figure-unknown-words", 1, ORANGE, "{:.0%}"),
     ):  # fmt: skip
         values = [rates[name][index] for name in names]
         figure.add_bar(
             x=values, y=[escape_markup(name) for name in names], orientation="h", name=render(label, lang),
-            marker={"color": colour, "cornerradius": 4}, text=[form.format(value) for value in values],
+            marker={"color": colour, "cornerradius": 4}, text=[number_format.format(value) for value in values],
             textposition="outside", cliponaxis=False, hovertemplate="%{y}: %{text}<extra></extra>",
         )  # fmt: skip
     largest = max(rate for rate, _ in rates.values())
@@ -118,31 +120,37 @@ def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
 
 
 def _step_html(step: SearchStep, lang: str) -> str:
+    """The rejected candidates of one step of the search, then the token that was found."""
     rejected = step.rejected
     if len(rejected) > MAX_REJECTED:  # the first and the last ones are enough to show what the search does
         half = MAX_REJECTED // 2
         more = escape_html(render("wordpiece-more", lang, count=len(rejected) - MAX_REJECTED))
-        items = [*map(_crossed_out, rejected[:half]), f"<small>{more}</small>", *map(_crossed_out, rejected[-half:])]
+        first, last = map(_rejected_html, rejected[:half]), map(_rejected_html, rejected[-half:])
+        items = [*first, f"<small>{more}</small>", *last]
     else:
-        items = [*map(_crossed_out, rejected)]
+        items = [*map(_rejected_html, rejected)]
     end = f"{_token_html(step.token)}<small>id {step.id}</small>" if step.token else _token_html("[UNK]")
     return f'<li dir="auto">{" ".join([*items, end])}</li>'
 
 
-def _crossed_out(candidate: str) -> str:
-    return f'<s style="{_TOKEN} opacity: 0.6; background: {transparent(PALETTE["grey"], 0.12)}">{_short(candidate)}</s>'
+def _rejected_html(candidate: str) -> str:
+    """A rejected candidate, crossed out."""
+    style = f"{_TOKEN_STYLE} opacity: 0.6; background: {transparent(PALETTE['grey'], 0.12)}"
+    return f'<s style="{style}">{_short_html(candidate)}</s>'
 
 
 def _token_html(token: str) -> str:
     colour = PALETTE["orange"] if token == "[UNK]" else PALETTE["blue"]
     line = "dashed" if token == "[UNK]" else "solid"
-    style = f"{_TOKEN} background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}"
-    return f'<bdi style="{style}">{_short(token)}</bdi>'
+    style = f"{_TOKEN_STYLE} background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}"
+    return f'<bdi style="{style}">{_short_html(token)}</bdi>'
 
 
-def _plain(token: str) -> str:
-    return f'<bdi style="{_TOKEN} background: {transparent(PALETTE["grey"], 0.16)}">{_short(token)}</bdi>'
+def _merged_token_html(token: str) -> str:
+    """One of the two tokens that a merge joins."""
+    return f'<bdi style="{_TOKEN_STYLE} background: {transparent(PALETTE["grey"], 0.16)}">{_short_html(token)}</bdi>'
 
 
-def _short(token: str) -> str:
+def _short_html(token: str) -> str:
+    """A token, shortened if it is long, as HTML."""
     return escape_html(token if len(token) <= 24 else f"{token[:20]}…")

@@ -33,7 +33,7 @@ from bertlab.views.shortening import shorten
 
 COLUMN_HEIGHT = 30  # height of the tallest column, in pixels
 LANE_HEIGHT = 5  # distance from one underline to the next, in pixels
-_COLUMN_WIDTH = "clamp(4px, 70%, 1.1em)"
+_COLUMN_WIDTH = "clamp(4px, 70%, 1.1em)"  # a length in CSS
 # The hatching distinguishes start and end for readers without colour vision.
 _HATCHING = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
 # Colour, dash and gap in pixels. The dashes distinguish the underlines for readers without colour vision.
@@ -101,7 +101,10 @@ def _join_columns(columns: list[str]) -> str:
 def _make_column(
     reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]
 ) -> str:
-    """A token as one element with both columns as its background; one element for each column would be slow to draw."""
+    """A token as one HTML element whose background is both columns.
+
+    An element for each column would be slow to draw.
+    """
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     title = escape_html(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
     up, down = np.maximum(COLUMN_HEIGHT * height_2T[:, token.position], 1)
@@ -148,6 +151,7 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
 
 
 def _make_badge(rank: int, answer: Answer) -> str:
+    """The rank and the score of an answer in a small frame, as HTML."""
     colour = _STROKES[rank % len(_STROKES)][0]
     style = (
         f"border: 1px solid {colour}; border-radius: 8px; padding: 0 4px; margin: 0 2px; font-size: 0.68em; "
@@ -157,6 +161,13 @@ def _make_badge(rank: int, answer: Answer) -> str:
 
 
 def _make_stroke(lane: int, rank: int, depth: int) -> str:
+    """The underline of an answer as a CSS background.
+
+    Args:
+        lane: the row of underlines, 0 at the top.
+        rank: the rank of the answer, from 0, which decides the colour and the dashes.
+        depth: the height of all lanes in pixels.
+    """
     colour, dash, gap = _STROKES[rank % len(_STROKES)]
     line = f"repeating-linear-gradient(90deg, {colour} 0 {dash}px, transparent {dash}px {dash + gap}px)"
     return f"{line} 0 calc(100% - {depth - LANE_HEIGHT * (lane + 1)}px) / 100% 3px no-repeat"
