@@ -59,8 +59,8 @@ def table(columns: dict[str, list[str]]) -> None:
     Raises:
         ValueError: the columns have different numbers of cells.
     """
-    names = [_breakable(name) for name in columns]
-    rows = [[_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
+    names = [_make_breakable(name) for name in columns]
+    rows = [[_make_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
     header = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
         f'<tr><th scope="row" dir="auto">{first}</th>'
@@ -72,6 +72,6 @@ def table(columns: dict[str, list[str]]) -> None:
     st.html(f'<div class="rows-frame">{markup}</div>')
 
 
-def _breakable(text: str) -> str:
+def _make_breakable(text: str) -> str:
     """Escape a text, and allow line breaks after the "/" of a path and the "_" of a name."""
     return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", escape_html(text))

@@ -13,7 +13,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 
-MAX_TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
+MAX_TAU = 30.0  # the threshold τ of "no answer" ranges from -MAX_TAU to MAX_TAU; it is a difference of logits
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
 MAX_PASSAGE_CHARACTERS = 100_000  # about 100 passage windows, in case a visitor pastes a book
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
@@ -94,7 +94,7 @@ def column(container, label: str, guess: str, names: Sequence[str], key: str) ->
     Args:
         container: where to draw it: `st` or a column of the page.
         label: the label of the field.
-        guess: the name of the column that is initially selected; "" stands for no column.
+        guess: the name of the column that is initially selected, as the caller guesses it; "" stands for no column.
         names: the names of all columns.
         key: the key of the field and its name in the address.
 
@@ -215,7 +215,7 @@ def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
 
 
 def zoom_switch(container) -> bool:
-    """Draw a choice of the scale of probability bars.
+    """Draw a choice between two scales of probability bars.
 
     Returns:
         Whether the scale ends at the longest bar. Otherwise it ranges from 0 to 100 %.

@@ -34,19 +34,19 @@ def heading(page: str) -> None:
     """
     st.title(t(f"{page}-title"), anchor=False)
     lead = f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>'
-    st.html(lead + (_about_html(page) if f"{page}-about" in list_message_ids() else ""))
+    st.html(lead + (_make_about_html(page) if f"{page}-about" in list_message_ids() else ""))
 
 
-def _about_html(page: str) -> str:
+def _make_about_html(page: str) -> str:
     """Make the folded explanation of a page; the browser opens it without running the script again."""
     about, suggestion = html.escape(t(f"{page}-about")), html.escape(t(f"{page}-try"))
     return (
         f'<details class="about"><summary>{html.escape(t("page-about"))}</summary>'
-        f"<p>{about}</p><p><b>{html.escape(t('page-try'))}</b> {suggestion}</p>{_lesson_link(page)}</details>"
+        f"<p>{about}</p><p><b>{html.escape(t('page-try'))}</b> {suggestion}</p>{_make_lesson_link(page)}</details>"
     )
 
 
-def _lesson_link(page: str) -> str:
+def _make_lesson_link(page: str) -> str:
     """Make a link to the list of notebooks, with the title of the one that explains the page; "" if there is none."""
     title = find_lesson(page, language())
     if title is None:

@@ -10,7 +10,7 @@ from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
 from bertlab.views.qr_code import qr_code
 
-HOST_COMMAND = "bertlab app --host 0.0.0.0"
+HOST_COMMAND = "bertlab app --host 0.0.0.0"  # starts an app that other devices, such as phones, can reach
 
 
 def draw_link() -> None:

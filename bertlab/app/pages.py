@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bertlab.tasks.registry import TASK_TYPES
 
-APP = Path(__file__).parent
+APP = Path(__file__).parent  # the folder of the app
 # sections of the menu; the pages of the section "" come first, without a heading
 SECTIONS = ("", "learn", "inspect", "predict", "change", "train")
 
@@ -35,7 +35,7 @@ class Page:
     """Whether the menu lists it. The start page lists every page."""
 
 
-PAGES: dict[str, Page] = {}
+PAGES: dict[str, Page] = {}  # name of a page -> the page, in the order of `register` calls
 
 
 def register(

@@ -37,9 +37,9 @@ def curve(points: Columns, metric: str, name: str) -> Sentence | None:
         return None
     if split == "training" and spec.is_noisy:
         split, curves = "smoothed", {run: smooth(values) for run, values in curves.items()}
-    pick = min if spec.is_lower_better else max
-    run = pick(curves, key=lambda run: pick(curves[run]))
-    best, last = (_format_value(value, spec.is_percent) for value in (pick(curves[run]), curves[run][-1]))
+    choose_best = min if spec.is_lower_better else max
+    run = choose_best(curves, key=lambda run: choose_best(curves[run]))
+    best, last = (_format_value(value, spec.is_percent) for value in (choose_best(curves[run]), curves[run][-1]))
     id, values = "curve-lowest" if spec.is_lower_better else "curve-highest", {"run": Quote(run), "value": best}
     if best == last:
         return make_sentence(f"{id}-at-end", metric=name, split=split, **values)
@@ -82,10 +82,11 @@ def timeline(timeline: Timeline) -> Sentence | None:
         low, high = percent(timeline.follows[0]), percent(timeline.follows[-1])
         return make_sentence("timeline-pair", **ends, low=low, high=high)
     first_LNTT, last_LNTT = (timeline.probs[index].astype(np.float32) for index in (0, -1))
-    moved_LN = np.abs(last_LNTT - first_LNTT).sum(-1).mean(-1) / 2
-    layer, head = np.unravel_index(int(moved_LN.argmax()), moved_LN.shape)
+    # the share of its attention that a token moves to other tokens, as a mean over the tokens
+    moved_share_LN = np.abs(last_LNTT - first_LNTT).sum(-1).mean(-1) / 2
+    layer, head = np.unravel_index(int(moved_share_LN.argmax()), moved_share_LN.shape)
     return make_sentence(
-        "timeline-attention", **ends, head=f"{layer}.{head}", share=percent(float(moved_LN[layer, head]))
+        "timeline-attention", **ends, head=f"{layer}.{head}", share=percent(float(moved_share_LN[layer, head]))
     )
 
 
@@ -114,7 +115,7 @@ def groups(groups: Sequence[Group], other: str) -> Sentence | None:
     """
     if not groups:
         return None
-    best, worst = (pick(groups, key=lambda group: group.f1) for pick in (max, min))
+    best, worst = (choose(groups, key=lambda group: group.f1) for choose in (max, min))
     if round(best.f1, 1) == round(worst.f1, 1):
         return make_sentence("groups-equal", groups=len(groups), value=f"{best.f1:.1f}%")
     return make_sentence(

@@ -27,7 +27,7 @@ from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.benchmarks import TaskResult
 from bertlab.views.numbers import SignedNumber, percent
 
-FAR = 10  # position vectors at this distance are compared with those of neighbouring positions
+FAR_DISTANCE = 10  # positions; vectors at this distance are compared with those of neighbouring positions
 TOP_RANK = 5  # the largest rank of a true token that counts as near the top
 MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
 
@@ -85,9 +85,9 @@ def token_rates(rates: Mapping[str, tuple[float, float]]) -> Sentence | None:
 
 def positions(similarity: PositionSimilarity) -> Sentence:
     """Compare the similarity of neighbouring position vectors with the similarity of distant ones."""
-    far = min(FAR, len(similarity.learned_P) - 1)
-    near, distant = float(similarity.learned_P[1]), float(similarity.learned_P[far])
-    return make_sentence("positions", near=near, distance=far, distant=distant)
+    distance = min(FAR_DISTANCE, len(similarity.learned_P) - 1)
+    near, distant = float(similarity.learned_P[1]), float(similarity.learned_P[distance])
+    return make_sentence("positions", near=near, distance=distance, distant=distant)
 
 
 def embeddings(input_map: InputMap) -> Sentence:
@@ -103,7 +103,7 @@ def embeddings(input_map: InputMap) -> Sentence:
 
 def ranking(rows: Sequence[RankedSentence]) -> Sentence:
     """Name the most and the least probable candidate for the next sentence by their numbers, counted from 1."""
-    best, worst = (pick(rows, key=lambda row: row.probability) for pick in (max, min))
+    best, worst = (choose(rows, key=lambda row: row.probability) for choose in (max, min))
     values = {"best": best.index + 1, "high": percent(best.probability)}
     if len(rows) < 2:
         return make_sentence("ranking-one", **values)
@@ -131,16 +131,18 @@ def span(answers: Answers, passage: str) -> Sentence | None:
 def lens(lens: Lens) -> Sentence:
     """Say at how many positions the middle layer already predicts what the last layer predicts."""
     middle = len(lens.rank_LT) // 2  # index l + 1 is the output of layer l
-    settled, total = int((lens.rank_LT[middle] == 1).sum()), lens.rank_LT.shape[1]
-    return make_sentence("lens", layer=middle - 1, settled=settled, total=total)
+    num_settled, total = int((lens.rank_LT[middle] == 1).sum()), lens.rank_LT.shape[1]
+    return make_sentence("lens", layer=middle - 1, settled=num_settled, total=total)
 
 
 def lens_at(lens: Lens, position: int) -> Sentence:
     """Name the layer from which the final prediction at a position keeps rank 1."""
     ranks = lens.rank_LT[:, position].tolist()
-    first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
+    first_index = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     word = Quote(lens.final_T[position])
-    return make_sentence("lens-at", word=word, layer=first - 1) if first else make_sentence("lens-at-once", word=word)
+    if not first_index:  # index 0 is the embeddings, l + 1 the output of layer l
+        return make_sentence("lens-at-once", word=word)
+    return make_sentence("lens-at", word=word, layer=first_index - 1)
 
 
 def head_effects(effects: HeadEffects, label: str) -> Sentence:
@@ -151,10 +153,12 @@ def head_effects(effects: HeadEffects, label: str) -> Sentence:
         label: the name of the prediction in the language of the interface.
     """
     effects_LN = effects.effects_LN
-    indices = [np.unravel_index(int(at), effects_LN.shape) for at in (effects_LN.argmin(), effects_LN.argmax())]
+    extremes = (effects_LN.argmin(), effects_LN.argmax())
+    indices = [np.unravel_index(int(flat_index), effects_LN.shape) for flat_index in extremes]
     lowest, highest = (float(effects_LN[index]) for index in indices)
-    first, second = (f"{effects.layers[layer]}.{head}" for layer, head in indices)
-    helping, hurting = {"helping": first, "falls": -lowest}, {"hurting": second, "rises": highest}
+    helping_head, hurting_head = (f"{effects.layers[layer]}.{head}" for layer, head in indices)
+    helping = {"helping": helping_head, "falls": -lowest}
+    hurting = {"hurting": hurting_head, "rises": highest}
     if lowest >= 0:
         return make_sentence("head-effects-none-helps", label=Quote(label), **hurting)
     if highest <= 0:
@@ -182,14 +186,14 @@ def layer_norms(block_map: BlockMap) -> Sentence:
 
 
 def predictions(example: PretrainingExample) -> Sentence | None:
-    """Count the predictions that rank the true token first, and those that rank it among the first five."""
+    """Count the predictions that rank the true token first, and those that rank it among the first `TOP_RANK`."""
     ranks = [row.rank for row in example.predictions]
     if not ranks:
         return None
     if len(ranks) == 1:
         return make_sentence("prediction-right" if ranks[0] == 1 else "prediction-wrong")
-    first, among = sum(rank == 1 for rank in ranks), sum(rank <= TOP_RANK for rank in ranks)
-    return make_sentence("predictions", count=len(ranks), first=first, among=among, guesses=TOP_RANK)
+    num_first, num_top = sum(rank == 1 for rank in ranks), sum(rank <= TOP_RANK for rank in ranks)
+    return make_sentence("predictions", count=len(ranks), first=num_first, among=num_top, guesses=TOP_RANK)
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:
@@ -216,11 +220,11 @@ def compared_heads(comparison: Comparison) -> Sentence:
     """Name the head whose attention differs most, and count the heads that differ less than half as much."""
     js_LN = comparison.js_LN
     layer, head = np.unravel_index(int(js_LN.argmax()), js_LN.shape)
-    most = float(js_LN[layer, head])
-    if not most:
+    largest = float(js_LN[layer, head])
+    if not largest:
         return make_sentence("compared-heads-equal")
-    less = int((js_LN < most / 2).sum())
-    return make_sentence("compared-heads", head=f"{layer}.{head}", most=most, less=less, total=js_LN.size)
+    num_small = int((js_LN < largest / 2).sum())
+    return make_sentence("compared-heads", head=f"{layer}.{head}", most=largest, less=num_small, total=js_LN.size)
 
 
 def compared_head(comparison: Comparison, layer: int, head: int) -> Sentence:

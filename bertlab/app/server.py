@@ -9,9 +9,9 @@ import time
 from functools import cache
 from importlib import import_module
 
-OPEN_FILES = 16_384  # each visitor needs about three; macOS allows 256 for the whole process by default
-SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # for the page Sentences
-_importing = threading.Lock()
+OPEN_FILES = 16_384  # the limit to set; each visitor needs about three files, and macOS allows a process 256 by default
+SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # the page Sentences uses them; their import takes seconds
+_import_lock = threading.Lock()
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
@@ -44,9 +44,10 @@ class RepeatFilter(logging.Filter):
 
     def __init__(self):
         super().__init__()
-        self._minute, self._counts = 0, {}
+        self._minute, self._counts = 0, {}  # minutes since 1970; {message: how often it was logged in this minute}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Count a message, and return whether it is logged."""
         minute = int(time.time() // 60)
         if minute != self._minute:
             self._minute, self._counts = minute, {}
@@ -89,6 +90,6 @@ def import_slow_modules() -> None:
     Call this before the modules are used: two threads that import parts of a package in a different order can see parts
     that are not complete.
     """
-    with _importing:
+    with _import_lock:
         for name in SLOW_MODULES:
             import_module(name)

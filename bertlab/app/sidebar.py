@@ -55,7 +55,7 @@ def draw_checkpoint(is_used: bool) -> None:
 
 
 def _make_help() -> str:
-    """Return the help of the field in Markdown: what it does, and what each shipped checkpoint is for."""
+    """Make the help of the checkpoint field in Markdown: what it does, and what each shipped checkpoint is for."""
     purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.find_shipped_checkpoints())]
     lines = [f"- {name}: {t(id)}" for name, id in purposes if id in list_message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])

@@ -6,8 +6,8 @@ imports none of them, and the bars have their own style instead of that of `stat
 
 import html
 
-BAR = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transparent)"
-HEIGHTS = ("1.5rem", "1.5rem", "14rem")
+BAR_STYLE = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transparent)"
+HEIGHTS = ("1.5rem", "1.5rem", "14rem")  # of the three bars, as CSS lengths
 
 
 def draw(container, text: str = "") -> None:
@@ -18,6 +18,6 @@ def draw(container, text: str = "") -> None:
         text: what the page is doing, as one line.
     """
     line = f'<span class="small">{html.escape(text)}</span>' if text else ""
-    bars = "".join(f'<div style="{BAR};height:{height}"></div>' for height in HEIGHTS)
+    bars = "".join(f'<div style="{BAR_STYLE};height:{height}"></div>' for height in HEIGHTS)
     style = "display:grid;gap:0.9rem"
     container.html(f'<div class="skeleton" role="status" aria-busy="true" style="{style}">{line}{bars}</div>')

@@ -15,9 +15,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 # The address omits longer texts: servers reject request lines of more than 64 kB, and a Hangul syllable takes 9 bytes.
 MAX_TEXT_LENGTH = 4_000
 
-# These values belong to the session rather than to a page, so the browser's back button does not change them.
+# Names of the values that belong to the session rather than to a page. The browser's back button does not change them.
 SESSION_WIDE = ("lang", "checkpoint", "lesson", "present")
-KEPT_BY_LINKS = ("lang", "lesson", "present")  # kept when a link inside the app replaces the other values
+KEPT_BY_LINKS = ("lang", "lesson", "present")  # names of the values that a link inside the app does not replace
 # Changes to a field within this time of each other, such as typed letters, are undone together.
 SAME_CHANGE_SECONDS = 1.0
 
@@ -203,10 +203,10 @@ def forget_previous(names: Iterable[str]) -> None:
 
 
 def swap_previous(name: str, value):
-    """Return the value that a name had in the previous run, and store its current value for the next run.
+    """Return the value that was passed under a name in the previous run, and store the current one for the next run.
 
     Args:
-        name: any name that is unique in the app.
+        name: any name that is unique in the app. It need not be a name in the address.
         value: its current value.
 
     Returns:
@@ -219,7 +219,7 @@ def swap_previous(name: str, value):
 
 
 def write_value(value) -> str:
-    """Format a value for the address: a string as it is, anything else as JSON."""
+    """Write a value as text for the address: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 

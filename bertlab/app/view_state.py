@@ -14,7 +14,7 @@ DEFAULTS = {
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
-TIME_MACHINE = {"at", "against"}  # settings of the time machine; fields of other pages have the same names
+TIME_MACHINE = {"at", "against"}  # names of its settings; fields of other pages have the same names in the address
 
 
 def read() -> dict:
@@ -120,5 +120,5 @@ def _leave_opening() -> None:
 
 
 def _has_any(values) -> bool:
-    """Whether stored values, or the parameters of an address, contain a setting of the canvas views."""
+    """Whether stored values, or the parameters of an address, contain a setting of `DEFAULTS` except `TIME_MACHINE`."""
     return any(name in values for name in DEFAULTS.keys() - TIME_MACHINE)

@@ -8,4 +8,4 @@ from bertlab.app.numbers.analyses import ANALYSES
 from bertlab.app.numbers.metrics import METRICS
 from bertlab.app.numbers.model import MODEL
 
-NUMBERS = MODEL | ANALYSES | METRICS
+NUMBERS = MODEL | ANALYSES | METRICS  # key of a number -> its formula and source

@@ -1,4 +1,4 @@
-"""Formulas of what is computed from predictions and vectors: effects, similarities, clusters and summaries."""
+"""Formulas of numbers that are computed from predictions and vectors: effects, similarities, clusters, summaries."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 

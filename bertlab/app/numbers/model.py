@@ -1,4 +1,4 @@
-"""Formulas of what a model computes and predicts."""
+"""Formulas of the vectors, attention weights and probabilities that a model computes."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 
