@@ -14,7 +14,7 @@ from support.tiny_model import TEXTS
 import bertlab
 from bertlab.config.errors import TextError
 from bertlab.explore.position_similarity import make_sinusoids
-from bertlab.text.tokenizers.search import find_merges, lists_merges, search_word
+from bertlab.text.tokenizers.search import find_merges, search_word, shows_merge_order
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import wordpiece
 
@@ -82,7 +82,7 @@ def test_an_ambiguous_history_is_marked():
 
 
 def test_merges_are_unknown_for_a_vocabulary_in_another_order(tiny_tokenizer, tmp_path):
-    assert not lists_merges({"tea": 0, "t": 1, "##e": 2, "##a": 3}, frozenset())
+    assert not shows_merge_order({"tea": 0, "t": 1, "##e": 2, "##a": 3}, frozenset())
     vocab = tmp_path / "vocab.txt"
     vocab.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##pot"]))
     assert Tokenizer.from_vocab(vocab).merges(["tea"]) is None

@@ -81,7 +81,7 @@ class PretrainingLoss:
         inputs, index_P, labels_P = targets
         B = len(batch)
         hidden_PH = hidden_RH[len(hidden_RH) - len(labels_P) :]
-        pair = PAIR_OBJECTIVES[self.pair_objective]
+        objective = PAIR_OBJECTIVES[self.pair_objective]
         head = model.heads["mlm"]
         teacher_PH, teacher_PV = self._run_teacher(inputs, index_P, len(model.embeddings.token.weight))
         loss, label_loss, num_correct = decoded_cross_entropy(
@@ -96,12 +96,12 @@ class PretrainingLoss:
             distance = ((1 - similarity_P) * has_label_P).sum() / num_labels
             parts["cosine"] = self.cosine_weight * distance
             metrics["cosine_distance"] = distance.detach()
-        if pair:
-            logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
-            parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.pair_labels_B)
+        if objective:
+            logits_B2 = model.head(objective.head)(model.pooler(hidden_RH[:B, None])).float()
+            parts[objective.name] = pair_loss = F.cross_entropy(logits_B2, batch.pair_labels_B)
             with torch.no_grad():
                 accuracy = (logits_B2.argmax(-1) == batch.pair_labels_B).float().mean()
-            metrics |= {f"{pair.name}_loss": pair_loss.detach(), f"{pair.name}_accuracy": accuracy}
+            metrics |= {f"{objective.name}_loss": pair_loss.detach(), f"{objective.name}_accuracy": accuracy}
         return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
 
     @torch.no_grad()
@@ -125,10 +125,10 @@ class PretrainingLoss:
     def count_items(self, batch) -> dict[str, torch.Tensor | int]:
         """Count the tokens to predict and the sentence pairs, over which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
-        pair = PAIR_OBJECTIVES[self.pair_objective]
+        objective = PAIR_OBJECTIVES[self.pair_objective]
         token_parts = ("mlm", "cosine") if self.cosine_weight else ("mlm",)
         counts = dict.fromkeys(token_parts, (labels_P != IGNORED).sum())
-        return counts | ({pair.name: len(batch)} if pair else {})
+        return counts | ({objective.name: len(batch)} if objective else {})
 
 
 # -- prediction --------------------------------------------------------------------------------------------------

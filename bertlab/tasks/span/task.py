@@ -92,7 +92,10 @@ class SpanPredictions:
 
 
 def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
-    """Mean of two cross-entropies: of the start and of the end, each a softmax over all tokens except padding."""
+    """Mean of two cross-entropies: of the start and of the end, each a softmax over all tokens except padding.
+
+    The metric "exact" is the share of windows in which both the start and the end have the largest logit.
+    """
     inputs = batch.inputs
     logits_BT2 = model.span(model(inputs).hidden_BTH).float()
     logits_BT2 = logits_BT2.masked_fill(~inputs.attention_mask_BT[..., None], float("-inf"))

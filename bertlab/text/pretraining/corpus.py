@@ -29,7 +29,9 @@ OLD_SETTINGS = {"damaged": "invalid"}
 
 
 def read_facts(directory: str | Path) -> dict | None:
-    """Read `corpus.json`; fields that had other names until version 0.1 get their current names.
+    """Read the facts about a corpus (its settings and its numbers of documents and tokens) from `corpus.json`.
+
+    Fields that had other names until version 0.1 get their current names.
 
     Returns:
         the content; None if the file does not exist.

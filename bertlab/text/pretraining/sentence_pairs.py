@@ -122,9 +122,9 @@ def make_pairs(
     """
     if pair_objective == "none":
         return _cut_runs(documents, max_tokens - 2, rng, short_probability)
-    longest = max(1, (max_tokens - 3) // 2)
+    max_sentence_tokens = max(1, (max_tokens - 3) // 2)
     num_tokens_D = np.diff(documents.sentence_start[documents.document_start])
-    cuts_D = [_find_cuts(documents, d, longest) for d in range(len(documents))]
+    cuts_D = [_find_cuts(documents, d, max_sentence_tokens) for d in range(len(documents))]
     has_one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
     candidates_D = _find_candidates(documents.original_D, 2 * documents.source_D + has_one_sentence_D)
     for d in has_one_sentence_D.nonzero()[0]:
@@ -179,16 +179,17 @@ def compute_offsets(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-def _cut_runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
+def _cut_runs(documents: Documents, max_tokens: int, rng: np.random.Generator, short_probability: float) -> Pairs:
     """Cut every document into runs of consecutive sentences; no sentence is used twice.
 
-    The last sentence of a run is cut at a target length.
+    A run ends where it has a target length: `max_tokens`, or with the probability `short_probability` a random shorter
+    one. The rest of its last sentence is left out.
     """
     rows = []
     for d in range(len(documents)):
         is_short = rng.random() < short_probability
-        target = int(rng.integers(2, longest + 1)) if is_short else longest
-        cuts = _find_cuts(documents, d, longest).tolist()
+        target = int(rng.integers(2, max_tokens + 1)) if is_short else max_tokens
+        cuts = _find_cuts(documents, d, max_tokens).tolist()
         first = 0
         while first < len(cuts) - 1:
             last = int(np.searchsorted(cuts, cuts[first] + target))
@@ -238,15 +239,15 @@ def _draw_other_document(
     return int(long[0] if len(long) else sample[np.argmax(num_tokens_D[sample])])
 
 
-def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
+def _find_cuts(documents: Documents, d: int, max_sentence_tokens: int) -> np.ndarray:
     """Return where each sentence of a document begins, then where the document ends.
 
-    A sentence of more than `longest` tokens is cut into equal parts.
+    A sentence of more than `max_sentence_tokens` tokens is cut into equal parts.
     """
     begin, end = documents.document_start[d], documents.document_start[d + 1]
     starts = documents.sentence_start[begin : end + 1]
     lengths = np.diff(starts)
-    num_parts = -(-lengths // longest)
+    num_parts = -(-lengths // max_sentence_tokens)
     if (num_parts > 1).any():
         sentence = np.repeat(np.arange(len(lengths)), num_parts)
         part = np.arange(len(sentence)) - np.repeat(np.cumsum(num_parts) - num_parts, num_parts)

@@ -22,7 +22,7 @@ from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, make_p
 SAMPLE_BYTES = 1 << 20  # size of the beginning of a file from which its encoding and quoting are guessed
 MAX_ROW_BYTES = 64 << 20  # maximum size of a line or of a value in a JSON array; a longer one is an invalid row
 MAX_RATIO = 100  # maximum ratio of decompressed to compressed size; text seldom exceeds 10
-FREE_BYTES = 16 << 20  # decompressed size up to which any ratio is accepted
+ANY_RATIO_BYTES = 16 << 20  # decompressed size up to which any ratio is accepted
 BUFFER_BYTES = 1 << 18  # size of the blocks that are read at once
 
 # the first bytes of a compressed file -> its compression
@@ -169,7 +169,7 @@ class _DecompressedStream(io.RawIOBase):
         self.file = file
         openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
         self.stream = openers[file.compression](file.path)
-        ratio_limit = max(FREE_BYTES, MAX_RATIO * file.size)
+        ratio_limit = max(ANY_RATIO_BYTES, MAX_RATIO * file.size)
         content_limit = file.limits.bytes
         # in bytes of the content: how many may still be read, and how many may be read in total
         self.remaining = self.limit = ratio_limit if content_limit is None else min(ratio_limit, content_limit)

@@ -56,7 +56,7 @@ class Event:
 
 @dataclass
 class Simulation:
-    """The state of a world, and its events so far, in paragraphs.
+    """The world of one story: its people and things, their current state, and the events so far, in paragraphs.
 
     Args:
         lexicon: the words of a language.
@@ -83,6 +83,7 @@ class Simulation:
     """Which person knows how to do which task."""
 
     def __post_init__(self):
+        """Draw the theme, the people (hero, friend and expert), and the places, things and words that plots use."""
         rng, lexicon = self.rng, self.lexicon
         self.theme = rng.choice(lexicon.themes)
         theme, words = self.theme, lexicon.words

@@ -1,13 +1,14 @@
 """The wordings of events: texts with slots, parsed once.
 
-A slot is `{role.case:form|pair}`, where all parts but the role are optional.
+A slot is `{role.case:form|particles}`, where all parts but the role are optional.
 
 - case: how a person is named: `subj` (the default), `obj`, `poss`, `own` (a pronoun that refers to the subject), `name`
   (never a pronoun), `job`.
 - form: a form of the word by `rules.toml`, such as `plural`; for a thing: `noun` (without its adjective) or `bare`
   (without an article).
-- pair: a particle that depends on the last letter of the text before it, as Korean particles do: the one after a
-  consonant, the one after a vowel, and optionally a third one after the consonant L, with slashes between them.
+- particles: what follows the word, as in Korean, depending on the last letter of the word. Slashes separate the
+  particle after a consonant, the one after a vowel and, optionally, the one after the consonant L. A single particle
+  is used after every letter.
 
 A wording that begins with "~" takes no connective before it.
 """
@@ -63,8 +64,8 @@ def parse_wording(text: str) -> Wording:
     for match in SLOT.finditer(text):
         if match.start() > end:
             parts.append(text[end : match.start()])
-        role, case, form, pair = match.groups()
-        particles = tuple(pair.split("/")) if pair else ()
+        role, case, form, particle_list = match.groups()
+        particles = tuple(particle_list.split("/")) if particle_list else ()
         parts.append(Slot(role, case or "subj", form or "", particles * 2 if len(particles) == 1 else particles))
         end = match.end()
     if end < len(text):

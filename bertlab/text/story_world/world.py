@@ -27,7 +27,7 @@ class Story:
     is_happy: bool
     """Whether it ends well."""
     world: Simulation
-    """The world after the story."""
+    """The simulated world in which the story happens, in its state at the end."""
 
     @property
     def events(self) -> list[Event]:

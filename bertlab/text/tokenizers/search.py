@@ -104,14 +104,14 @@ def search_word(
     return WordSearch(word, tuple(steps), tuple(step.token for step in steps))
 
 
-def lists_merges(vocab: Mapping[str, int], special: frozenset[str]) -> bool:
+def shows_merge_order(vocab: Mapping[str, int], special: frozenset[str]) -> bool:
     """Whether the token numbers of a vocabulary show the order of its merges.
 
     This holds for vocabularies that `bertlab prepare` trained: single characters come first, and every longer token can
     be split into two tokens with smaller numbers.
 
-    >>> lists_merges({"a": 0, "b": 1, "##b": 2, "ab": 3}, frozenset()), lists_merges({"ab": 0, "a": 1}, frozenset())
-    (True, False)
+    >>> [shows_merge_order(vocab, frozenset()) for vocab in ({"a": 0, "##b": 1, "ab": 2}, {"ab": 0, "a": 1, "##b": 2})]
+    [True, False]
     """
     return all(
         token in special or len(_text(token)) == 1 or next(_splits(token, vocab), None) is not None for token in vocab
@@ -126,7 +126,7 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
 
     Args:
         token: a token of the vocabulary.
-        vocab: the number of every token, of a vocabulary for which `lists_merges` holds.
+        vocab: the number of every token, of a vocabulary for which `shows_merge_order` holds.
         first_id: the smallest number of a token that was made by a merge.
 
     >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}

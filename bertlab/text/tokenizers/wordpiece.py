@@ -31,8 +31,8 @@ from bertlab.text.tokenizers.search import (
     MergeHistory,
     WordSearch,
     find_merges,
-    lists_merges,
     search_word,
+    shows_merge_order,
 )
 from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogates
 
@@ -275,7 +275,7 @@ class Tokenizer:
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
         """Reconstruct the merges that built tokens in training; None if the vocabulary does not show their order."""
-        if not self._lists_merges:
+        if not self._shows_merge_order:
             return None
         first_id = min((id for token, id in self.vocab.items() if self._is_merged(token)), default=len(self.vocab))
         return [find_merges(token, self.vocab, first_id) for token in tokens if token not in self.special_tokens]
@@ -285,9 +285,9 @@ class Tokenizer:
         return token not in self.special_tokens and len(token.removeprefix(CONTINUATION)) > 1
 
     @cached_property
-    def _lists_merges(self) -> bool:
-        """Whether the ids show the order of the merges; see `search.lists_merges`."""
-        return lists_merges(self.vocab, self.special_tokens)
+    def _shows_merge_order(self) -> bool:
+        """Whether the ids show the order of the merges; see `search.shows_merge_order`."""
+        return shows_merge_order(self.vocab, self.special_tokens)
 
     @cached_property
     def vocab(self) -> Mapping[str, int]:
