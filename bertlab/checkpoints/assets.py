@@ -8,7 +8,7 @@ themselves and take precedence.
 import os
 from pathlib import Path
 
-# The names of the environment variables.
+# The environment variable for `assets`, then those for the two directories in it: kind of directory -> variable.
 ASSETS_VARIABLE = "BERTLAB_ASSETS"
 DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
 # The root of the clone, if the package is used from one.

@@ -124,7 +124,7 @@ class Interventions:
         return hidden_BTH
 
 
-NO_INTERVENTIONS = Interventions()
+NO_INTERVENTIONS = Interventions()  # changes nothing
 
 
 def check_layer(layer: int, num_layers: int) -> None:

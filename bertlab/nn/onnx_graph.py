@@ -156,6 +156,7 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
     *layers, last = model.encoder.layers
 
     def attend(layer: nn.Module, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Compute the outputs of a layer's heads, before the output projection -> [B, T, H]."""
         return padded_attention(layer.attention.qkv(hidden_BTH), layer.attention.num_heads, mask, 0.0)
 
     for layer in layers:

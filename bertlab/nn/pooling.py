@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 
 def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    """Compute the mean over the tokens -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1)
 
 
@@ -19,10 +20,12 @@ def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor
 
 
 def _cls(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    """Return the hidden state of [CLS], the first token -> [B, H]."""
     return hidden_BTH[:, 0]
 
 
 def _max(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    """Compute the largest value over the tokens in each dimension -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1)
 
 

@@ -114,6 +114,7 @@ def is_bfloat16_faster(device: torch.device) -> bool:
 
 
 def _measure_matmul_seconds(square: torch.Tensor) -> float:
+    """Measure how long the product of a square matrix with itself takes, in seconds."""
     start_time = time.perf_counter()
     square @ square
     return time.perf_counter() - start_time

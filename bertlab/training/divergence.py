@@ -91,6 +91,7 @@ class DivergenceDetector:
 
     @property
     def _is_starting(self) -> bool:
+        """Whether there are too few losses to compare the latest ten with those before them."""
         return len(self.losses) < 2 * RECENT_STEPS
 
     def _compute_reference(self) -> list[float]:

@@ -36,7 +36,8 @@ from bertlab.training.run_directory import (
 )
 from bertlab.training.trainer import StepReport, Trainer
 
-# The shares of a run after which the model is evaluated, and how many held-out rows these evaluations use.
+# The shares of a run after which the model is evaluated, not counting the final evaluation; then the number of held-out
+# rows that these evaluations use.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 EVALUATION_ROWS = 500
 

@@ -226,6 +226,7 @@ def _describe_compatibility(record: dict) -> str:
 
 
 def _format_table(rows: list[tuple[str, str]]) -> list[str]:
+    """Format (key, value) rows as the lines of a Markdown table with an empty heading."""
     return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 

@@ -95,4 +95,5 @@ class Muon(torch.optim.Optimizer):
 
 
 def _is_wide(matrix: torch.Tensor) -> bool:
+    """Whether a matrix is at least as wide as high; `orthogonalize` needs any other matrix transposed."""
     return matrix.shape[0] <= matrix.shape[1]

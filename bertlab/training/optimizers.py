@@ -22,6 +22,7 @@ from bertlab.config.renamed_keys import OPTIMIZER_STATE_KEYS
 from bertlab.training.devices import is_bfloat16_faster
 from bertlab.training.muon import Muon
 
+# The values of --precision; see `resolve_precision`.
 Precision = Literal["auto", "float32", "bfloat16"]
 
 # At this step Adam's bias corrections, 1 - beta^step, are 1, and float32 still represents every step number.

@@ -57,6 +57,7 @@ class HeadBucketLayout(BucketLayout):
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
+        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout_rate)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:

@@ -48,6 +48,7 @@ class PackedLayout:
         self.position_X, self.shape = position_X, shape
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Select the tokens, [B, T, H] -> [X, H]."""
         return hidden_BTH.flatten(0, 1).index_select(0, self.position_X)
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
@@ -115,6 +116,7 @@ class BucketLayout(PackedLayout):
         )
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
+        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
         parts = scatter_rows(qkv_XC, self.slot_X, sum(sizes)).split(sizes)
         heads = [

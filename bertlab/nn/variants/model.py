@@ -80,6 +80,7 @@ def average_tokens(hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | N
 
 
 def _make_sum_embeddings(config: ModelConfig) -> nn.Module:
+    """Make the embeddings of `nn/bert.py` if they fit the configuration, otherwise `SumEmbeddings`."""
     is_bert = config.is_like_bert and config.type_vocab_size > 1
     return Embeddings(config) if is_bert else SumEmbeddings(config)
 
@@ -106,6 +107,7 @@ class FamilyBert(Bert):
     """A `Bert` with the embeddings, layers and pooler of its family; for the family BERT, those of `nn/bert.py`."""
 
     def build_encoder(self) -> None:
+        """Create the embeddings, the layers and the pooler of the family, without the pruned heads."""
         family = self.config.family
         self.embeddings = EMBEDDINGS[family.embeddings](self.config)
         self.encoder = ENCODERS[family.layers](self.config)
@@ -122,10 +124,12 @@ class FamilyBert(Bert):
         return Pooler(self.config) if is_bert_pooler else FamilyPooler(self.config)
 
     def build_heads(self, names: Iterable[str]) -> None:
+        """Create the output layers with these names; one of them may change the activation of the pooler."""
         super().build_heads(names)
         self._choose_pooler_activation()
 
     def add_heads(self, names: Iterable[str]) -> None:
+        """Add the output layers that the model lacks; one of them may change the activation of the pooler."""
         super().add_heads(names)
         self._choose_pooler_activation()
 

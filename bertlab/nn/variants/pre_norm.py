@@ -127,10 +127,12 @@ class PreNormEncoder(LayerMaskEncoder):
         self.rotary = config.rotary
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
+        """Make the mask of each layer; a layer with local attention also masks tokens outside the window."""
         local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
         return [local_mask if self.rotary.is_local(layer) else mask for layer in range(len(self.layers))]
 
     def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Apply the final LayerNorm to the last layer's output, [B, T, H]."""
         return self.norm(hidden_BTH)
 
 

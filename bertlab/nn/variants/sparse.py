@@ -127,6 +127,7 @@ class WindowEncoder(LayerMaskEncoder):
         self.windows = config.sparse.windows
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: GlobalMask) -> list[GlobalMask]:
+        """Make the mask of each layer; the widths of the windows may differ between layers."""
         mask_by_window = {window: mask.add_window(window, hidden_BTH) for window in set(self.windows)}
         return [mask_by_window[window] for window in self.windows]
 
@@ -139,6 +140,7 @@ class BlockEncoder(LayerMaskEncoder):
         self.sparse = config.sparse
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
+        """Make the mask of each layer, the same for all; short texts, whose attention is full, keep `mask`."""
         if not self.sparse.is_full(hidden_BTH.shape[1]):
             blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
             mask = blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)

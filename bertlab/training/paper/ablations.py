@@ -8,6 +8,7 @@ Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 from dataclasses import dataclass, field
 from typing import Literal
 
+# How the metric of a column is obtained; see `Column.method`.
 Method = Literal["pretrain", "finetune", "features"]
 
 

@@ -14,6 +14,7 @@ from bertlab.text.pretraining.masking import SPAN_LENGTHS
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName, RandomBPosition
 from bertlab.training.run_directory import RunConfig
 
+# The values of --preset and of --family.
 Preset = Literal[tuple(PRESETS)]
 FamilyName = Literal[list_pretrainable_families()]
 # Value of --snapshot-dtype -> the type in which snapshots are stored.
