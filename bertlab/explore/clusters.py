@@ -19,6 +19,7 @@ MAP_SIZE = 50  # dimensions to which PCA reduces the vectors before t-SNE makes 
 NUM_WORDS = 4  # how many typical words name a cluster
 NO_CLUSTER = -1  # the label of a text that is in no cluster
 
+# a method of `map_sentences`
 MapMethod = Literal["pca", "tsne", "umap"]
 
 

@@ -190,6 +190,7 @@ def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
     """
 
     def make_gram_matrices(hidden_LUH):
+        """Make each layer's matrix of products of two units, flattened and scaled to length 1 -> [L, P]."""
         centred_LUH = hidden_LUH - hidden_LUH.mean(1, keepdims=True)
         gram_LP = (centred_LUH @ centred_LUH.transpose(0, 2, 1)).reshape(len(hidden_LUH), -1)
         return gram_LP / np.maximum(np.linalg.norm(gram_LP, axis=1, keepdims=True), 1e-12)
@@ -224,6 +225,7 @@ def _make_membership_matrix(groups: Sequence[Sequence[int]], size: int) -> np.nd
 
 
 def _cosine_similarity(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndarray:
+    """Compute the cosine of the two hidden states of each unit in each layer -> [L, U]."""
     norm_products_LU = np.linalg.norm(first_LUH, axis=-1) * np.linalg.norm(second_LUH, axis=-1)
     return (first_LUH * second_LUH).sum(-1) / np.maximum(norm_products_LU, 1e-12)
 

@@ -22,6 +22,7 @@ from bertlab.text.readers.file_scan import read_records
 from bertlab.text.readers.registry import Record
 from bertlab.text.readers.rows import format_cell, format_text
 
+# the commands that can predict a file, by their names on the command line
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
 PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first part ends after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
@@ -223,6 +224,7 @@ class _RowPredictor:
         return [{name: value for name, value in row.items() if name not in ("text", "pair")} for row in rows]
 
     def _answer(self, passage: str, question: str) -> dict:
+        """Answer one question; the answer is "" if the passage does not contain one."""
         try:
             answers = self.session.answer(question, passage, n_best=1)
         except MissingHead:
@@ -232,6 +234,7 @@ class _RowPredictor:
         return {"answer": answers.text, "probability": answers.answers[0].probability if answers.text else None}
 
     def _embed(self, texts: list[str]) -> list[dict]:
+        """Compute the vectors of texts together or, if one of them has no vector, of each text by itself."""
         try:
             # without the cache on the disk, because the job stores the vectors with its results
             vectors = self.session.sentence_vectors(texts, use_cache=False).vectors_SP

@@ -115,6 +115,7 @@ def export_results(directory: Path, suffix: str) -> Path:
 
 
 def _export(table: pa.Table, target: Path, suffix: str) -> None:
+    """Write a table of results as CSV or Parquet; see `export_results`."""
     if suffix == ".parquet":
         pq.write_table(table, target)
         return

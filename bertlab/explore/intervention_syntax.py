@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 from bertlab.config.errors import InterventionError
 
-_N = r"(\d{1,5})"
+# the forms of a part; the docstring above has an example of each
+_N = r"(\d{1,5})"  # the number of a layer, head or position
 _HEAD = re.compile(rf"{_N}\.{_N}(s?)", re.ASCII)
 _LAYER = re.compile(rf"{_N}(s?)", re.ASCII)
 _ROW = re.compile(rf"r{_N}\.{_N}\.{_N}(?:-(.+))?", re.ASCII)
@@ -85,6 +86,7 @@ def format_patch_part(target: tuple[int, int | None], source: tuple[int, int | N
     """
 
     def write_place(index: int, position: int | None) -> str:
+        """Write a hidden index and a position as layer and position, such as "2.5"."""
         layer = index - 1 if index else EMBEDDINGS
         return f"{layer}.{EVERY if position is None else position}"
 
@@ -188,6 +190,7 @@ def read_heads(text: str, num_heads: int) -> frozenset[Head]:
 
 
 def _parse_weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
+    """Parse the weights of a row, such as "0:0.6-7:0.2" -> ((position, weight), ...); `part` is for the error."""
     matches = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
     if not all(matches):
         raise _make_unreadable_error(part)
@@ -211,4 +214,5 @@ def _make_unreadable_error(part: str) -> InterventionError:
 
 
 def _truncate(text: str) -> str:
+    """Shorten a text for an error message to 40 characters."""
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -90,6 +90,7 @@ def fill_jointly(
         ids_BT[:, position] = flat_index_B % logp_BV.shape[1]
 
     def make_filling(ids_T: torch.Tensor, logp: float) -> Filling:
+        """Make a result of the ids of an input without masks, and of the joint log-probability of its filled tokens."""
         tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
         words = tokens if tokenizer.kind == "WordPiece" else tuple(token.lstrip("Ġ▁") for token in tokens)
         return Filling(tokens, float(np.exp(logp)), _fill_text(encoding, positions, words, text, pair))

@@ -315,6 +315,7 @@ class Predictor(CheckpointInfo):
         return [self._encode(context, choice) for choice in choices]
 
     def _make_drawer(self, text: str, documents: Sequence[str] | None, settings: dict) -> ExampleDrawer:
+        """Make the object that draws pre-training examples; the arguments are those of `pretraining_example`."""
         objective = self.loaded.pair_objective
         return ExampleDrawer(self.model, self.tokenizer, objective, text, DrawSettings(**settings), documents)
 
@@ -323,6 +324,7 @@ class Predictor(CheckpointInfo):
         self.model.require_head(TASK_TYPES[task_type].head)
 
     def _answer(self, query: Query, batch_size: int = 8, progress: Callable = iter) -> Any:
+        """Compute the result of a query with this checkpoint; not to be confused with `answer`."""
         return answer_query(self.model, self.tokenizer.pad_id, query, batch_size, progress)
 
     def _encode(self, text: str, pair: str | None = None) -> Encoding:

@@ -145,6 +145,7 @@ def prepare_reading(
     windows = make_windows(info.tokenizer, question, passage, window_tokens, settings["stride"])
 
     def finish(outputs: list[torch.Tensor]) -> SpanReading:
+        """Split the logits of every window into those of starts and those of ends, and read spans from them."""
         logits = [logits_T2.numpy() for logits_T2 in outputs]
         start_KT, end_KT = [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]
         return read_span_logits(passage, windows, start_KT, end_KT, n_best, max_answer_tokens)
@@ -164,6 +165,7 @@ def prepare_embed(info: CheckpointInfo, texts: Sequence[str]) -> Query:
             raise TextError("text-without-tokens", row=row + 1)
 
     def finish(outputs: list[torch.Tensor]) -> dict:
+        """Pool the hidden states of every text."""
         vectors = [
             pool_sentences(hidden_TH[None], torch.ones(1, len(hidden_TH), dtype=torch.bool), settings.pooling)[0]
             for hidden_TH in outputs

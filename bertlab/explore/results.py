@@ -307,6 +307,7 @@ def as_json(result) -> dict:
     """Convert a result, or a dictionary of results, for `json.dumps`; arrays become lists, rounded to 6 decimals."""
 
     def convert(value):
+        """Convert a value and everything in it."""
         if is_dataclass(value):
             return convert(asdict(value))
         if isinstance(value, np.ndarray):

@@ -231,7 +231,8 @@ def find_similar_pairs(
     members: dict[int, list[int]] = {}
     for row, group in enumerate(group_U.tolist()):
         members.setdefault(group, []).extend(copies[row])
-    groups = sorted((tuple(sorted(each)) for each in members.values() if len(each) > 1), key=lambda g: (-len(g), g))
+    groups = [tuple(sorted(each)) for each in members.values() if len(each) > 1]
+    groups.sort(key=lambda group: (-len(group), group))
     ordered = sorted((value, *sorted((int(row), int(other)))) for value, row, other in pairs)[:limit]
     return SimilarPairs(
         tuple(SimilarPair(row, other, min(1.0, float(-value))) for value, row, other in ordered), total, tuple(groups)
@@ -242,8 +243,8 @@ def _group_copies(vectors_SP: np.ndarray, unreadable: Mapping[int, str]) -> tupl
     """Group the texts with equal vectors, and the equal texts among the unreadable ones.
 
     Returns:
-        The vector of each group, which is not a number for unreadable texts, so that no cosine with it reaches a
-        threshold; and the indices of the texts of each group.
+        The vector of each group, and the indices of its texts. The vector of unreadable texts is NaN, so that no cosine
+        with it reaches a threshold.
     """
     _, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
     members: dict[int | str, list[int]] = {}

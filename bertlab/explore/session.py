@@ -371,6 +371,7 @@ class Session(Predictor):
     def _make_recomputable_prediction(
         self, kind: str, text: str, pair: str | None, mask: int
     ) -> RecomputablePrediction:
+        """Make the prediction of `intervene`, which can be computed again with changed hidden states."""
         task_type = TASK_TYPES.get(kind)
         if task_type is None or not task_type.supports_interventions:
             names = [each.name for each in list_intervention_types()]

@@ -42,11 +42,11 @@ def write_vectors(path: Path, file: TextFile, vectors_SP: np.ndarray) -> list[Pa
     ]
     content = "".join(line + "\n" for line in lines).encode("utf-8", "replace")
     fill_atomically(ids, lambda target: target.write_bytes(content))
-    fill_atomically(path, lambda target: _save(target, vectors_SP))
+    fill_atomically(path, lambda target: _write_npy(target, vectors_SP))
     return [ids, path]
 
 
-def _save(target: Path, vectors_SP: np.ndarray) -> None:
+def _write_npy(target: Path, vectors_SP: np.ndarray) -> None:
     with target.open("wb") as stream:  # given a path, numpy would append a suffix
         np.save(stream, vectors_SP)
 

@@ -16,7 +16,7 @@ from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import MASK, find_words, mask_spans
 
-BATCH_SIZE = 32
+BATCH_SIZE = 32  # inputs that are computed together
 
 
 def compute_word_effects(

@@ -16,6 +16,7 @@ from bertlab.config.languages import languages, list_message_ids, render
 from bertlab.views.palette import PALETTE
 
 View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
+# an import of another module under `static`, with its path, and the keyword of an export
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 # Whole-line comments and indentation, which are removed, because a host sends the script again with every change.

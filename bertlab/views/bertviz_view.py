@@ -23,8 +23,8 @@ from bertlab.views import assets
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.token_labels import token_labels
 
-MAX_TOKENS = 64
-MAX_NEURON_TOKENS = 32  # the neuron view also contains all queries and keys
+MAX_TOKENS = 64  # of the head view and the model view
+MAX_NEURON_TOKENS = 32  # of the neuron view, which also contains all queries and keys
 _ROOT = "bertviz"  # id of the element in which bertviz draws
 
 # Replaces require.js: the two libraries that the script requires are already loaded.

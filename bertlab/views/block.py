@@ -117,6 +117,7 @@ class _Column:
             self.figure.update_layout({f"yaxis{suffix}": ticks | {"tickfont": {"size": 12}, "ticklabelstandoff": 4}})
 
     def _add_cells(self, cells: np.ndarray, index: np.ndarray, limit: float, axes: dict, name: str, **options) -> None:
+        """Draw numbers as coloured cells; `index` has the index of each number in its vector, for the tooltip."""
         self.figure.add_heatmap(
             z=np.where(np.isnan(cells), None, cells.astype(float).round(5)), customdata=index, zmin=-limit, zmax=limit,
             colorscale=DIVERGING, showscale=False, name=name, hoverongaps=False,

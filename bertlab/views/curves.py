@@ -228,6 +228,7 @@ def _find_x_values(rows: list[Mapping], x: str) -> list[float | None]:
     steps, positions = zip(*sorted(logged), strict=True)
 
     def find_x_of_row(row: Mapping) -> float | None:
+        """Return the logged x value of a row or, without one, the value interpolated at its step."""
         if _is_number(row.get(x)):
             return row[x]
         return float(np.interp(row["step"], steps, positions)) if _is_number(row.get("step")) else None

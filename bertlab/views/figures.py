@@ -30,6 +30,7 @@ COLOURS, GRID = PALETTE["series"], PALETTE["grid"]
 DIVERGING = PALETTE["diverging"]
 # (place on the scale, colour)
 FAINT_TO_BLUE = [[0.0, transparent(BLUE, 0.04)], [1.0, transparent(BLUE, 0.9)]]
+# the default settings of every axis
 _AXIS = {
     "showgrid": False,
     "zeroline": False,

@@ -15,6 +15,7 @@ from bertlab.explore import intervention_syntax
 from bertlab.explore.session import Session, default_checkpoint
 from bertlab.text.word_spans import find_words, mask_spans
 
+# Markdown to HTML; HTML in the Markdown is escaped
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 # page of the app -> the tab of the file, and the fields of the page's address that contain texts

@@ -20,7 +20,7 @@ from bertlab.explore.results import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_numbers
 
-MAGIC = b"BLAB"
+MAGIC = b"BLAB"  # the first bytes of every payload
 # attention maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
 MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
 MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
@@ -235,7 +235,11 @@ def _clamp_index(value, limit: int) -> int:
 
 
 class _Coder:
-    """Encodes probabilities as bytes on the finest scale that fits `MAX_UNSPLIT_BYTES`."""
+    """Encodes probabilities as bytes on the finest scale that fits `MAX_UNSPLIT_BYTES`; see `AttentionPack`.
+
+    The header of a payload contains `scale` (bytes of a probability, and power) and `error` (the largest error of a
+    probability).
+    """
 
     def __init__(self, probs_LNTT: np.ndarray):
         if probs_LNTT.size <= MAX_16_BIT_SIZE:
@@ -245,12 +249,12 @@ class _Coder:
         if probs_LNTT.size <= MAX_UNSPLIT_SIZE:
             # the compressed size is estimated by the entropy of the codes that each power gives
             counts = np.bincount(_quantise(probs_LNTT).ravel(), minlength=65536)
-            fitting = (
+            fitting_powers = (
                 p
                 for p in POWERS
                 if _total_entropy(np.bincount(_make_code_table(p), counts, 256)) / 8 <= MAX_UNSPLIT_BYTES
             )
-            power = next(fitting, POWERS[-1])
+            power = next(fitting_powers, POWERS[-1])
         self.scale, self.error, self.table = {"bytes": 1, "power": power}, 0.004, _make_code_table(power)
 
     def __call__(self, probs: np.ndarray) -> bytes:
@@ -297,6 +301,7 @@ def _round_finite(value) -> float | None:
 
 
 def _hash(*parts: bytes) -> str:
+    """Compute the id of a payload, by which a view recognises a new one."""
     digest = hashlib.blake2b(digest_size=12)
     for part in parts:
         digest.update(part)

@@ -60,9 +60,9 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
     return figure
 
 
-def _choose_labels(tokens: Sequence[str], most: int) -> dict:
-    """Choose evenly spaced tokens, at most `most`, that label an axis."""
-    step = max(1, -(-len(tokens) // most))
+def _choose_labels(tokens: Sequence[str], max_labels: int) -> dict:
+    """Choose evenly spaced tokens, at most `max_labels`, that label an axis."""
+    step = max(1, -(-len(tokens) // max_labels))
     return {"tickvals": list(range(len(tokens)))[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
 
 

@@ -22,7 +22,7 @@ def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str
 
 def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
     """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
-    lines = [f"{_count(similar.total, 'pair')} in {_count(len(similar.groups), 'group')}"]
+    lines = [f"{_format_count(similar.total, 'pair')} in {_format_count(len(similar.groups), 'group')}"]
     for pair in similar.pairs:
         members = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
         rows = [(cosine, make_printable(file.ids[i]), _shorten(file.texts[i])) for i, cosine in members]
@@ -33,8 +33,8 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
 def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
     """The size and the words of each cluster, and some of its texts, the most central one first."""
     num_outside = result.labels.count(NO_CLUSTER)
-    num_clusters, num_texts = _count(len(result.clusters), "cluster"), _count(len(file.texts), "text")
-    lines = [f"{num_clusters}; {num_outside:,} of {num_texts} in no cluster"]
+    clusters, texts = _format_count(len(result.clusters), "cluster"), _format_count(len(file.texts), "text")
+    lines = [f"{clusters}; {num_outside:,} of {texts} in no cluster"]
     for cluster in result.clusters:
         lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
         others = [index for index in cluster.members if index != cluster.centre]
@@ -53,10 +53,12 @@ def cluster_csv(file: TextFile, result: Clusters) -> str:
     return stream.getvalue()
 
 
-def _count(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
+    """Write a count before its noun, in the plural unless the count is 1."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _shorten(text: str) -> str:
+    """Make a text printable, and shorten it to `MAX_LINE` characters."""
     text = make_printable(text)
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"

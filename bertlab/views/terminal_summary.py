@@ -8,6 +8,7 @@ from bertlab.tasks.rouge import METRICS
 from bertlab.views.numbers import percent
 from bertlab.views.terminal import make_printable
 
+# metric -> its name in the table
 METRIC_NAMES = dict(zip(METRICS, ("ROUGE-1", "ROUGE-2", "ROUGE-L"), strict=True))
 
 

@@ -140,6 +140,7 @@ def _rejected_html(candidate: str) -> str:
 
 
 def _token_html(token: str) -> str:
+    """A token of the vocabulary; [UNK] is orange and dashed."""
     colour = PALETTE["orange"] if token == "[UNK]" else PALETTE["blue"]
     line = "dashed" if token == "[UNK]" else "solid"
     style = f"{_TOKEN_STYLE} background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}"

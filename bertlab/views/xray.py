@@ -74,6 +74,7 @@ def columns_html(
     columns: list[str] = []  # the columns of the current word
 
     def end_word() -> None:
+        """Add the columns of the current word to the HTML, and begin the next word."""
         if columns:
             html.append(_join_columns(columns))
             columns.clear()

@@ -17,7 +17,7 @@ GPU_SHARE = 0.4
 CPU_SHARE = {"bfloat16": 0.88, "float32": 0.88}
 CPU_WIDTH = {"bfloat16": 130, "float32": 72}
 CPU_PRICE = 0.05  # US dollars per hour and core
-GIB = 2**30
+GIB = 2**30  # bytes
 
 
 @dataclass(frozen=True)

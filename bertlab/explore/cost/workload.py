@@ -6,15 +6,16 @@ from typing import Literal
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import MAX_BATCH
+from bertlab.explore.cost.parameters import count_parameters
 
 Precision = Literal["float32", "bfloat16"]
 Task = Literal["pretraining", "finetuning"]
 Device = Literal["cpu", "gpu"]
 
 MASKED_SHARE = 0.15  # share of the tokens that MLM predicts, see `text.pretraining.masking.MaskRule`
-MAX_PARAMETERS = 10**13
+MAX_PARAMETERS = 10**13  # of a model
 MAX_LENGTH = 2**20  # tokens of a sequence
-OPTIMIZER_NAMES = ("adamw", "muon")
+OPTIMIZER_NAMES = ("adamw", "muon")  # the optimisers whose cost can be estimated
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,6 @@ class Workload:
     """Where the model is trained. The kernels of CPUs and GPUs store different activations."""
 
     def __post_init__(self):
-        from bertlab.explore.cost.parameters import count_parameters
-
         if not (1 <= self.tokens <= MAX_LENGTH and 1 <= self.batch_size <= MAX_BATCH):
             raise BertlabError("cost-batch-invalid", tokens=MAX_LENGTH, rows=MAX_BATCH)
         if min(self.model.num_layers, self.model.intermediate_size, self.model.vocab_size) < 1:

@@ -28,7 +28,7 @@ from bertlab.text.word_spans import find_words
 
 PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
 SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens of a changed part
-MaskingName = Literal["word", "token"]
+MaskingName = Literal["word", "token"]  # what is masked with a token; see `compute_surprise`
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
 SEARCHED_TOKENS = 100  # proposals are the whole words among this number of most probable tokens
 MAX_PROPOSALS = 5  # by default, the maximum number of words that are proposed for a place
@@ -235,6 +235,7 @@ def mask_gaps(text: str) -> tuple[str, list[int]]:
 
 
 def _count_tokens(tokenizer: Tokenizer, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Count the tokens of each (start, end) span of a text."""
     return [len(ids) for ids in tokenizer.encode_ids([text[start:end] for start, end in spans])]
 
 
