@@ -18,7 +18,7 @@ from bertlab.views.token_labels import token_labels
 SEGMENTS = {"a": 0, "b": 1}  # sentence letter in the canvas filter -> segment id
 # On a narrow screen, the rollout map scrolls sideways instead of drawing the names of the tokens over each other.
 ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
-ROLLOUT_MARGIN, ROLLOUT_TOKEN = 80, 14  # pixels
+ROLLOUT_MARGIN, ROLLOUT_TOKEN_WIDTH = 80, 14  # pixels for the names of the tokens, and for each column of the map
 
 
 def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
@@ -51,7 +51,7 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
     rows, cols = (
         _list_visible_positions(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second)
     )
-    pinned_positions = [at for at in _as_list(state["tokens"]) if at in range(len(attention.tokens))]
+    pinned_positions = [number for number in _as_list(state["tokens"]) if number in range(len(attention.tokens))]
     if pinned_positions and state["side"] == "key":
         cols = [column for column in cols if column in pinned_positions]
     elif pinned_positions:
@@ -145,10 +145,10 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
     position = fields.position(left, t("attention-rollout-position"), tokens, default_position, key="flow")
     right.caption(t("attention-rollout-lead"))
     data = columns.rollout(rollout.result, position)
-    st.html(ROLLOUT_STYLE.format(ROLLOUT_MARGIN + ROLLOUT_TOKEN * min(len(tokens), block.MAX_TOKEN_NAMES)))
+    st.html(ROLLOUT_STYLE.format(ROLLOUT_MARGIN + ROLLOUT_TOKEN_WIDTH * min(len(tokens), block.MAX_TOKEN_NAMES)))
     plots.draw("rollout", block.rollout_map, rollout, position, data=data, is_shared=True, lang=language())
     source, shares_T = rollout.result.find_largest_source(position), rollout.result.shares_LTT[-1, position]
-    names = {name: f"<b>{escape_html(tokens[at])}</b>" for name, at in (("token", position), ("source", source))}
+    names = {name: f"<b>{escape_html(tokens[index])}</b>" for name, index in (("token", position), ("source", source))}
     shares = {"itself": percent(float(shares_T[position])), "share": percent(float(shares_T[source]))}
     layer = len(rollout.result.shares_LTT) - 1
     st.html(f'<p class="say" dir="auto">{t("attention-rollout-sentence", layer=layer, **names, **shares)}</p>')
@@ -179,7 +179,7 @@ def _list_visible_positions(tokens: tuple[TokenRow, ...], sentence: str, *, hide
 
 
 def _as_list(value) -> list:
-    """Return a value that was read from a link if it is a list, otherwise []."""
+    """Return a value that was read from a link; [] if it is not a list."""
     return value if isinstance(value, list) else []
 
 

@@ -25,7 +25,7 @@ from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_c
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
-# columns whose name is translated on the page
+# names of the columns of predictions, which are translated on the page
 TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
 
 

@@ -25,10 +25,10 @@ SIZES = {
     "num_layers": ("layers", 1_000), "hidden_size": ("hidden", 65_536), "num_heads": ("attention-heads", 1_024),
     "intermediate_size": ("intermediate", 262_144), "vocab_size": ("vocab", 10_000_000),
 }  # fmt: skip
-MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000
-WIDTH = 165  # of a number field, in pixels
-GROWTH_POINTS = 16
-HERE = "here"  # the option for this machine among the devices whose price the user can set
+MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000  # highest values of the fields: length, batch, steps
+FIELD_WIDTH = 165  # of a number field, in pixels
+GROWTH_POINTS = 16  # lengths for which the growth figure has a value
+THIS_MACHINE = "here"  # the option for this machine in the field of devices, as the address contains it
 
 
 def choose_workload() -> calls.Expression:
@@ -46,19 +46,20 @@ def choose_workload() -> calls.Expression:
         sizes = {
             field: url_fields.number(
                 st.number_input, t(f"cost-{key}"), 1, highest, getattr(model, field), key=f"cost.{key}", name=key,
-                width=WIDTH,
+                width=FIELD_WIDTH,
             )
             for field, (key, highest) in SIZES.items()
         }  # fmt: skip
         tokens = url_fields.number(
-            st.number_input, t("cost-tokens"), 1, MAX_TOKENS, 128, key="cost.tokens", name="length", width=WIDTH
+            st.number_input, t("cost-tokens"), 1, MAX_TOKENS, 128, key="cost.tokens", name="length", width=FIELD_WIDTH
         )
         rows = url_fields.number(
-            st.number_input, t("cost-batch"), 1, MAX_ROWS, 32, key="cost.batch", name="sequences", width=WIDTH
+            st.number_input, t("cost-batch"), 1, MAX_ROWS, 32, key="cost.batch", name="sequences", width=FIELD_WIDTH
         )
         dropout = url_fields.number(
-            st.number_input, t("cost-dropout"), 0.0, 0.9, 0.0, key="cost.dropout", name="dropout", step=0.1, width=WIDTH
-        )
+            st.number_input, t("cost-dropout"), 0.0, 0.9, 0.0, key="cost.dropout", name="dropout", step=0.1,
+            width=FIELD_WIDTH,
+        )  # fmt: skip
     with st.container(horizontal=True):
         precision = _choose("precision", ["bfloat16", "float32"])
         optimizer = _choose("optimizer", list(OPTIMIZER_NAMES))
@@ -91,41 +92,42 @@ def choose_lengths(tokens: int) -> tuple[int, ...]:
     return tuple(longest * number // GROWTH_POINTS for number in range(1, GROWTH_POINTS + 1))
 
 
-def show_runs(cost: Cost, here: machine.Machine) -> None:
+def show_runs(cost: Cost, this_machine: machine.Machine) -> None:
     """Draw the fields of a run, and the table of its time and price on this machine and on each GPU.
 
     Args:
         cost: the cost of one training step of the run.
-        here: this machine.
+        this_machine: the machine that runs the app.
     """
     with st.container(horizontal=True):
         steps = url_fields.number(
-            st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps", width=WIDTH
-        )
+            st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps",
+            width=FIELD_WIDTH,
+        )  # fmt: skip
         share = url_fields.number(
             st.number_input, t("cost-share"), 1, 100, round(100 * GPU_SHARE), key="cost.share", name="peak-share",
-            width=WIDTH, help=t("cost-share-help"),
+            width=FIELD_WIDTH, help=t("cost-share-help"),
         )  # fmt: skip
-        names = {HERE: t("cost-here")} | {name: name for name in GPUS}
-        priced_device = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * WIDTH)
-        default_price = CPU_PRICE if priced_device == HERE else GPUS[priced_device].price
+        names = {THIS_MACHINE: t("cost-here")} | {name: name for name in GPUS}
+        priced_device = fields.choice(st.selectbox, t("cost-price-of"), names, "price-of", width=2 * FIELD_WIDTH)
+        default_price = CPU_PRICE if priced_device == THIS_MACHINE else GPUS[priced_device].price
         price = url_fields.number(
             st.number_input, t("cost-price"), 0.0, 10_000.0, default_price, key="cost.price", name="hour-price",
-            step=0.05, width=WIDTH, help=t("cost-price-help"),
+            step=0.05, width=FIELD_WIDTH, help=t("cost-price-help"),
         )  # fmt: skip
-    own_share = estimate_own_share(cost.workload, here)
-    own_price = price if priced_device == HERE else CPU_PRICE
-    own_cost = estimate(replace(cost.workload, device=here.device))
+    own_share = estimate_own_share(cost.workload, this_machine)
+    own_price = price if priced_device == THIS_MACHINE else CPU_PRICE
+    own_cost = estimate(replace(cost.workload, device=this_machine.device))
     runs = [
         estimate_run(
-            own_cost, steps, here.name, peak_flops=here.peak_flops, share=own_share, price=own_price,
-            memory_bytes=here.memory_bytes,
+            own_cost, steps, this_machine.name, peak_flops=this_machine.peak_flops, share=own_share, price=own_price,
+            memory_bytes=this_machine.memory_bytes,
         )
     ]  # fmt: skip
     for gpu in GPUS.values():
         runs += estimate_runs(cost, steps, [gpu], share=share / 100, price=price if priced_device == gpu.name else None)
     footnote_marks = ["", *("" if gpu.has_bfloat16 else " *" for gpu in GPUS.values())]
-    memories = [format_quantity(here.memory_bytes, "B"), *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
+    memories = [format_quantity(this_machine.memory_bytes, "B"), *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
     fits = [run.fits for run in runs]
     columns = {
         "device": [run.device + mark for run, mark in zip(runs, footnote_marks, strict=True)],
@@ -150,32 +152,32 @@ def _show_sources(links: dict[str, str]) -> None:
     st.caption(f"{t('number-source')}: {line}")
 
 
-def estimate_own_share(workload: Workload, here: machine.Machine) -> float:
+def estimate_own_share(workload: Workload, this_machine: machine.Machine) -> float:
     """Estimate the share of its measured peak FLOP/s that this machine reaches.
 
     Args:
         workload: the training step.
-        here: this machine.
+        this_machine: the machine that runs the app.
     """
-    if here.device == "gpu":
+    if this_machine.device == "gpu":
         return GPU_SHARE
     return estimate_cpu_share(workload.model.hidden_size, workload.precision)
 
 
-def show_measurement(workload: Workload, here: machine.Machine) -> None:
+def show_measurement(workload: Workload, this_machine: machine.Machine) -> None:
     """Draw the button that measures training steps on this machine, and the last measurement of this workload.
 
     Args:
         workload: the training step.
-        here: this machine.
+        this_machine: the machine that runs the app.
     """
     st.caption(t("cost-measure-lead", steps=machine.NUM_MEASURED_STEPS))
-    state = st.session_state.setdefault("cost.measured", {})
+    measurements = st.session_state.setdefault("cost.measured", {})  # workload -> its comparison with the estimate
     if st.button(t("cost-measure-button"), icon=":material/timer:"):
         with frame.show_errors(), st.spinner(t("cost-measuring")):
-            state[workload] = machine.measure_step(workload, estimate_own_share(workload, here))
-    if workload in state:
-        show_comparison(state[workload])
+            measurements[workload] = machine.measure_step(workload, estimate_own_share(workload, this_machine))
+    if workload in measurements:
+        show_comparison(measurements[workload])
 
 
 def show_comparison(comparison: Comparison) -> None:

@@ -34,7 +34,7 @@ def draw_start_button(
         total: the number of rows of the source.
 
     Returns:
-        whether this evaluation was started: by the button, or by a link to a page on which it was started.
+        Whether this evaluation was started: by a click on the button, or by a link that was copied after such a click.
     """
     if source.is_example:
         return True
@@ -109,7 +109,7 @@ def evaluate(
         key = (source.name, source.content_hash, modification_times, source.split, *columns)
         return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, _show_progress, **options)
 
-    loaded_expression, spec = _loaded_expression(checkpoint, loaded), _find_task(checkpoint, loaded, task, columns)
+    loaded_expression, spec = _make_loaded_expression(checkpoint, loaded), _find_task(checkpoint, loaded, task, columns)
     arguments, options = (loaded_expression, rows, spec, max_rows), _invalid_option(source)
     with _suggest_skipping():
         call = calls.call_function(error_analysis.analyse_errors, *arguments, compute_with=analyse, **options)
@@ -141,7 +141,8 @@ def _show_progress(parts: Sequence) -> Iterator:
     bar.empty()
 
 
-def _loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoint) -> calls.Expression:
+def _make_loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoint) -> calls.Expression:
+    """Make the expression of an opened checkpoint for the Python code that the page shows."""
     return calls.Expression(loaded, "session.loaded", checkpoint=checkpoint)
 
 
@@ -149,4 +150,4 @@ def _find_task(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
     """Call `error_analysis.find_task` to find the task to evaluate on, with the columns that the user chose."""
-    return calls.call_function(error_analysis.find_task, _loaded_expression(checkpoint, loaded), task, *columns)
+    return calls.call_function(error_analysis.find_task, _make_loaded_expression(checkpoint, loaded), task, *columns)

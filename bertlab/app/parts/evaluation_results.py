@@ -74,7 +74,7 @@ def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -
     """Draw the chart that fits the task type.
 
     Returns:
-        the indices of the rows that the user selected in the chart; None for all rows.
+        The indices of the rows that the user selected in the chart; None for all rows.
     """
     if analysis.result.confusion:
         return _draw_confusion_matrix(checkpoint, analysis)
@@ -111,7 +111,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
             "confusion", evaluation.confusion_map, matrix, chosen_cell, on_click=toggle, **file_options, lang=language()
@@ -122,7 +122,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     return confusion.cells[chosen_cell] if chosen_cell else None
 
 
-def _subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
+def _make_subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
     """Return the columns that name the checkpoint, the task type and the data in every saved file."""
     return {"checkpoint": sessions.loadable_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
 
@@ -146,7 +146,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
         display.sentence(result_sentences.groups(groups, t("figure-other")))
@@ -173,7 +173,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _subject_columns(checkpoint, result)}
+        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, result)}
         plots.draw(
             "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **file_options, lang=language()
         )
@@ -206,7 +206,7 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
             tooltip = t("open-in-attention")
             if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=tooltip):
                 _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
-    subject = _subject_columns(checkpoint, analysis)
+    subject = _make_subject_columns(checkpoint, analysis)
     st.download_button(
         t("evaluation-download", count=len(hardest)),
         lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[n] for n in hardest], separator)),

@@ -23,10 +23,11 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
-# page -> the command whose prediction it shows
-PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
-EXAMPLE_FILE = "example-rows.jsonl"
-SPLITS = ["validation", "test", "train"]
+# page -> the command whose prediction it shows and that can be evaluated
+COMMANDS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
+EXAMPLE_FILE = "example-rows.jsonl"  # the name of the downloaded file of example rows
+SPLITS = ["validation", "test", "train"]  # the options of the split of a directory; the first one is the default
+# names that the label column often has, in the order in which they are tried
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
 
 
@@ -49,29 +50,27 @@ class Source:
 
 
 def choose_command() -> str:
-    """Return the command that the sidebar's checkpoint supports; if the sidebar says "auto", let the user choose."""
+    """Return the first command that the sidebar's checkpoint supports; for "auto", let the user choose one."""
     checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
-    for page, prediction in PREDICTIONS.items():
+    for page, command in COMMANDS.items():
         with suppress(BertlabError):
             if checkpoint_name == sessions.AUTO:
-                sessions.select_checkpoint(prediction, language())
+                sessions.select_checkpoint(command, language())
                 pages.append(page)
-            elif selection.supports_command(
-                sessions.open_session(sessions.find_checkpoint(checkpoint_name)), prediction
-            ):
-                return prediction
+            elif selection.supports_command(sessions.open_session(sessions.find_checkpoint(checkpoint_name)), command):
+                return command
     if not pages:
-        return next(iter(PREDICTIONS.values()))
+        return next(iter(COMMANDS.values()))
     names = {page: t(page) for page in pages}
     page = fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
-    return PREDICTIONS[page]
+    return COMMANDS[page]
 
 
 def choose_task(loaded: Checkpoint) -> str:
     """Let the user choose the task whose metrics are computed.
 
     Returns:
-        the name of a task, or "" for the task that the checkpoint was fine-tuned on.
+        The name of a task, or "" for the task that the checkpoint was fine-tuned on.
     """
     types = {task_type.name for task_type in list_finetune_types() if task_type.head in loaded.heads}
     names = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in types}

@@ -25,15 +25,16 @@ from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_c
 from bertlab.views.cost import format_duration
 
 JOB = "job"  # the name of a job's id in the address
-REFRESH_SECONDS = 2
-MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20  # jobs, reasons for unusable rows, and rows of results shown
+REFRESH_SECONDS = 2  # between two updates of the panel while a job runs
+MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20  # jobs, unusable rows with their reasons, and result rows shown
+# names that the columns of passages and questions often have, in the order in which they are tried
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
 QUESTION_NAMES = ("question", "query", "질문")
 TRANSLATED_COLUMNS = {  # column of the results -> message id of its name; columns of the file keep their names
     "row": "files-row", "answer": "files-answer", "vector": "files-vector", "probability": "batch-probability",
     "error": "batch-error",
 } | {field: f"batch-{column}" for field, column in PREDICTION_COLUMNS.items()}  # fmt: skip
-MIME = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+MEDIA_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}  # suffix -> media type
 
 
 def may_start_jobs() -> bool:
@@ -113,7 +114,7 @@ def _draw_start(command: str, question: str) -> None:
     )  # fmt: skip
     running = file_jobs.find_running()
     if running:
-        frame.note(t("files-busy", title=running.job.title, page=t(_page_of(running.job.command))))
+        frame.note(t("files-busy", title=running.job.title, page=t(_name_page(running.job.command))))
     start = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -209,6 +210,7 @@ def _draw_job(id: str) -> None:
 
 
 def _name_checkpoint(job: FileJob) -> str:
+    """Return the name of the checkpoint of a job: the last part of its path."""
     return make_printable(os.path.basename(job.checkpoint))
 
 
@@ -229,12 +231,12 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
                 disabled=file_jobs.find_running() is not None,
             )  # fmt: skip
         if state.done:
-            for suffix, mime in MIME.items():
+            for suffix, media_type in MEDIA_TYPES.items():
                 st.download_button(
                     t("files-download", format=suffix[1:].capitalize() if suffix == ".parquet" else "CSV"),
                     lambda suffix=suffix: file_results.export_results(stored.directory, suffix).read_bytes(),
-                    f"{stored.job.command}-{id[:15]}{suffix}", mime, on_click="ignore", icon=":material/download:",
-                    key=f"files-download{suffix}",
+                    f"{stored.job.command}-{id[:15]}{suffix}", media_type, on_click="ignore",
+                    icon=":material/download:", key=f"files-download{suffix}",
                 )  # fmt: skip
         if not stored.is_running:
             with st.popover(t("files-delete"), icon=":material/delete:"):
@@ -245,6 +247,7 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
 
 
 def _delete(id: str) -> None:
+    """Delete a job, and remove its id from the address."""
     file_jobs.delete(id)
     url.store(JOB, "")
 
@@ -287,6 +290,6 @@ def _escape_markdown(text: str) -> str:
     return "".join(f"\\{character}" if character in r"\`*_{}[]()#+-.!|~<>$:" else character for character in text)
 
 
-def _page_of(command: str) -> str:
-    """Return the name of the page of a command."""
+def _name_page(command: str) -> str:
+    """Return the name of the page that shows the predictions of a command."""
     return {"answer": "question", "embed": "sentences"}.get(command, command)

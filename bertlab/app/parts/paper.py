@@ -26,14 +26,16 @@ from bertlab.config.tasks import get_task
 from bertlab.views.benchmarks import MISSING, TaskResult
 from bertlab.views.passage import escape_html
 
-# task -> the task whose checkpoints also answer its example
+# task -> another task whose checkpoints can answer the example of this task
 ANSWERED_BY = {"squad": "squad_v2"} | REPLACEMENT_TASKS
+# the command that reproduces the table of GLUE results
 TABLE_COMMAND = "bertlab reproduce table1 --data tasks --from strongest --quick --out runs/table1"
+# name of a source of the table of all tasks -> its address
 SOURCES = {
     "Devlin et al. 2019": "https://arxiv.org/abs/1810.04805",
     "google-research/bert": "https://github.com/google-research/bert",
 }
-KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}
+KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}  # the same for the table of Korean tasks
 
 
 def list_measures(task: PaperTask) -> list[Measure]:
@@ -243,4 +245,5 @@ def _find_small_model_range(table: str, measure: Measure) -> str:
 
 
 def _format_result(row: PublishedRow, measure: Measure) -> str:
+    """Format a published result with its split: "84.6 test"."""
     return f"{row.values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{row.split}')}"

@@ -13,8 +13,9 @@ from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
 MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
-MAX_MASK = 60  # the highest share of predicted tokens, in percent
-SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}  # percent of the predicted tokens
+MAX_MASK_PERCENT = 60  # the highest share of predicted tokens, in percent
+# slider -> its default, in percent of the predicted tokens
+SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}
 QUOTE_LENGTH = 80  # characters that the page quotes from the document of a random sentence B
 
 
@@ -40,7 +41,7 @@ def choose_draw() -> int:
 
 
 def _advance(count: int) -> None:
-    """Add to the number of the draw."""
+    """Add a number to the number of the draw, before the page is drawn again."""
     st.session_state["draw"] = min(MAX_DRAWS, st.session_state["draw"] + count)
 
 
@@ -54,7 +55,7 @@ def choose_settings(objective: str) -> dict[str, object]:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
     mask_container, *share_containers = st.container(key="shares").columns(4)
-    settings = {"mask": _slider(mask_container, "mask", 1, MAX_MASK, 15)}
+    settings = {"mask": _slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
     for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
         share = _slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
@@ -83,7 +84,7 @@ def _slider(container, name: str, low: int, high: int, default: int, **settings)
 
 
 def _balance_shares(changed_share: str) -> None:
-    """Change the other two shares in proportion, so that all three add up to 100 %."""
+    """After the user has moved one slider of `SHARES`, scale the other two so that all three add up to 100 %."""
     first, second = (name for name in SHARES if name != changed_share)
     state = st.session_state
     rest, previous = 100 - state[changed_share], state[first] + state[second]

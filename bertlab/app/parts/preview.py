@@ -3,7 +3,7 @@
 from bertlab.explore.results import AttentionMap
 
 MIN_WEIGHT = 0.08  # smaller attention weights are not drawn
-LETTER_WIDTH, WORD_GAP = 11, 20  # in units of the SVG drawing
+LETTER_WIDTH, WORD_GAP = 11, 20  # the width of a letter and of the gap between words, in units of the SVG drawing
 
 
 def make_arcs(attention: AttentionMap, layer: int) -> dict:

@@ -1,4 +1,4 @@
-"""The call that answers a question about a passage, with a progress bar for a long passage."""
+"""Answer a question about a passage for a page, with a progress bar for a long passage."""
 
 import streamlit as st
 

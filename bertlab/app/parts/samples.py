@@ -30,9 +30,12 @@ def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> 
 def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     text_column, *other_columns = spec.text or ("text",)
     values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
-    second = {other_columns[0]: texts["second"]} if other_columns else {}
+    second_text = {other_columns[0]: texts["second"]} if other_columns else {}
     return _format_csv(
-        [{text_column: text} | second | {spec.label[0]: values[positive]} for text, positive in texts["classification"]]
+        [
+            {text_column: text} | second_text | {spec.label[0]: values[positive]}
+            for text, positive in texts["classification"]
+        ]
     )
 
 
@@ -47,8 +50,8 @@ def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) 
     context, *choices = texts["multiple_choice"]
     row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
     if len(choice_columns) > 1:  # one column for each choice; the first choice fills columns that are left over
-        filled = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
-        row |= dict(zip(choice_columns, filled, strict=True))
+        cells = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
+        row |= dict(zip(choice_columns, cells, strict=True))
     else:
         row[choice_columns[0] if choice_columns else "choices"] = choices
     return json.dumps(row | {spec.label[0]: 0}, ensure_ascii=False)
@@ -68,7 +71,7 @@ def _format_questions(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str
     return _format_squad(texts["passage"], texts["questions"])
 
 
-# task type -> the function that formats its rows; other task types get the rows of a classification
+# task type -> the function that formats its sample rows; for other task types, `_format_classification` does
 _FORMATTERS = {
     "regression": _format_regression, "multiple_choice": _format_multiple_choice, "tagging": _format_tagging,
     "span": _format_questions,

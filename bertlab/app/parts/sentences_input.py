@@ -13,7 +13,7 @@ from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_text, read_file
 from bertlab.text.readers.text_file import TEXT_NAMES, choose_text_column, join_lines
 
-MAX_LINES = 5_000  # because all users share the CPU cores
+MAX_LINES = 5_000  # further lines are left out, because all users share the CPU cores
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def read_lines(example: tuple[str, ...]) -> Lines:
 
 
 def _read_upload(upload) -> Rows:
+    """Read an uploaded file as a table; a text file has one row for each line."""
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS, by_line=True)
 

@@ -43,12 +43,12 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
             map_sentences, vectors_SP, method,
             compute_with=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
         ))  # fmt: skip
-    found_clusters = clusters.result
+    cluster_result = clusters.result
     words = [
-        " ".join(found_clusters.clusters[label].words) if label != NO_CLUSTER else "" for label in found_clusters.labels
+        " ".join(cluster_result.clusters[label].words) if label != NO_CLUSTER else "" for label in cluster_result.labels
     ]
     data = {
-        "line": list(lines.result), "cluster": [label + 1 for label in found_clusters.labels], "words": words,
+        "line": list(lines.result), "cluster": [label + 1 for label in cluster_result.labels], "words": words,
         "x": points.result[:, 0].tolist(), "y": points.result[:, 1].tolist(),
     }  # fmt: skip
     plots.draw(
@@ -57,11 +57,11 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
     )  # fmt: skip
     # The address keeps only the values that are stored again each time the script of the page is executed.
     url.store("chosen", url.recall("chosen", "[]"), "[]")
-    outside = found_clusters.labels.count(NO_CLUSTER)
-    count, total = len(found_clusters.clusters), len(found_clusters.labels)
-    st.caption(t("sentences-map-help", clusters=count, outside=outside, total=total))
+    num_outside = cluster_result.labels.count(NO_CLUSTER)
+    count, total = len(cluster_result.clusters), len(cluster_result.labels)
+    st.caption(t("sentences-map-help", clusters=count, outside=num_outside, total=total))
     display.explain(f"map_{method}", "cluster", "cluster_words")
-    return found_clusters
+    return cluster_result
 
 
 def _store_selection(indices: Sequence[int]) -> None:
@@ -69,15 +69,15 @@ def _store_selection(indices: Sequence[int]) -> None:
     url.store("chosen", url.write_value(list(indices)[:MAX_LINKED]), "[]")
     st.session_state["sentences.chosen"] = tuple(indices)
     if len(indices) == 1:
-        _change("line", str(indices[0]))
-        _change("view", "neighbours")
+        _set_field("line", str(indices[0]))
+        _set_field("view", "neighbours")
     else:
-        _change("group", "lasso")
-        _change("view", "selection")
+        _set_field("group", "lasso")
+        _set_field("view", "selection")
 
 
-def _change(name: str, value: str) -> None:
-    """Change the value of a field before the page is drawn."""
+def _set_field(name: str, value: str) -> None:
+    """Set the value of a field before the page is drawn again."""
     st.session_state.pop(name, None)
     url.store(name, value)
 

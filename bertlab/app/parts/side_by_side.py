@@ -13,7 +13,7 @@ from bertlab.views import side_by_side
 from bertlab.views.numbers import percent
 
 MIN_MODELS, MAX_MODELS = 2, 6
-CANDIDATES = 3  # for each mask
+NUM_CANDIDATES = 3  # for each mask
 MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the values drawn
 
 
@@ -67,7 +67,7 @@ def compute_views(
     load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))
     call = calls.call_function(
-        view_models, models, text, CANDIDATES, originals, compute_with=cached_results.view_checkpoints
+        view_models, models, text, NUM_CANDIDATES, originals, compute_with=cached_results.view_checkpoints
     )
     return calls.assign("views", call)
 

@@ -72,19 +72,23 @@ def choose_surgery_input() -> SurgeryInput:
 
 
 def _draw_sentence_fields(kind: str, examples: Examples, right) -> SurgeryInput:
+    """Draw the fields of two sentences. `right` is the column beside the field for the prediction (not used here)."""
     return SurgeryInput(kind, *fields.sentence_pair(*examples.pair))
 
 
 def _draw_question_fields(kind: str, examples: Examples, right) -> SurgeryInput:
+    """Draw the fields of a question and a passage."""
     question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
     return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
 
 
 def _draw_text_field(kind: str, examples: Examples, right) -> SurgeryInput:
+    """Draw the field of one text."""
     return SurgeryInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
 
 
 def _draw_mask_fields(kind: str, examples: Examples, right) -> SurgeryInput:
+    """Draw the field of a text with [MASK] and, in the column `right`, a choice of one of several [MASK]s."""
     text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
     num_masks = sum(map(text.count, MASK_NAMES))
     if num_masks < 2:
@@ -133,7 +137,7 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
         layer for layer in range(config.num_layers) if all((layer, head) in parsed_changes.heads for head in heads)
     ]
     heads_off = sorted(head for head in parsed_changes.heads if head[0] not in layers_off)
-    # (the text of a button, the part that removes its change when this part is added to the line)
+    # (text of a button, part of the line for its change). Adding the part again removes the change.
     buttons = [(t("heads-change-layer", layer=layer), f"{layer}s") for layer in layers_off]
     buttons += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in heads_off]
     for layer, head, position in parsed_changes.rows:
@@ -188,6 +192,7 @@ def recall_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInp
 def _call_head_effects(
     checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, progress: Callable | None = None
 ) -> calls.Expression:
+    """Compute `Session.head_effects` for an input, with the Python code that the page shows."""
     options = {"mask": surgery_input.mask, "progress": progress}
     return calls.call_session(checkpoint, "head_effects", *surgery_input.values, **options)
 

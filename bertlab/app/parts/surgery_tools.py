@@ -138,17 +138,17 @@ def patch_hidden_states(
 
 def _find_example_row(surgery_input: SurgeryInput) -> tuple[tuple[int, int, int], int]:
     """Find the initial row of "Edit attention": its (layer, head, position), and the position to attend to."""
-    if (parts := _find_example(surgery_input)) is None:
+    if (example_changes := _find_example(surgery_input)) is None:
         return (0, 0, 0), 0
-    ((row, ((target, _),)),) = changes.resolve(parts[0], 1).rows.items()
+    ((row, ((target, _),)),) = changes.resolve(example_changes[0], 1).rows.items()
     return row, target
 
 
 def _find_example_patch(surgery_input: SurgeryInput) -> tuple[tuple[int, int], tuple[int, int]]:
     """Find the initial patch of "Patch hidden states": the (hidden index, position) to replace, and its source."""
-    if (parts := _find_example(surgery_input)) is None:
+    if (example_changes := _find_example(surgery_input)) is None:
         return (0, 1), (0, 1)
-    ((target, source),) = changes.resolve(parts[1], 1).patches.items()
+    ((target, source),) = changes.resolve(example_changes[1], 1).patches.items()
     return target, source
 
 
@@ -177,7 +177,7 @@ def show_preview(
         st.caption(t("heads-preview-applied"))
         return
     config = sessions.open_session(checkpoint).config
-    now, then = (
+    current, changed = (
         cached_results.compute(
             checkpoint, "intervene", *surgery_input.values, changes=each, other=other, mask=surgery_input.mask
         )
@@ -185,27 +185,30 @@ def show_preview(
     )
     # in both results, the first outcome is the prediction without any changes
     names = [
-        f"<b>{escape_html(name_outcome(change.kind, change.outcomes[change.top].label))}</b>" for change in (now, then)
+        f"<b>{escape_html(name_outcome(change.kind, change.outcomes[change.top].label))}</b>"
+        for change in (current, changed)
     ]
-    word = name_outcome(now.kind, now.outcomes[0].label)
-    shares = {"before": percent(now.outcomes[0].after), "after": percent(then.outcomes[0].after)}
+    word = name_outcome(current.kind, current.outcomes[0].label)
+    shares = {"before": percent(current.outcomes[0].after), "after": percent(changed.outcomes[0].after)}
     sentence = t("heads-preview", word=f"<b>{escape_html(word)}</b>", **shares)
-    if then.top and names[0] != names[1]:
-        sentence += " " + t("heads-preview-top", word=names[1], after=percent(then.outcomes[then.top].after))
+    if changed.top and names[0] != names[1]:
+        sentence += " " + t("heads-preview-top", word=names[1], after=percent(changed.outcomes[changed.top].after))
     st.html(f'<p class="small" dir="auto">{sentence}</p>')
 
 
 def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
     config = sessions.open_session(checkpoint).config
-    parsed = parse_changes(line, config)
+    parsed_changes = parse_changes(line, config)
     st.caption(t("heads-export-lead"))
-    if not parsed.heads:
+    if not parsed_changes.heads:
         frame.note(t("heads-export-no-heads"))
         return
-    if parsed.rows or parsed.patches:
+    if parsed_changes.rows or parsed_changes.patches:
         st.caption(t("heads-export-heads-only"))
-    ablated = sorted(parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
+    ablated = sorted(
+        parsed_changes.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
+    )
     heads = ",".join(f"{layer}.{head}" for layer, head in ablated)
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)

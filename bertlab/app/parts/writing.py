@@ -21,10 +21,11 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.writing import corrections_html, gain_bars, proposal_bars, surprise_bars
 
-DRAFT, START = "draft", "begin"  # keys of the text fields, and their names in the address
-MAX_WORDS = 200  # because all users share the CPU cores
-MAX_THRESHOLD, MAX_MARGIN = 25.0, 30.0  # nats
-STRONGEST = 0.55  # the opacity of the shade of a word whose surprise reaches the threshold; other words are fainter
+# the keys of the text fields of a draft and of a beginning of a text, which are also their names in the address
+DRAFT, START = "draft", "begin"
+MAX_WORDS = 200  # the rest of a longer text is left out, because all users share the CPU cores
+MAX_THRESHOLD, MAX_MARGIN = 25.0, 30.0  # the highest values of the two sliders, in nats
+MAX_OPACITY = 0.55  # the opacity of the shade of a word whose surprise reaches the threshold; other words are fainter
 
 
 def cut_text(text: str) -> str:
@@ -103,13 +104,13 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
         for number, each in enumerate(suggestions):
             label = t("writing-correction", original=each.original, replacement=each.replacement, gain=each.gain)
             st.button(
-                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply,
+                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply_changes,
                 args=([(each.start, each.end, each.replacement)],),
             )  # fmt: skip
         if len(suggestions) > 1:
             st.button(
                 t("writing-apply-all", count=len(suggestions)), key="apply-all", icon=":material/done_all:",
-                on_click=_apply, args=([(each.start, each.end, each.replacement) for each in suggestions],),
+                on_click=_apply_changes, args=([(each.start, each.end, each.replacement) for each in suggestions],),
             )  # fmt: skip
     if call.result:
         data = {
@@ -156,16 +157,18 @@ def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
 
 
 def _store_word(index: object) -> None:
+    """Store the index of the word that the user clicked, whose details the page then shows."""
     url.store("word", str(index))
 
 
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
+    """Draw the words of a text, shaded by their surprise; the misfits are underlined."""
     full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
-         "strength": STRONGEST * min(word.surprise / full_shade_surprise, 1.0),
+         "strength": MAX_OPACITY * min(word.surprise / full_shade_surprise, 1.0),
          "title": t("writing-word-title", word=word.text, surprise=word.surprise)}
         for index, word in enumerate(surprise.words)
     ]  # fmt: skip
@@ -214,7 +217,7 @@ def _draw_proposals(
         for number, proposal in enumerate(words):
             label = t("writing-proposal", word=proposal.text, probability=percent(proposal.probability))
             st.button(
-                _escape_markdown(label), key=f"proposed-{name}-{number}", on_click=_replace,
+                _escape_markdown(label), key=f"proposed-{name}-{number}", on_click=_replace_characters,
                 args=(field, *span, separator + match_case(proposal.text, word)),
             )  # fmt: skip
 
@@ -224,13 +227,13 @@ def _escape_markdown(text: str) -> str:
     return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
 
 
-def _apply(changes: list[tuple[int, int, str]]) -> None:
+def _apply_changes(changes: list[tuple[int, int, str]]) -> None:
     """Apply changes (start, end, replacement) to the draft; the page's undo button undoes them together."""
     for start, end, replacement in sorted(changes, reverse=True):
-        _replace(DRAFT, start, end, replacement)
+        _replace_characters(DRAFT, start, end, replacement)
 
 
-def _replace(field: str, start: int, end: int, word: str) -> None:
+def _replace_characters(field: str, start: int, end: int, word: str) -> None:
     """Replace characters of a text field; the page's undo button undoes it."""
     text = st.session_state[field]
     st.session_state[field] = text[:start] + word + text[end:]

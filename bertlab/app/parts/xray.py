@@ -34,7 +34,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
     """Draw the windows of the passage and their scores, and a field to choose a window.
 
     Returns:
-        the index of the chosen window, initially of the window with the best answer.
+        The index of the chosen window, initially that of the window with the best answer.
     """
     st.subheader(t("xray-windows"), anchor=False)
     xray_result = span_xray.result
@@ -54,9 +54,11 @@ def show_candidates(passage_text: str, xray_result: SpanXray) -> None:
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     count = url_fields.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
-    box = "passage" if len(passage_text) > SCROLL_LENGTH else "whole"
+    css_class = "passage" if len(passage_text) > SCROLL_LENGTH else "whole"
     with st.container(key="spans"):
-        st.html(f'<div class="{box}">{xray.spans_html(passage_text, xray_result.answers.answers, show=count)}</div>')
+        st.html(
+            f'<div class="{css_class}">{xray.spans_html(passage_text, xray_result.answers.answers, show=count)}</div>'
+        )
         components.scroll_to_answer("spans")
     display.explain("answer_probability", "span_score")
 
@@ -92,10 +94,10 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     candidate = url_fields.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
     answer, window = answers[candidate], xray_result.answer_windows[candidate]
     arguments = (question, passage_text, window, answer.start, answer.end)
-    found = calls.call_session(checkpoint, "span_attention", *arguments)
-    attention = found.result
+    attention_call = calls.call_session(checkpoint, "span_attention", *arguments)
+    attention = attention_call.result
     from_answer = direction == "answer"
-    share = found.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
+    share = attention_call.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
     uniform = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])

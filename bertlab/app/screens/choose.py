@@ -20,21 +20,21 @@ frame.heading("choose")
 examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
-endings_place = left.container()  # above the number of endings, which must be known first
+endings_container = left.container()  # the fields stand above the field of their number, which is drawn first
 count = url_fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
 )  # fmt: skip
 endings = [
     fields.text_line(
-        endings_place, t("choose-ending", number=number + 1), "".join(examples.choices[number : number + 1]),
+        endings_container, t("choose-ending", number=number + 1), "".join(examples.choices[number : number + 1]),
         key=f"ending{number}",
     )
     for number in range(count)
 ]  # fmt: skip
 
 
-def rank(choices: Sequence[Choice]) -> list[int]:
+def rank_choices(choices: Sequence[Choice]) -> list[int]:
     """Return the indices of the choices, the most probable one first."""
     return sorted(range(len(choices)), key=lambda number: -choices[number].probability)
 
@@ -42,7 +42,7 @@ def rank(choices: Sequence[Choice]) -> list[int]:
 def show_probabilities(scores: calls.Expression) -> None:
     """Show the best ending and the probabilities of all."""
     choices = scores.result.choices
-    best = rank(choices)[0]
+    best = rank_choices(choices)[0]
     line = f"<b>{escape_html(choices[best].text)}</b> · {percent(choices[best].probability)}"
     st.html(f'<p class="say" dir="auto">{line}</p>')
     data = {name: [getattr(choice, name) for choice in choices] for name in ("text", "score", "probability")}
@@ -53,7 +53,7 @@ def show_probabilities(scores: calls.Expression) -> None:
 def show_products(scores: calls.Expression) -> None:
     """Show in which dimensions the products with W differ between the best ending and another one."""
     choices = scores.result.choices
-    best, *others = rank(choices)
+    best, *others = rank_choices(choices)
     st.subheader(t("choose-vector"), anchor=False, help=t("choose-vector-help"))
     names = {str(number): t("choose-ending", number=number + 1) for number in others}
     other = int(fields.choice(st.segmented_control, t("choose-compare", number=best + 1), names, key="rival"))
@@ -78,4 +78,4 @@ if scores:
     show_products(scores)
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         choices = scores.result.choices
-        selection.open_attention_page(checkpoint, context, choices[rank(choices)[0]].text)
+        selection.open_attention_page(checkpoint, context, choices[rank_choices(choices)[0]].text)

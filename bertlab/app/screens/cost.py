@@ -82,11 +82,11 @@ with frame.show_errors():
                  bigbird=f"{full / big_bird:.1f}"))  # fmt: skip
 
     st.subheader(t("cost-time"), anchor=False)
-    peak_flops = machine.measure_peak(result.workload.precision)
-    cost_parts.show_runs(result, peak_flops)
+    this_machine = machine.measure_peak(result.workload.precision)
+    cost_parts.show_runs(result, this_machine)
 
     st.subheader(t("cost-measure"), anchor=False)
-    cost_parts.show_measurement(result.workload, peak_flops)
+    cost_parts.show_measurement(result.workload, this_machine)
 
     st.subheader(t("cost-published"), anchor=False)
     cost_parts.show_published()

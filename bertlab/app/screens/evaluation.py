@@ -9,7 +9,7 @@ from bertlab.app.parts import evaluation, evaluation_results, evaluation_source
 from bertlab.training import error_analysis
 
 MAX_ROWS = 500  # rows of one evaluation, because all users share the CPU cores
-DEFAULT_ROWS = 200
+DEFAULT_ROWS = 200  # the initial maximum number of rows
 DEFAULT_EXAMPLE_ROWS = 100  # fewer, because example rows are evaluated as soon as the page opens
 
 frame.heading("evaluation")

@@ -29,8 +29,10 @@ def read_counts() -> dict[str, int] | None:
         if place.class_id:
             return dict(current.open_store().count_guesses(place.step_index))
         return {current.find_own_guess(place, ""): 1}
-    typed = fields.text_line(st, t("guess-guesses"), t("guess-example"), key="guesses", help=t("guess-guesses-help"))
-    words = [" ".join(word.split()).lower() for word in typed.split(",")]
+    typed_guesses = fields.text_line(
+        st, t("guess-guesses"), t("guess-example"), key="guesses", help=t("guess-guesses-help")
+    )
+    words = [" ".join(word.split()).lower() for word in typed_guesses.split(",")]
     return {word: words.count(word) for word in words if word}
 
 

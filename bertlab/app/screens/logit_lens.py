@@ -10,9 +10,10 @@ from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
-CELL_WIDTH = 52  # pixels of a column of the grid
-NAMES_WIDTH = 110  # pixels of the column with the names of the layers
-# The width of the grid, and the position that it is scrolled to in browsers with `scroll-initial-target`.
+CELL_WIDTH = 52  # the width of a column of the grid, in pixels
+NAMES_WIDTH = 110  # the width of the column with the names of the layers, in pixels
+# A style sheet with two placeholders, both in pixels: the width of the grid, and the position to which a browser that
+# supports `scroll-initial-target` scrolls the grid.
 GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""

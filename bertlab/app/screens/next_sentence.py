@@ -9,6 +9,7 @@ from bertlab.app.parts import batch, files, pair_laboratory
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 
+# the views of the page, as the address contains them; the first one is the default
 VIEWS = ["pair", "candidates", "test-pairs", "list"]
 
 

@@ -10,12 +10,12 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import files, sentences_input, sentences_views
 
 LANGUAGE_SAMPLE = 50  # lines from which the language is recognised
-MAX_WRITTEN = 200  # lines that the Python code contains; for more lines, the code reads a file
+MAX_LINES_IN_CODE = 200  # if there are more lines, the Python code on the page reads them from a file
 
 
 def make_lines_expression(lines: sentences_input.Lines) -> calls.Expression:
-    """Make the expression of the lines."""
-    if not lines.file and len(lines.texts) <= MAX_WRITTEN:
+    """Make the expression of the lines: the lines or, if they are many or uploaded, code that reads a file."""
+    if not lines.file and len(lines.texts) <= MAX_LINES_IN_CODE:
         return calls.assign("lines", lines.texts)
     steps = (
         "from bertlab.text.readers.text_file import read_texts",

@@ -10,8 +10,8 @@ from bertlab.config.tasks import get_task
 from bertlab.views import serving as serving_views
 from bertlab.views.numbers import signed
 
-COMMAND = "bertlab bench serve sst2 --record"
-UNITS = {"throughput": "texts/s", "latency": "ms"}
+COMMAND = "bertlab bench serve sst2 --record"  # makes the measurements that the page shows
+UNITS = {"throughput": "texts/s", "latency": "ms"}  # quantity that the figure can show -> its unit
 
 frame.heading("serving")
 with frame.show_errors():
@@ -32,12 +32,12 @@ with frame.show_errors():
             st.metric(t("serving-change"), t("serving-points", points=signed(-run.result.points_lost, 2)),
                       help=t("serving-change-help"))  # fmt: skip
         display.explain("accuracy")
-        shown = fields.choice(
+        quantity = fields.choice(
             st.segmented_control, t("serving-shown"), {name: t(f"serving-{name}") for name in UNITS}, "serving-shown",
             required=True,
         )  # fmt: skip
-        values = calls.call_function(list_values, run, shown)
-        plots.draw("steps", serving_views.step_bars, values, UNITS[shown], lang=language())
+        values = calls.call_function(list_values, run, quantity)
+        plots.draw("steps", serving_views.step_bars, values, UNITS[quantity], lang=language())
         parts.explain_steps(run.result)
         st.subheader(t("serving-numbers"), anchor=False)
         parts.show_numbers(run.result)

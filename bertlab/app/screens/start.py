@@ -21,10 +21,12 @@ CARDS_PER_ROW = 3
 TOUR = "tour"  # the lesson that is the guided tour
 TOP_K = 5  # candidates shown for the mask
 MAX_ARC_TOKENS = 32  # in a longer text, the arcs would be too small to see
+# metric -> the format of its value on a card, in the order in which cards prefer the metrics
 METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
 }  # fmt: skip
+# keys of the explanations of these metrics
 EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
 
 

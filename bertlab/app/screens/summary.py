@@ -19,11 +19,11 @@ from bertlab.views.numbers import percent
 from bertlab.views.summary import score_bars, sentence_list_html, summary_html
 from bertlab.views.terminal_summary import METRIC_NAMES
 
-MAX_SENTENCES = 2_000  # because all users share the CPU cores
-MAX_CHOSEN = 10  # sentences of a summary
+MAX_SENTENCES = 2_000  # the rest of a longer text is left out, because all users share the CPU cores
+MAX_CHOSEN = 10  # the highest number of sentences that the user can choose for a summary
 MAX_REPEATED = 10  # how many of the sentences that are left out as repetitions are listed by their number
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
-SCROLLED_HEIGHT = 420  # pixels
+SCROLLED_HEIGHT = 420  # the height of this frame in pixels
 
 
 def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int) -> None:
@@ -113,8 +113,11 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
         t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
         "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
-    learned, central = ("summary_score", "trigram_blocking"), ("centrality", "summary_choice", "sentence_cosine")
-    display.explain(*(learned if summary.has_learned_scores else central))
+    learned_keys, central_keys = (
+        ("summary_score", "trigram_blocking"),
+        ("centrality", "summary_choice", "sentence_cosine"),
+    )
+    display.explain(*(learned_keys if summary.has_learned_scores else central_keys))
     draw_reference(summary)
 
 

@@ -13,7 +13,7 @@ from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-REFRESH_SECONDS = 2
+REFRESH_SECONDS = 2  # between two updates of the page while a run is in progress
 RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because in a run of one minute it keeps rising
 
 frame.heading("train-live")

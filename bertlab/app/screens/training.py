@@ -14,20 +14,20 @@ from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-RUNS = "runs"  # the default directory of runs
+DEFAULT_DIRECTORY = "runs"  # relative to the directory in which the app was started
 REFRESH_SECONDS = 5  # between updates of a run in progress
-DEFAULT_RUNS = 4  # runs drawn by default
-MAX_SAMPLE_ROWS = 200  # each run's table of sample sentences shows only this many rows, the latest ones
+NUM_DEFAULT_RUNS = 4  # the number of runs that are drawn initially
+MAX_SAMPLE_ROWS = 200  # of the table of sample sentences of each run, which shows the latest rows
 
 frame.heading("training")
 directory = fields.text_line(
-    st, t("training-directory"), RUNS, key="runs", is_path=True, help=t("training-directory-help")
+    st, t("training-directory"), DEFAULT_DIRECTORY, key="runs", is_path=True, help=t("training-directory-help")
 )
 all_runs = training_runs.find_runs(directory)
 own_runs = {name: path for name, path in all_runs.items() if name not in history.find_shipped_runs()}
-if all_runs and not own_runs and directory.strip() not in ("", RUNS):
+if all_runs and not own_runs and directory.strip() not in ("", DEFAULT_DIRECTORY):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
-default_runs = training_runs.select_latest(own_runs or all_runs, DEFAULT_RUNS, language())
+default_runs = training_runs.select_latest(own_runs or all_runs, NUM_DEFAULT_RUNS, language())
 selected_runs = url_fields.multiple_choice(
     st.multiselect, t("training-runs"), list(all_runs), default_runs, key="curves",
     source=directory, placeholder=t("training-choose-runs"),
@@ -50,11 +50,11 @@ def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, li
         statuses: name of a run -> its status.
         logs: name of a run -> the rows of its log.
     """
-    last = {name: next((row for row in reversed(logs[name]) if history.is_step(row)), {}) for name in statuses}
+    last_steps = {name: next((row for row in reversed(logs[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
         "step": [f"{status.step:,}" for status in statuses.values()],
-        "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in statuses],
-        "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in statuses],
+        "tokens": [display.format_or_dash(last_steps[name].get("tokens"), ",") for name in statuses],
+        "minutes": [f"{last_steps[name].get('seconds', 0) / 60:.1f}" for name in statuses],
         "speed": [display.format_or_dash(history.compute_tokens_per_second(logs[name]), ",.0f") for name in statuses],
         "recent": [display.format_or_dash(history.compute_recent_mean(logs[name], "loss"), ".3f") for name in statuses],
         "held-out": [format_held_out_metric(logs[name]) for name in statuses],

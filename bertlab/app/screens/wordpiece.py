@@ -11,7 +11,7 @@ from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
 from bertlab.views import export, positions, wordpiece
 
-MAX_WORDS = 12  # words whose search is drawn; the comparison uses all of them
+MAX_WORDS = 12  # the number of words whose search is drawn; the comparison of two vocabularies uses all words
 
 
 def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
@@ -46,13 +46,13 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
         frame.note(t("checkpoint-none-installed"))
         return
     # vocabularies of other languages come first, because they differ most
-    foreign = {
+    foreign_names = {
         name
         for code in languages()
         if code != language()
         for name in languages()[code].checkpoints.get("pretrained", ())
     }
-    others.sort(key=lambda name: name not in foreign)
+    others.sort(key=lambda name: name not in foreign_names)
     other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
     rates = {}
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
