@@ -101,6 +101,7 @@ class _Slots:
 def _generate_classification(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
+    """Yield rows with one text and its label, which is the negative or the positive one."""
     columns, names = spec.text or ("text",), labels or ("negative", "positive")
     if len(columns) > 1 or len(names) != 2:  # the templates have one text and two labels
         return
@@ -113,6 +114,7 @@ def _generate_classification(
 def _generate_regression(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
+    """Yield rows with two sentences and their similarity."""
     columns = spec.text or ("text", "pair")
     if len(columns) != 2:
         return
@@ -131,6 +133,7 @@ def _generate_regression(
 def _generate_multiple_choice(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
+    """Yield rows with a context, its choices and the index of the correct one."""
     context_column, *choice_columns = spec.text or ("context", "choices")
     num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
     while True:
@@ -146,6 +149,7 @@ def _generate_multiple_choice(
 
 
 def _generate_tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    """Yield rows with the words of a sentence and their tags."""
     tokens_column = spec.text[0] if spec.text else "tokens"
     while True:
         slots, tokens, tags = _Slots(templates, rng), [], []
@@ -167,6 +171,7 @@ def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str], ar
 
 
 def _generate_span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
+    """Yield rows with a passage, a question and its answers."""
     while True:
         slots = _Slots(templates, rng)
         passage = slots.fill(templates["passage"])

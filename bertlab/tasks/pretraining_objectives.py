@@ -32,6 +32,7 @@ class TokenObjective:
     """The key of the metric on the progress bar, and its name there."""
 
 
+# name of an objective for tokens -> the objective
 TOKEN_OBJECTIVES: dict[TokenObjectiveName, TokenObjective] = {
     "masked": TokenObjective("masked words", "mlm", lambda loss, weight: loss),
     # Nine in ten tokens are original, so a discriminator that finds no replaced token has an accuracy near 90 %.

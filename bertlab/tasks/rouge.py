@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 METRICS = ("rouge1", "rouge2", "rougeL")  # the names of the metrics that `compute_rouge` returns
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")  # a run of letters and digits
 
 
 def compute_rouge(reference: str, summary: str) -> dict[str, float]:

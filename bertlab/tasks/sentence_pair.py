@@ -28,6 +28,7 @@ class PairObjective:
     """The names of labels 0 and 1."""
 
 
+# name of a sentence-pair objective -> the objective; None if sentence pairs are not classified
 PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
     "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
     # SOP uses the output layer of NSP, so that `transformers` opens the checkpoint as a BertForPreTraining.

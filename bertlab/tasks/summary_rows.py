@@ -13,7 +13,7 @@ from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 # common names of the column with the document or the list of its sentences
 DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
 NUM_SENTENCES = 3  # the default number of sentences in a summary
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+")  # a word: letters, digits and underscores
 _NUMBERS = re.compile(r"\[?[\d\s,;]*\]?")  # a list of numbers, with or without brackets around it
 _MAX_SHOWN = 60  # the maximum number of characters of a sentence in a message
 

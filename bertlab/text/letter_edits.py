@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
-# the conjoining letters that the decomposition of modern syllables contains
+# The letters into which the decomposition takes modern syllables apart: initial consonants, vowels, final consonants.
 INITIALS = tuple(map(chr, range(0x1100, 0x1113)))
 VOWELS = tuple(map(chr, range(0x1161, 0x1176)))
 FINALS = tuple(map(chr, range(0x11A8, 0x11C3)))
@@ -149,4 +149,5 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
 
 
 def _choose(rng: random.Random, options: list[str]) -> str | None:
+    """Choose one of the options at random; None if there are none."""
     return rng.choice(options) if options else None

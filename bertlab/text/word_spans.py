@@ -13,6 +13,7 @@ from bertlab.config.languages import detect_language, has_latin_letters, languag
 from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 
 MASK = "[MASK]"
+# a special token in a text
 _SPECIAL = re.compile("|".join(map(re.escape, (*SPECIAL_TOKENS, *OTHER_SPECIAL_TOKENS))))
 # Matches a word in a string that has one letter for each character of the text: its class (see `_classify`) or, in a
 # special token that the user typed, S for the first character and s for the others.

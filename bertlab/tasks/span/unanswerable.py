@@ -31,11 +31,14 @@ _MONTHS_AND_DAYS = """
 January February March April May June July August September October November December
 Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """
+# the words of the two texts above
 _FUNCTION_WORD_SET, _MONTH_AND_DAY_NAMES = frozenset(_FUNCTION_WORDS.split()), frozenset(_MONTHS_AND_DAYS.split())
 _NOUN_AFTER_THE = re.compile(r"\bthe ([a-z]{4,})\b")
 # the usual endings of words for peoples and their languages, such as Italian, Danish, Chinese
 _NATIONALITY = re.compile(r"(?:ian|ean|ish|ese|ench|eek|can)s?$")
+# an auxiliary verb that is not negated yet
 _AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|has|had|could|would|should)\b(?! not\b)")
+# pairs of words that are opposites; a word may be in several pairs
 _OPPOSITE_PAIRS = """
 first/last before/after largest/smallest biggest/smallest highest/lowest most/least more/fewer more/less
 oldest/youngest oldest/newest older/younger earliest/latest early/late earlier/later longest/shortest long/short
@@ -302,6 +305,7 @@ def _negate(row: Mapping, article: _Article, rng: np.random.Generator) -> Change
     return "negated", row["question"][: match.start()] + negation + row["question"][match.end() :], row["context"]
 
 
+# the methods of changing a question: function of (row, its article, rng)
 _METHODS: tuple[Callable[[Mapping, _Article, np.random.Generator], Change], ...] = (
     _remove_sentence, _change_paragraph, _swap_name, _use_opposite, _negate,
 )  # fmt: skip

@@ -160,6 +160,7 @@ def _compute_fingerprint(sources: list[str]) -> str:
 
 
 def _write_json(path: Path, facts: dict) -> None:
+    """Write a corpus.json, completely or not at all."""
     write_atomically(path, json.dumps(facts, indent=2, ensure_ascii=False))
 
 

@@ -9,7 +9,8 @@ import re
 # A sentence ends with . ! ? or their full-width forms, then optional closing quotes and brackets, then white space.
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
 
-# Abbreviations, without their last period, after which the sentence goes on: before any word, and before a number.
+# Abbreviations, without their last period, after which the sentence goes on: in the first set, before any word; in the
+# second set, before a number.
 _BEFORE_ANY_WORD = {
     "Mr", "Mrs", "Ms", "Mx", "Dr", "Prof", "St", "Mt", "Ft", "Gen", "Adm", "Col", "Maj", "Capt", "Lt", "Sgt", "Rev",
     "Fr", "Hon", "Pres", "Gov", "Sen", "Rep", "vs", "e.g", "i.e", "cf",

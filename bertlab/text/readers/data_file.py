@@ -27,7 +27,7 @@ BUFFER_BYTES = 1 << 18  # size of the blocks that are read at once
 
 # the first bytes of a compressed file -> its compression
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst"}
-COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")  # the suffixes of compressed files
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Literal
 from bertlab.config.errors import BertlabError, DataError
 
 InvalidRowAction = Literal["stop", "skip"]
+"""What to do with an invalid row; see `InvalidRows.action`."""
 
 
 def make_row_error(source: object, row: int, reason: object, id: str | None = None) -> DataError:

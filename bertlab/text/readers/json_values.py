@@ -19,7 +19,7 @@ WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
 # Finds the end of a value without converting its integers; the conversion fails for integers with too many digits.
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
-TOO_LONG_INTEGER = Message("row-integer-too-long")
+TOO_LONG_INTEGER = Message("row-integer-too-long")  # the reason why a row with such an integer is invalid
 # A literal, number or escape sequence that is cut off at the end of a block causes an error within this many characters
 # of the end. The longest of them, an escaped surrogate pair, has 12 characters.
 MAX_CUT_OFF_CHARACTERS = 16

@@ -128,6 +128,7 @@ def _class_names(feature: object) -> tuple[str, ...]:
 
 
 def _strip_suffix(path: Path) -> str:
+    """Return the name of a file in lower case, without the suffixes of its format and compression."""
     return path.name.lower().removesuffix(find_suffix(path))
 
 

@@ -13,13 +13,13 @@ from bertlab.text.readers.registry import format_of
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
 from bertlab.text.word_spans import has_visible_characters
 
-# Common names, in lower case, of the column with the text, of the column with the second text of a pair, and of the
-# columns with a whole document and its summary.
+# common names, in lower case, of the column with the text
 TEXT_NAMES = (
     "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
     "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
     "headline", "title", "제목",
 )  # fmt: skip
+# common names of the columns with the second text of a pair, with a whole document, and with a summary of the document
 PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 DOCUMENT_NAMES = ("document", "article", "본문", *TEXT_NAMES)
 REFERENCE_NAMES = ("summary", "highlights", "요약")

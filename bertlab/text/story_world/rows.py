@@ -19,7 +19,7 @@ from bertlab.text.story_world.simulation import Event, Thing, choose_people
 from bertlab.text.story_world.wordings import Wording, parse_wording
 from bertlab.text.story_world.world import Story, StoryWorld
 
-Row = dict[str, object]
+Row = dict[str, object]  # column -> value
 RowTaskName = Literal["next-sentence", "questions", "entities", "sentiment", "endings", "pronouns"]
 """The names of the labelled tasks."""
 

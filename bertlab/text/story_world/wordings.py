@@ -16,6 +16,7 @@ A wording that begins with "~" takes no connective before it.
 import re
 from dataclasses import dataclass
 
+# a slot; its groups are the role, the case, the form and the particles
 SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?(?:\|([^}]+))?\}")
 FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3  # the code points of 가 and 힣
 FINALS = 28  # each group of 28 syllables differs only in the final consonant: first none, then the 27 consonants

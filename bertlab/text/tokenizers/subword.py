@@ -141,6 +141,7 @@ def _map_characters_to_bytes() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
+# character of a byte-level vocabulary -> the byte that it stands for
 _BYTE_OF_CHARACTER = _map_characters_to_bytes()
 
 

@@ -12,6 +12,7 @@ from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
 SAMPLE_CHARACTERS = 20_000_000  # the alphabet is determined from this many characters at the start of the texts
 MAX_SPLIT_SHARE = 0.05  # maximum share of characters that stripping accents may split into several characters
+# a lone surrogate, which a Python string may contain although UTF-8 cannot encode it
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
