@@ -105,9 +105,8 @@ def make_openapi(app: FastAPI, language: str) -> dict:
     for path, methods in schema["paths"].items():
         for method in methods.values():
             method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
-            method["responses"].pop(
-                "422", None
-            )  # describes the error format of FastAPI, which this server does not use
+            # it describes the error format of FastAPI, which this server does not use
+            method["responses"].pop("422", None)
     components = schema.get("components", {}).get("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         components.pop(name, None)

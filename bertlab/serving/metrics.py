@@ -16,7 +16,7 @@ class ServerMetrics:
         batch_size: requests in a batch.
         workers: worker processes that are ready.
         restarts: worker processes that died or hung and were replaced.
-        received: the number of all requests that arrived. It is no Prometheus metric; the server prints it at its end.
+        received: the number of all requests that arrived. It is not in Prometheus; the server prints it when it stops.
         answered: the number of requests whose reply was sent completely; the server prints it too.
     """
 
