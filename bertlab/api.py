@@ -76,8 +76,8 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
     """
     from bertlab.training.pretraining.prepare import PrepareConfig, run
 
-    facts = run(_make_configuration(PrepareConfig, text=tuple(map(str, text)), out=out, **settings)).facts
-    return PreparedCorpus(Path(out), facts["documents"], facts["tokens"], facts["characters"])
+    corpus_facts = run(_make_configuration(PrepareConfig, text=tuple(map(str, text)), out=out, **settings)).facts
+    return PreparedCorpus(Path(out), corpus_facts["documents"], corpus_facts["tokens"], corpus_facts["characters"])
 
 
 def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> TrainingResult:
@@ -98,6 +98,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     from bertlab.training.pretraining.pretrain import run
     from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining, make_recipe_settings
 
+    # `make_config` makes the settings. The three possible functions have different defaults.
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
     make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
     if corpus is None and settings.get("from_") is None:
@@ -149,7 +150,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
 
-        command.run(config)
+        command.run(config)  # adds the metrics to the record of the checkpoint
         return EvaluationResult(read_record(config.checkpoint)["validation"])
     return EvaluationResult(command.evaluate(config))
 

@@ -17,6 +17,7 @@ import numpy as np
 from bertlab.config.languages import DEFAULT, languages, render
 from bertlab.config.text_table import format_table
 
+# environment variables: the language of the lessons, and whether slow cells should compute less
 LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
 REPOSITORY = Path(__file__).parent.parent
 PAGE_LESSONS = {
@@ -27,7 +28,7 @@ PAGE_LESSONS = {
 """Page of the app -> the number of the lesson that computes by hand what the page shows."""
 Value = TypeVar("Value")
 Condition = tuple[Callable[[Any], Any], str]
-"""A condition that the answer to an exercise must meet, and the advice to print if it does not."""
+"""A function that returns whether the answer to an exercise meets a condition, and the advice to print if not."""
 
 
 def language() -> str:
@@ -35,8 +36,8 @@ def language() -> str:
 
     The environment variable `BERTLAB_LESSON_LANGUAGE` has precedence. If neither names a language, it is English.
     """
-    here = Path.cwd()
-    candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), here.name, here.parent.name)
+    directory = Path.cwd()
+    candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), directory.name, directory.parent.name)
     return next((name for name in candidates if name in languages()), DEFAULT)
 
 
@@ -184,6 +185,7 @@ def _is_number(text: str) -> bool:
 
 
 def _make_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str]) -> str:
+    """Make a table in HTML; the alignment of a column is "<" for left or ">" for right."""
     styles = [f'style="text-align: {"left" if alignment == "<" else "right"}"' for alignment in alignments]
     head = "".join(f"<th {style}>{html.escape(cell)}</th>" for cell, style in zip(columns, styles, strict=True))
     body = "".join(

@@ -71,7 +71,7 @@ def app(config: App) -> int:
         if connection.connect_ex(("localhost", config.port)) == 0:
             raise BertlabError("app-port-in-use", port=config.port)
     host = config.host or ("0.0.0.0" if config.class_ else "localhost")
-    for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):
+    for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):  # a value of the caller's environment must not start a class
         os.environ.pop(name, None)
     os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
     os.environ[ALLOW_HUB] = str(int(config.allow_hub))
@@ -95,6 +95,9 @@ def app(config: App) -> int:
 
 def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     """Check the lesson, choose the teacher's key, and print the addresses of the teacher and of the students.
+
+    The environment variables of classroom mode pass lesson, key and address on to the server. `screens` is the
+    directory of the app's pages.
 
     If the environment variable BERTLAB_CLASS_KEY has a value, that value is the key, so that a service can restart with
     the same key.

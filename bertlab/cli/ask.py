@@ -111,6 +111,7 @@ def answer(config: Answer) -> None:
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.threshold,
     )  # fmt: skip
+    # what stands before and after the answer: codes for bold and inverted text in a terminal, otherwise characters
     marks = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
     print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), "answer")
 

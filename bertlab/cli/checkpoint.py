@@ -20,6 +20,7 @@ RESULT_FIELDS = {"cloze", "other_tasks"}
 # `--prune` and `--average` also remove the note on the training, because the result is a different model. `--dtype
 # float8` keeps the note.
 WEIGHT_DEPENDENT_FIELDS = RESULT_FIELDS | {"note"}
+# values that `bertlab info` leaves out
 EMPTY_VALUES = ("", None, [], {})
 
 
@@ -76,9 +77,9 @@ def _list_shipped() -> list[str]:
     for name, path in find_shipped_checkpoints().items():
         record = read_record(path)
         task, objectives = record.get("task"), record.get("objectives")
-        has_type = isinstance(task, dict) and task.get("kind") in TASK_TYPES
-        types = [TASK_TYPES[task["kind"]].name] if has_type else []
-        lines.append(f"{name}: {_format_value([*types, *(objectives if isinstance(objectives, list) else [])])}")
+        has_task_type = isinstance(task, dict) and task.get("kind") in TASK_TYPES
+        type_names = [TASK_TYPES[task["kind"]].name] if has_task_type else []
+        lines.append(f"{name}: {_format_value([*type_names, *(objectives if isinstance(objectives, list) else [])])}")
     return lines
 
 
@@ -218,11 +219,12 @@ def _apply_change(config: Export, session: "Session", stored_type: str) -> tuple
 
 
 def _drop_results(record: dict, names: set[str]) -> dict:
-    """Return a copy of a record without some fields and with empty `validation`."""
+    """Return a copy of a record without the fields `names`, and with an empty field `validation`."""
     return {name: value for name, value in record.items() if name not in names} | {"validation": {}}
 
 
 def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
+    """Prune heads. Return the resulting session, the new fields of its record, and a summary."""
     from bertlab.explore.intervention_syntax import read_heads
 
     changed_session = session.prune(config.prune, zeroed=config.zeroed)
@@ -244,6 +246,7 @@ def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
 
 
 def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
+    """Average two checkpoints. Return the resulting session, the new fields of its record, and a summary."""
     from bertlab.checkpoints.average import MIN_SIMILARITY, measure_weight_similarity
     from bertlab.explore.session import load
 

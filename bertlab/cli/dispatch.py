@@ -20,6 +20,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 
+# arguments that ask for the list of commands or benchmarks
 HELP_WORDS = ("-h", "--help", "help")
 # exit codes; as in shells, the exit code after a signal is 128 + the number of the signal
 BUG, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -70,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    """Run a command, or print a list of commands or the version. Return the exit code."""
     if not arguments or arguments[0] in HELP_WORDS:
         print(HELP.format(version=bertlab.__version__, commands=_list_commands()), end="")
         return 0
@@ -90,6 +92,7 @@ def _run(arguments: list[str]) -> int:
             raise
         raise BertlabError("command-needs-package", command=name, package=error.name) from None
     recipes = import_module(f"bertlab.{command.recipes}") if command.recipes else None
+    # A recipe changes the defaults. Some recipes depend on parsed flags; the arguments are then parsed a second time.
     recipe = recipes.recipe_from_arguments(arguments) if recipes else None
     config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
     if config is not None and recipes and (recipe := recipes.recipe_from_config(config, arguments)):
@@ -149,6 +152,7 @@ def _parse(config_type: type, name: str, arguments: list[str], recipe: object | 
     # This imports tyro, which takes 0.1 s. The list of commands, which is printed without parsing, does not need it.
     from bertlab.cli import flags
 
+    # `report` receives what tyro prints about invalid arguments
     report, (description, examples) = io.StringIO(), flags.split_docstring(config_type)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
@@ -185,6 +189,7 @@ def _extract_message(report: str) -> str:
 
 
 def _print_error(error: BertlabError) -> int:
+    """Print an error as one line on standard error, and return the exit code of a user's mistake."""
     rank = os.environ.get("RANK", "0")
     if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
         # all processes fail with the same error: the main process reports it, and torchrun then ends this process

@@ -59,6 +59,7 @@ class _Section:
 
 @cache
 def _make_registry() -> ConstructorRegistry:
+    """Return a registry with the rules by which this module describes sections and dataclasses to tyro."""
     registry = ConstructorRegistry()
     registry.struct_rule(_describe_section)
     registry.struct_rule(_describe_dataclass)
@@ -66,28 +67,31 @@ def _make_registry() -> ConstructorRegistry:
 
 
 def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
+    """Describe the fields of a `_Section`, whose value is a dictionary; None for another type."""
     if not (isinstance(info.type, type) and issubclass(info.type, _Section)):
         return None
     no_prefix = tyro.conf.arg(prefix_name=False)
-    rows = (_describe_field(info.type.config_type, name, info.type.default, no_prefix) for name in info.type.names)
-    return StructConstructorSpec(instantiate=dict, fields=tuple(rows))
+    specs = (_describe_field(info.type.config_type, name, info.type.default, no_prefix) for name in info.type.names)
+    return StructConstructorSpec(instantiate=dict, fields=tuple(specs))
 
 
 def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
+    """Describe a dataclass: its fields outside of sections, then one field for each section; None for another type."""
     if not dataclasses.is_dataclass(config_type := info.type):
         return None
     sections = getattr(config_type, "SECTIONS", {})
     in_sections = {name for names in sections.values() for name in names}
     names = [field.name for field in dataclasses.fields(config_type) if field.name not in in_sections]
-    rows = [_describe_field(config_type, name, info.default) for name in names]
+    specs = [_describe_field(config_type, name, info.default) for name in names]
     for title, names in sections.items():
         section = type(title, (_Section,), {"config_type": config_type, "names": names, "default": info.default})
-        rows.append(StructFieldSpec(title, section, section(), helptext=""))
+        specs.append(StructFieldSpec(title, section, section(), helptext=""))
 
     def build(**values):
+        """Make the dataclass. The values of each section are in a dictionary under its title."""
         return config_type(**{name: value for title in sections for name, value in values.pop(title).items()}, **values)
 
-    return StructConstructorSpec(instantiate=build, fields=tuple(rows))
+    return StructConstructorSpec(instantiate=build, fields=tuple(specs))
 
 
 def _describe_field(config_type: type, name: str, defaults: object, *markers) -> StructFieldSpec:
@@ -113,6 +117,7 @@ def _describe_field(config_type: type, name: str, defaults: object, *markers) ->
 
 
 def _remove_aliases(hint: object) -> object:
+    """Return a type hint without the aliases of its flag: `parse` has replaced them before tyro reads the arguments."""
     if not hasattr(hint, "__metadata__"):
         return hint
     markers = [

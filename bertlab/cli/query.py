@@ -63,6 +63,7 @@ def read_texts(*texts: str) -> list[str]:
 
 
 def _read_stdin() -> str:
+    """Read all of standard input as text, whose encoding is detected."""
     from bertlab.text.readers.encoding import encoding_of
 
     content = sys.stdin.buffer.read()

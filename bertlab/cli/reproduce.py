@@ -12,6 +12,7 @@ from bertlab.views import ablation, benchmarks
 
 __all__ = ["ReproduceConfig", "run"]
 
+# the progress bar: the part that is done, the time, and what is computed
 BAR_FORMAT = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
 
 

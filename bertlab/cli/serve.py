@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from bertlab.config.errors import BertlabError
 from bertlab.serving.options import ServeOptions
 
+# the optional packages that the server needs
 PACKAGES = ("fastapi", "fastapi_offline", "uvicorn", "prometheus_client")
 
 

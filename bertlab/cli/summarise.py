@@ -88,6 +88,7 @@ def summarise(config: Summarise) -> None:
 
 
 def _read_documents(config: Summarise) -> "TextFile":
+    """Read the documents of the file, or one document from standard input."""
     from bertlab.text.readers.text_file import make_document, read_documents
 
     if config.file == "-":
@@ -96,6 +97,7 @@ def _read_documents(config: Summarise) -> "TextFile":
 
 
 def _show_progress(groups: Iterable[Item]) -> Iterable[Item]:
+    """Show a progress bar while groups of sentences are computed."""
     from tqdm import tqdm
 
     return tqdm(

@@ -58,14 +58,21 @@ def writing(config: Writing) -> None:
     suggestions = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
     type_ahead = session.type_ahead(text, config.top_k)
     corrections = session.suggest_corrections(text, config.margin) if config.spelling else None
-    sums = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
-    result = {"threshold": threshold, **sums, "surprise": surprise, "misfits": suggestions, "type_ahead": type_ahead}
+    totals = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
+    result = {
+        "threshold": threshold,
+        **totals,
+        "surprise": surprise,
+        "misfits": suggestions,
+        "type_ahead": type_ahead,
+    }
     result |= {} if corrections is None else {"corrections": corrections}
     lines = terminal_writing.writing_lines
     print_result(config, session, result, lambda: lines(surprise, suggestions, threshold, type_ahead, corrections))
 
 
 def _show_progress(batches):
+    """Show a progress bar while batches of inputs are computed, if that takes more than a second."""
     from tqdm import tqdm
 
     return tqdm(batches, desc="inputs", leave=False, disable=None, delay=1.0)

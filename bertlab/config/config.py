@@ -188,7 +188,7 @@ class ModelConfig:
 
     @classmethod
     def from_hf(cls, fields: Mapping) -> "ModelConfig":
-        """Read the `config.json` of a Hugging Face BERT.
+        """Read the `config.json` of a checkpoint of any family in `families.FAMILIES`.
 
         Raises:
             CheckpointError: the model family is unknown, a required size is missing, or a value is invalid.
@@ -217,6 +217,7 @@ class ModelConfig:
         missing = [hf_fields[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(hf_fields[name]))]
         if missing:
             raise CheckpointError("config-sizes-missing", fields=missing)
+        # the defaults of the family, then the values of the file
         values = {field: value for field, value in vars(family).items() if field in cls.__dataclass_fields__}
         values |= {field: fields[hf] for field, hf in hf_fields.items() if fields.get(hf) is not None}
         if family.has_rotary_fields:

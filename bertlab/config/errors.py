@@ -45,6 +45,7 @@ class BertlabError(ValueError):
 
 
 def _rebuild_error(error_type: type[BertlabError], id: str, params: dict[str, object]) -> BertlabError:
+    """Make an error from its parts, in the process to which it was sent."""
     return error_type(id, **params)
 
 

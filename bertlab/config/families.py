@@ -36,9 +36,9 @@ class HeadNames:
     hf_class: str
     """The class of `transformers` that has only this output layer."""
     modules: Mapping[str, str]
-    """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
+    """Submodule of bertlab's output layer ("" for the layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)
-    """Our submodule of the pooler -> the module's name in `hf_class`, if the pooler belongs to the output layer."""
+    """Submodule of bertlab's pooler -> its name in `hf_class`, if the pooler belongs to this output layer there."""
     pooler_uses_feed_forward_activation: bool = False
     """Whether this pooler has the activation of the feed-forward layers instead of `Family.pooler_activation`."""
 
@@ -59,7 +59,8 @@ class Family:
     prefix: str = "bert"
     """What the names of the encoder's tensors begin with; checkpoints without output layers leave it out."""
     tensors: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BERT_TENSORS)
-    """Our module -> the modules of the checkpoint whose tensors are stacked; "{}" is the number of a layer."""
+    """Module of bertlab -> modules of the checkpoint, whose tensors are stacked in this order; "{}" is the number of a
+    layer."""
     heads: Mapping[str, HeadNames] = field(default_factory=dict)
     """Output layer (key of `nn.heads.HEADS`) -> its names, if they differ from BERT's in more than the class prefix."""
     tied_copies: Mapping[str, str] = field(

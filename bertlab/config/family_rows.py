@@ -51,6 +51,7 @@ register_family(
     )
 )  # fmt: skip
 
+# how RoBERTa, XLM-RoBERTa and Longformer store output layers, and the other settings that they have in common
 ROBERTA_HEADS = {
     "mlm": HeadNames(
         "RobertaForMaskedLM", {"": "lm_head", "dense": "lm_head.dense", "norm": "lm_head.layer_norm"}

@@ -12,6 +12,7 @@ from pathlib import Path
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
 
+# error number of the system -> id of the message that gives the reason
 _REASON_IDS = {
     errno.ENOENT: "system-no-such-file",
     errno.EACCES: "system-permission-denied",

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from bertlab.config.paper import Measure
 
+# the sources of published results
 KPFBERT = "https://github.com/KPFBERT/kpfbert"
 KLUE = "https://github.com/KLUE-benchmark/KLUE"
 BASE_SIZE = (12, 768)  # the layers and the hidden size of BERT-base
 
+# the columns of the results: a metric on each of the five tasks
 KOREAN_MEASURES = (
     Measure("nsmc", "accuracy", "NSMC"),
     Measure("klue_ner", "entity_f1_macro", "KLUE-NER"),

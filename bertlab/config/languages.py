@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-DEFAULT = "en"
+DEFAULT = "en"  # texts that another language lacks are shown in this one
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 MAX_PARAMETER_LENGTH = 1000  # in characters; Fluent replaces a text of more than 2,500 characters by "{???}"
 MAX_NUMBER = 10**18  # larger integers are passed to Fluent as text
@@ -161,8 +161,8 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
     languages_by_code = languages()
     english = languages_by_code[DEFAULT].checkpoints
     key = task_type if task_type in english else "pretrained"
-    own = languages_by_code[language].checkpoints.get(key, ()) if language in languages_by_code else ()
-    return tuple(dict.fromkeys((*own, *english[key])))
+    names = languages_by_code[language].checkpoints.get(key, ()) if language in languages_by_code else ()
+    return tuple(dict.fromkeys((*names, *english[key])))
 
 
 def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
@@ -173,8 +173,8 @@ def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
     """
     languages_by_code = languages()
     english = languages_by_code[DEFAULT].example_tasks.get(task_type)
-    row = languages_by_code.get(language)
-    return row.example_tasks.get(task_type, english) if row else english
+    entry = languages_by_code.get(language)
+    return entry.example_tasks.get(task_type, english) if entry else english
 
 
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
@@ -233,9 +233,9 @@ def list_message_ids(language: str = DEFAULT) -> frozenset[str]:
 
 def find_message_files(language: str) -> list[Path]:
     """Return the Fluent files of a language: those of its directory, then those in other directories with its code."""
-    own = languages()[language].directory
-    directories = [own, *(root / language for root in _locale_roots() if root / language != own)]
-    return [path for directory in directories for path in sorted(directory.rglob("*.ftl"))]
+    main_directory = languages()[language].directory
+    other_directories = [root / language for root in _locale_roots() if root / language != main_directory]
+    return [path for directory in (main_directory, *other_directories) for path in sorted(directory.rglob("*.ftl"))]
 
 
 def _locale_roots() -> list[Path]:

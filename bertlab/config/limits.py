@@ -10,7 +10,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 
 MAX_INTEGER = 2**63 - 1  # the largest 64-bit integer, and the largest random seed
-MAX_BATCH = 2**20
+MAX_BATCH = 2**20  # inputs in a batch, and micro-batches in a step
 MAX_EPOCHS = 10**6  # keeps the number of steps below `MAX_INTEGER`
 MAX_SIZE = 2**24  # size of a vocabulary, layer or sequence: larger than in any model, too small to overflow
 
@@ -55,6 +55,7 @@ class Limit:
         return lower if self.maximum is None else Message("limit-at-most", lower=lower, maximum=f"{self.maximum:.15g}")
 
 
+# flag without "--" -> the valid range of its value, or of each of its values
 LIMITS = {
     "batch-size": Limit(1, MAX_BATCH), "accumulate": Limit(1, MAX_BATCH), "threads": Limit(1, 4096),
     "seed": Limit(0, MAX_INTEGER), "seeds": Limit(1, 10**6),

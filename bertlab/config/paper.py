@@ -88,6 +88,7 @@ COLUMNS = {
     # ComVE is not in the paper. It replaces SWAG if the SWAG data set is not available.
     "table4": (Measure("swag", "accuracy", "SWAG"), Measure("comve", "accuracy", "ComVE (not in the paper)")),
 }
+# table -> the benchmark that it reports
 TITLES = {
     "table1": "GLUE",
     "table2": "SQuAD v1.1",
@@ -96,7 +97,7 @@ TITLES = {
 }
 REPLACEMENT_TASKS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
 
-# The metrics of each task; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.
+# Task of GLUE -> its metrics; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.
 GLUE_METRICS = {
     "mnli": ("accuracy", "mismatched_accuracy"),
     "qqp": ("f1", "accuracy"),
@@ -108,6 +109,7 @@ GLUE_METRICS = {
     "rte": ("accuracy",),
 }
 
+# the eleven tasks, in the order of the tables
 TASKS = (
     PaperTask("mnli", "MNLI", "table1", 393_000, GLUE_METRICS["mnli"],
               ("The bakery sold its last loaf before noon.", "There was bread left in the evening."),
@@ -162,6 +164,7 @@ def _make_glue_row(
     return PublishedRow(title, split, source, values, average)
 
 
+# table -> the published results on its tasks
 PUBLISHED = {
     # In the paper, the average is the mean of the nine columns.
     "table1": (

@@ -11,9 +11,11 @@ from bertlab.config.families import BERT, FAMILIES
 
 
 def _make_config(layers: int, hidden: int, heads: int) -> ModelConfig:
+    """Make the configuration of a BERT, whose feed-forward layers are four times as wide as the hidden states."""
     return ModelConfig(hidden_size=hidden, num_layers=layers, num_heads=heads, intermediate_size=4 * hidden)
 
 
+# name of a size -> configuration
 PRESETS = {
     "tiny": _make_config(2, 128, 2),
     "mini": _make_config(4, 256, 4),
@@ -87,10 +89,10 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     family = FAMILIES[model_type]
     unchanged_fields = (*REQUIRED_FIELDS, "initializer_range", "hidden_dropout", "attention_dropout", "pad_token_id")
     fields = {hf: getattr(config, name) for name, hf in select_hf_fields(family).items() if name in unchanged_fields}
-    changed = ModelConfig.from_hf({"model_type": model_type} | fields)
+    new_config = ModelConfig.from_hf({"model_type": model_type} | fields)
     embedding_size = min(family.embedding_size, config.hidden_size // 2) if family.embedding_size else None
-    return changed.replace(
+    return new_config.replace(
         intermediate_size=round(family.feed_forward_ratio * config.hidden_size),
         embedding_size=embedding_size,
-        max_positions=max(changed.max_positions, config.max_positions + changed.first_position),
+        max_positions=max(new_config.max_positions, config.max_positions + new_config.first_position),
     )

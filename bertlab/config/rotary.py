@@ -49,18 +49,21 @@ def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
             raise CheckpointError("config-rotary-unsupported", name="rope_parameters")
         thetas.append(row.get("rope_theta", fields.get(old_name) or value))
     types = fields.get("layer_types")
-    every = fields.get("global_attn_every_n_layers") or default.global_every
+    global_every = fields.get("global_attn_every_n_layers") or default.global_every
     if isinstance(types, list) and types:
-        every = next((layer for layer, kind in enumerate(types) if layer and kind == "full_attention"), len(types))
-        if any((kind != "full_attention") != (layer % every > 0) for layer, kind in enumerate(types)):
+        # the distance from layer 0 to the next layer that attends to all tokens; the other layers must fit it
+        global_every = next(
+            (layer for layer, kind in enumerate(types) if layer and kind == "full_attention"), len(types)
+        )
+        if any((kind != "full_attention") != (layer % global_every > 0) for layer, kind in enumerate(types)):
             raise CheckpointError("config-rotary-unsupported", name="layer_types")
     window = fields.get("local_attention") or default.window
-    for name, value in (("global_attn_every_n_layers", every), ("local_attention", window)):
+    for name, value in (("global_attn_every_n_layers", global_every), ("local_attention", window)):
         if type(value) is not int or not 0 < value < 10**8:
             raise CheckpointError("config-rotary-unsupported", name=name)
     if any(type(theta) not in (int, float) or not 1 < theta < 1e12 for theta in thetas):
         raise CheckpointError("config-rotary-unsupported", name="rope_theta")
-    return {"rotary": RotaryAttention(window, every, *map(float, thetas))}
+    return {"rotary": RotaryAttention(window, global_every, *map(float, thetas))}
 
 
 def make_rotary_fields(rotary: RotaryAttention, num_layers: int) -> dict:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from bertlab.config.errors import CheckpointError
 
-MAX_WINDOW = 10**6
+MAX_WINDOW = 10**6  # upper limit of window widths and block sizes (in tokens), and of the number of random blocks
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class BlockAttention:
 
     @property
     def full_length(self) -> int:
-        """The number of tokens up to which all tokens attend to all: sparse attention would hardly save time."""
+        """Texts with at most this many tokens have full attention, because sparse attention would hardly save time."""
         return (5 + 2 * self.num_random_blocks) * self.block_size
 
     def is_full(self, tokens: int) -> bool:
@@ -134,6 +134,7 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
 
 
 def _read_separator_id(fields: Mapping, default: int) -> int:
+    """Read the token id of [SEP]."""
     separator_id = fields.get("sep_token_id", default)
     if not _is_between(separator_id, 0, 10**8):
         _refuse("sep_token_id", separator_id, "a token id")
@@ -145,4 +146,5 @@ def _is_between(value: object, least: int, most: int) -> bool:
 
 
 def _refuse(name: str, value: object, expected: str) -> None:
+    """Raise the error for a field of `config.json` with an invalid value."""
     raise CheckpointError("config-field-unsupported", name=name, value=str(value)[:40], expected=expected)

@@ -78,6 +78,15 @@ def _make_glue_task(
 ) -> TaskSpec:
     """Make a task of GLUE.
 
+    Args:
+        name: the configuration of the data set.
+        text: the columns of the texts.
+        metrics: the metrics, the main one first.
+        labels: the labels in the order of their numbers.
+        file: the name of the submission file, without ".tsv".
+        source: the publication of the task.
+        fields: other fields of `TaskSpec`.
+
     Source: Wang et al. 2018 (arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1.
     """
     row = TaskSpec("classification", f"nyu-mll/glue:{name}", "en", metrics, source, text=text, labels=labels, id="idx")
@@ -102,15 +111,20 @@ def _make_entity_task(hub_id: str, types: str, source: str, language: str = "en"
 
 
 def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
-    """Make a sentence-vector task on pairs with a similarity or, if `labels` are given, with an inference label."""
+    """Make a sentence-vector task on pairs of texts.
+
+    The rows have the similarity of the pair or, if `labels` are given, a label of natural-language inference.
+    """
     metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
     row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
     return row.replace(labels=labels, **fields)
 
 
+# labels of inference with two and with three classes, and the revision with Parquet files (see the module's docstring)
 _ENTAILMENT_LABELS, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
 _NLI_LABELS = ("entailment", "neutral", "contradiction")
 
+# name -> task
 TASKS = {
     # -- GLUE, in the order of the paper's table 1 --
     "mnli": _make_glue_task(
@@ -210,6 +224,7 @@ TASKS = {
     ),
 }  # fmt: skip
 
+# task that bertlab leaves out on purpose -> the reason
 EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}
 
 

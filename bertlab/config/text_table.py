@@ -15,21 +15,21 @@ def format_table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
     ['tea    9', '찻잔  10']
     """
     rows = list(rows)
-    widths = [max(map(display_columns, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(measure_display_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = []
         for cell, width, side in zip(row, widths, align, strict=True):
-            space = " " * (width - display_columns(cell))
+            space = " " * (width - measure_display_width(cell))
             cells.append(cell + space if side == "<" else space + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
 
 
-def display_columns(text: str) -> int:
-    """The width of a text in a terminal: two columns for a wide character, none for a combining one.
+def measure_display_width(text: str) -> int:
+    """Return the number of terminal columns that a text takes: two for a wide character, none for a combining one.
 
-    >>> display_columns("tea"), display_columns("찻잔"), display_columns("e\\u0301")
+    >>> measure_display_width("tea"), measure_display_width("찻잔"), measure_display_width("e\\u0301")
     (3, 4, 1)
     """
     return sum(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlab.config.text_table import display_columns, format_table
+from bertlab.config.text_table import format_table, measure_display_width
 from bertlab.explore.results import AttentionMap
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
@@ -183,9 +183,9 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("a green teapot", 8)
     'a green…'
     """
-    if display_columns(text) <= width:
+    if measure_display_width(text) <= width:
         return text
-    while display_columns(text) > width - 1:
+    while measure_display_width(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
 
