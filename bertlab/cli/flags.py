@@ -87,8 +87,8 @@ def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
         section = type(title, (_Section,), {"config_type": config_type, "names": names, "default": info.default})
         specs.append(StructFieldSpec(title, section, section(), helptext=""))
 
+    # The values of each section are in a dictionary under its title. (tyro would print a docstring of `build` as help.)
     def build(**values):
-        """Make the dataclass. The values of each section are in a dictionary under its title."""
         return config_type(**{name: value for title in sections for name, value in values.pop(title).items()}, **values)
 
     return StructConstructorSpec(instantiate=build, fields=tuple(specs))
