@@ -47,7 +47,7 @@ class Sentence:
 
 
 def make_sentence(id: str, **values: object) -> Sentence:
-    """Make the sentence whose message id is `id` after "sentence-"."""
+    """Make the sentence whose message id is "sentence-" followed by `id`."""
     return Sentence(f"sentence-{id}", values)
 
 
@@ -240,7 +240,7 @@ def compared_head(comparison: Comparison, layer: int, head: int) -> Sentence:
 
 
 def compared_layers(comparison: Comparison) -> Sentence | None:
-    """Name the layer whose hidden states are least similar; None if the two sides have different layers."""
+    """Name the layer whose hidden states are least similar; None if the models have different numbers of layers."""
     cka_LM = comparison.cka_LM
     if cka_LM.shape[0] != cka_LM.shape[1]:
         return None
@@ -259,7 +259,7 @@ def changed_tokens(comparison: Comparison, index: int) -> Sentence:
 
 
 def parts(parts: Mapping[str, float], name: str) -> Sentence:
-    """Name the largest part of a cost.
+    """Give the largest part of a total, such as the memory of a model, and its share.
 
     Args:
         parts: {part: amount}.

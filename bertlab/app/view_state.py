@@ -1,4 +1,4 @@
-"""The settings of the canvas views in the address, and the computed settings with which a page opens its views.
+"""The settings of the canvas views, which the address of the page contains, and the settings with which it opens them.
 
 A page such as Attention opens with the head and token that stand out most in its text. These computed settings are
 called the opening of the page. `bertlab.app.url` stores the values. This module depends on no page and no model.
@@ -14,7 +14,8 @@ DEFAULTS = {
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
-TIME_MACHINE = {"at", "against"}  # names of its settings; fields of other pages have the same names in the address
+# The settings of the Time machine page only. In the address, fields of other pages have the same names.
+TIME_MACHINE_SETTINGS = {"at", "against"}
 
 
 def read() -> dict:
@@ -29,7 +30,7 @@ def read() -> dict:
 
 
 def initial() -> dict:
-    """Return the settings with which the view opened. The view receives them once and reports changes afterwards."""
+    """Return the settings that the view received when it was created. Afterwards, it only reports changes."""
     return st.session_state["view.initial"]
 
 
@@ -37,8 +38,8 @@ def store(view_state: dict) -> None:
     """Store the settings of a canvas view.
 
     On a page with an opening, the address omits the settings while they equal the opening. Once the user has changed
-    them, the address contains the layer even if it is the default, so that the opening does not replace these settings
-    when the link is opened.
+    them, the address contains at least the layer. It shows that the settings were chosen, so the opening does not
+    replace them when somebody opens the link.
 
     Args:
         view_state: {name of a setting: its value}; the default replaces a missing one.
@@ -63,7 +64,7 @@ def enter_page() -> None:
     if state["url.values_replaced"]:
         state["view.chosen"], state["view.opening"] = _has_any(st.query_params), None
         if not state["view.chosen"]:
-            for name in DEFAULTS.keys() - TIME_MACHINE:
+            for name in DEFAULTS.keys() - TIME_MACHINE_SETTINGS:
                 state["url.values"].pop(name, None)
     if state["url.fresh"]:
         state["view.initial"] = read()
@@ -120,5 +121,5 @@ def _leave_opening() -> None:
 
 
 def _has_any(values) -> bool:
-    """Whether stored values, or the parameters of an address, contain a setting of `DEFAULTS` except `TIME_MACHINE`."""
-    return any(name in values for name in DEFAULTS.keys() - TIME_MACHINE)
+    """Whether stored values, or the parameters of an address, contain a setting other than `TIME_MACHINE_SETTINGS`."""
+    return any(name in values for name in DEFAULTS.keys() - TIME_MACHINE_SETTINGS)

@@ -51,9 +51,8 @@ class Visitor:
         self.opening_ms: list[float] = []
         self.response_ms: list[float] = []
         self.errors: list[str] = []
-        self.page_hash = self.query_string = (
-            ""  # of the page that Streamlit has opened; every later message contains both
-        )
+        # The hash and the query string of the page that Streamlit has opened. Every later message contains both.
+        self.page_hash = self.query_string = ""
 
     async def visit(self, address: str) -> None:
         """Open the page and make all changes, if there are any. A lost connection or a timeout ends the visit."""

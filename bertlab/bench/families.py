@@ -80,7 +80,8 @@ class FamiliesBenchConfig(BenchOptions):
     )  # fmt: skip
     """The families to train: bert, roberta (BERT without sentence pairs), albert, electra, modernbert, distilbert."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
-    """The random seeds themselves, not their number. The first one is used for all families, then the next one."""
+    """The random seeds themselves, not their number. All families are trained with the first one, then all with the
+    next one."""
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="NAME ...")] = ("pretraining", *TASKS)
     """The runs of each family and seed: pretraining, sst2, mrpc, stsb, cola, squad. Tasks need the pre-trained
     checkpoint in --out, so pre-training is repeated if it is not there."""
@@ -97,7 +98,7 @@ class FamiliesBenchConfig(BenchOptions):
     max_tokens: int = 128
     """Tokens per input of pre-training."""
     mask: float = 0.25
-    """Share of all tokens to predict; modernbert has 0.3, as in its paper."""
+    """Share of the tokens that is chosen for prediction; 0.3 for modernbert, as in its paper."""
     lr: float = 1e-3
     """Learning rate of pre-training, with Muon."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"

@@ -39,7 +39,8 @@ POLL_SECONDS = 0.02  # time between two checks of the size of the run's log
 
 @dataclass(frozen=True)
 class PretrainBenchConfig(BenchOptions):
-    """Measure the tokens per second of `bertlab pretrain` and of its peer, `BertForPreTraining` of transformers.
+    """Measure the tokens per second of `bertlab pretrain` and, for comparison, of a peer: `BertForPreTraining` of
+    transformers.
 
     There are two comparisons. In the first, the peer reads the same sentence pairs, padded to equal length. In the
     second, it reads full rows of consecutive text, which need no padding. The runs of bertlab and of the peer

@@ -49,7 +49,8 @@ class _Section:
     Attributes:
         config_type: the dataclass.
         names: the names of the fields.
-        default: an instance whose values are the defaults. If it is anything else, the dataclass's defaults are used.
+        default: an instance of the dataclass whose values are the defaults. If tyro gives none, the dataclass's own
+            defaults are used.
     """
 
     config_type: type
@@ -67,7 +68,7 @@ def _make_registry() -> ConstructorRegistry:
 
 
 def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
-    """Describe the fields of a `_Section`, whose value is a dictionary; None for another type."""
+    """Describe the fields of a `_Section` to tyro, which makes a dictionary of their values; None for another type."""
     if not (isinstance(info.type, type) and issubclass(info.type, _Section)):
         return None
     no_prefix = tyro.conf.arg(prefix_name=False)

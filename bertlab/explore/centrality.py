@@ -72,9 +72,9 @@ def choose_sentences(
         vectors_SP: their vectors, of length 1.
         centrality_S: the result of `compute_centrality`.
         num_sentences: the maximum number of sentences.
-        diversity: the weight, 0..1, of the penalty for similarity to the sentences chosen before, which is the
-            candidate's largest cosine with any of them. The centrality has the remaining weight. Both are scaled to
-            0..1 within the text.
+        diversity: the weight, 0..1, of the penalty for similarity; the centrality has the remaining weight. The penalty
+            is the candidate's largest cosine with a sentence chosen before. Penalty and centrality are scaled to 0..1
+            within the text.
 
     Returns:
         The indices of the chosen sentences, and of those that were left out; both in the order in which the sentences

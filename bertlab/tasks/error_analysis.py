@@ -31,7 +31,7 @@ class ScoredRow:
     """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags. Always 0 for regression."""
     probability: float | None
     """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for an answer, the
-    probability of the gold answers among the best spans. None for regression."""
+    total probability of those of the best spans that are gold answers. None for regression."""
     values: tuple[float, float] | None = None
     """For regression, the label and the prediction as numbers; otherwise None."""
 
@@ -72,16 +72,16 @@ class ConfusionMatrix:
         return float(self.counts_GP.sum(1).max() / self.counts_GP.sum())
 
 
-def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[int, int], int]]) -> ConfusionMatrix:
+def build_confusion_matrix(names: Sequence[str], pairs: Sequence[tuple[tuple[int, int], int]]) -> ConfusionMatrix:
     """Build a confusion matrix.
 
     Args:
         names: the labels, in the order of the matrix's rows and columns.
-        counts: one entry for each pair of a label and a prediction: ((index of the label, index of the prediction),
-            index of the data row). The matrix counts these entries.
+        pairs: ((index of the label, index of the prediction), index of the data row) for each prediction. The matrix
+            counts how often each pair of indices occurs.
     """
     cells = defaultdict(list)
-    for cell, row in counts:
+    for cell, row in pairs:
         cells[cell].append(row)
     return ConfusionMatrix(tuple(names), {cell: tuple(rows) for cell, rows in cells.items()})
 

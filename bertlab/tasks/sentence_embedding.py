@@ -109,7 +109,7 @@ class SentenceEmbeddingTask(RegressionTask):
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
         """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
 
-        The target says for `ranking_loss` whether a row has a third text: 1 if it has one, otherwise 0.
+        The target of an example is a flag that `ranking_loss` reads: 1 if the row has a third text, otherwise 0.
         """
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
         rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
@@ -179,10 +179,10 @@ class SentenceEmbeddingTask(RegressionTask):
         return pool_sentences(model(batch).hidden_BTH, batch.attention_mask_BT, self.pooling)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
-        """Compute the cosine of every pair or, for pairs with labels, whether the first text is matched correctly.
+        """Compute the cosine of every pair or, for entailed pairs, whether the first text finds its second text.
 
-        For each pair with a label, the first text is compared with the second texts of all pairs. The result is 1 if
-        the second text of its own pair has the largest cosine, otherwise 0.
+        Pairs without a label count as entailed. For each entailed pair, the first text is compared with the second
+        texts of all pairs. The result is 1 if the second text of its own pair has the largest cosine, otherwise 0.
         """
         vectors_BCP = np.stack(scores_I).reshape(-1, features.inputs_per_example, len(scores_I[0]))
         first_BP, second_BP = vectors_BCP[:, 0], vectors_BCP[:, 1]
@@ -262,7 +262,7 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
 def _choose_entailed(examples: Examples) -> Examples:
     """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one.
 
-    The target says for `ranking_loss` whether a row has a third text: 1 if it has one, otherwise 0.
+    The target of an example is a flag that `ranking_loss` reads: 1 if the row has a third text, otherwise 0.
     """
     labels = examples.labels
     contradiction: dict[str, str] = {}  # first text -> a text that contradicts it

@@ -1,4 +1,4 @@
-"""`bertlab export-run`: copy a run to a directory small enough to ship, for the training and time-machine pages.
+"""`bertlab export-run`: copy a run to a directory small enough to ship, for the app's pages Training and Time machine.
 
 The copy contains the settings without directory names, a thinned log, and the snapshots. The final checkpoint of the
 run becomes the last snapshot.

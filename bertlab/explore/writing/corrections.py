@@ -4,7 +4,7 @@ A candidate is a word that differs by one letter (`text.letter_edits`), a word s
 candidates of a suspicious word are compared in three rounds, each slower and more exact than the one before:
 
 1. All tokens of the word are masked, so candidates with equally many tokens share one input.
-2. The best candidates are scored token by token from left to right, as the surprise of a word is computed.
+2. The best candidates are scored token by token from left to right, in the way that the surprise of a word is computed.
 3. The best of these are put into the text. How far its pseudo-log-likelihood rises is the gain of the candidate, and a
    candidate is suggested only if its gain exceeds a margin.
 
@@ -21,7 +21,7 @@ from bertlab.text.letter_edits import list_edits
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 MARGIN = 12.0  # nats; `bertlab bench writing` tunes it
-MAX_SUSPECTS = 4  # the most surprising words of a part that are examined
+MAX_SUSPECTS = 4  # number of words of a part that are examined, the most surprising ones
 MIN_SURPRISE = 4.0  # nats; less surprising words are never examined
 MAX_WORD = 20  # characters; longer words have too many edits
 # Candidates of a word in the second round. Each kind has its own limit, because the estimates of the first round are
@@ -51,7 +51,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A possible change of a part of a text; the fields are those of `Correction`, with positions in the part."""
+    """A possible change of a part of a text: the characters from `start` to `end` of the part become `text`."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ def suggest_corrections(
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
         text: the text.
-        margin: the smallest gain in nats that is suggested.
+        margin: a change is suggested only if its gain in nats is larger.
         progress: wraps the sequence of the parts of the text, as `tqdm` does.
 
     Raises:
@@ -164,7 +164,7 @@ def _estimate(
         edits: the result of `_find_token_edits`.
         mask: `_mask_all` or `_mask_later`.
     """
-    # `slices`: for each candidate, where the queries for its tokens are in `queries`, and those for the replaced tokens
+    # `slices`: for each candidate, the slice of `queries` for its own tokens, and that for the tokens that it replaces
     ids, queries, slices = part.encoding.ids, [], {}
     for candidate, (first, end, new) in edits.items():
         edges = [len(queries)]

@@ -16,7 +16,7 @@ class PrunedProjection(nn.Linear):
 
     Args:
         config: the configuration of the model.
-        index_C: the columns of the remaining heads, indices of the flattened N * D.
+        index_C: the columns of the remaining heads, as indices into the N * D columns of all heads.
     """
 
     def __init__(self, config: ModelConfig, index_C: torch.Tensor):

@@ -66,7 +66,7 @@ class TabSeparated(CommaSeparated):
 
 
 def make_table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True):
-    """Make a `csv.reader` for lines with their line ends; it raises csv.Error if a quoted table is damaged."""
+    """Make a `csv.reader` for lines that end in line breaks; it raises csv.Error if a quoted table is damaged."""
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     csv.field_size_limit(MAX_ROW_BYTES)
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)

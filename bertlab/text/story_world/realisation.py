@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bertlab.text.story_world.lexicon import Lexicon, Word, load_lexicon
-from bertlab.text.story_world.simulation import Event, Person, Role, Thing
+from bertlab.text.story_world.simulation import Event, Participant, Person, Thing
 from bertlab.text.story_world.wordings import Slot, Wording, choose_particle, parse_wording
 
 MAX_DRAWS = 24
@@ -32,7 +32,7 @@ class Mention:
     """The position after its last character."""
     role: str
     """Its role in the event; "a.job" for the job of the role a."""
-    referent: Role
+    referent: Participant
     """The person or thing that it mentions."""
     kind: str
     """"name", "pronoun" or "omitted" for a person, otherwise "phrase" (also for a person without a name)."""
@@ -138,7 +138,7 @@ class Narrator:
         return Sentence(text[:first] + text[first].upper() + text[first + 1 :], event, tuple(mentions))
 
     def _refer(
-        self, slot: Slot, referent: Role, cast: set[Person], mentioned_here: list[Person], is_first: bool
+        self, slot: Slot, referent: Participant, cast: set[Person], mentioned_here: list[Person], is_first: bool
     ) -> tuple[str, str]:
         """Return the text for a slot, and the kind of the mention (see `Mention.kind`).
 

@@ -1,4 +1,4 @@
-"""A small world without language: people, things, money and counts, and the events that change them.
+"""A small world, independent of any wording: people, things, money and counts, and the events that change them.
 
 Every event checks that it is possible (one cannot give away what one does not have), changes the world, and records its
 roles, its cause and the state afterwards.
@@ -35,7 +35,7 @@ class Thing:
     """The adjective by which it can be recognised."""
 
 
-Role = Person | Thing | Word | int  # who or what takes part in an event
+Participant = Person | Thing | Word | int  # who or what takes part in an event
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class Event:
 
     kind: str
     """The kind, a key of `events.toml`."""
-    roles: dict[str, Role]
+    roles: dict[str, Participant]
     """Name of a role in the wordings -> who or what plays it."""
     cause: "Event | None"
     """The earlier event that led to this one; None if there is none."""
     link: str
-    """The relation to the sentence before: "then", "so", "but", or ""."""
+    """The relation to the event before: "then", "so", "but", or ""."""
     state: dict[str, object]
     """What changed: for example who has the object, how many are left, the mood of a person."""
 
@@ -61,7 +61,7 @@ class Simulation:
     Args:
         lexicon: the words of a language.
         rng: the source of all random choices.
-        seed: determines the people; a setting has the same people in all stories of a seed.
+        seed: determines the people; those of each theme are the same in all stories with the same seed.
     """
 
     lexicon: Lexicon
@@ -122,7 +122,7 @@ class Simulation:
         return [event for paragraph in self.paragraphs for event in paragraph]
 
     def happen(
-        self, kind: str, *, cause: Event | None = None, link: str = "", state: dict | None = None, **roles: Role
+        self, kind: str, *, cause: Event | None = None, link: str = "", state: dict | None = None, **roles: Participant
     ) -> Event:
         """Add an event.
 
@@ -141,7 +141,7 @@ class Simulation:
         self.paragraphs[-1].append(event)
         return event
 
-    def own(self, kind: str, person: Person, thing: Thing, **roles: Role) -> Event:
+    def own(self, kind: str, person: Person, thing: Thing, **roles: Participant) -> Event:
         """Give a person a thing that nobody has had before; `kind` is the kind of the event, as in `happen`."""
         _require(thing not in self.holder)
         self.holder[thing] = person
@@ -221,6 +221,6 @@ def choose_people(language: str, seed: int, theme: Theme) -> tuple[Person, ...]:
 
 
 def _require(condition: bool) -> None:
-    """Check the precondition of an event; a plot that violates one is a defect of the plot."""
+    """Check the precondition of an event; if it is violated, the plot is faulty."""
     if not condition:
         raise AssertionError("an event of a plot is impossible in the state of its world")

@@ -90,7 +90,8 @@ class ReproduceConfig:
     """Only these columns (table1: mnli qqp qnli sst2 cola stsb mrpc rte; table2: squad; table3: squad_v2; table4: swag
     comve; table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner ner-frozen; table8:
     sst2 ner ner-frozen). In column ner the model is fine-tuned; in column ner-frozen a tagger is trained on features of
-    the frozen encoder. In table7, the row finetuned has only ner, and the other rows have only ner-frozen."""
+    the frozen encoder. In table7, the row `finetuned` has a value only in the column ner, the other rows only in
+    ner-frozen."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these rows (tables 1 to 4: one row, `ours`; table5: bert no-nsp left-to-right bilstm; table6 (l: layers, a:
     attention heads, h: hidden size): l1 l2-a1 l2 l4 l4-h192 l8-h192; table7: finetuned embeddings second

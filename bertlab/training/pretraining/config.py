@@ -144,15 +144,15 @@ class PretrainConfig(RunConfig):
     in ALBERT), or none (single segments, as in RoBERTa)."""
     random_b_position: RandomBPosition = "any"
     """With --pair-objective next: where in its document a random sentence B begins. any: anywhere, as in the paper.
-    same: at the same relative position as the sentence B that it replaces. With `any`, the model can recognise a
-    random B in short documents without reading A: it may begin a document; a B that follows A never does, and often
-    ends one.
-    The long pairs of the last part of the run (--final-max-tokens) are always drawn as in the paper."""
+    same: at the same relative position as the sentence B that it replaces. With `any`, the model can recognise a random
+    B in short documents without reading A: a random B may be the beginning of a document; a B that follows A never is,
+    and is often the end of one. The long pairs of the last part of the run (--final-max-tokens) are always drawn as in
+    the paper."""
     unmasked_share: float = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
     At the start of the training, the gradient of the masked tokens would be much larger than that of the pairs, whose
-    labels carry only one bit each; training on the pairs alone first lets the model learn to compare sentences. Use a
-    low learning rate for this share (--optim.low-share). Ignored with --pair-objective none."""
+    labels carry only one bit each; when the model is first trained on the pairs alone, it learns to compare sentences.
+    Use a low learning rate for this share (--optim.low-share). Ignored with --pair-objective none."""
     dropout: float = 0.0
     """Dropout rate, 0.1 in the paper. Use 0 if the run uses every text only once: training is then faster and reaches a
     lower loss."""
@@ -160,11 +160,11 @@ class PretrainConfig(RunConfig):
     """Standard deviation of the initial random weights. Default: 0.8 / sqrt(hidden size). The paper's 0.02 suits hidden
     sizes from 768; smaller models train faster with a larger value."""
     start: Literal["neighbours", "matches", "paper", "teacher"] = "neighbours"
-    """The weights to start from; the architecture is the same for all values. paper: random weights as in the paper.
-    neighbours: random weights, but some first-layer heads attend to adjacent tokens from the start, so the loss begins
-    to fall earlier. matches: like neighbours; in addition, for next-sentence prediction, one first-layer head attends
-    from the tokens of sentence B to the same tokens in A. teacher: the embeddings, the output layers and evenly spaced
-    layers of --teacher, as in DistilBERT; the hidden size must equal that of the teacher."""
+    """Without --from: how the weights are initialised; the architecture is the same for all values. paper: random
+    weights as in the paper. neighbours: random weights, but some first-layer heads attend to adjacent tokens from the
+    start, so the loss begins to fall earlier. matches: like neighbours; in addition, for next-sentence prediction, one
+    first-layer head attends from the tokens of sentence B to the same tokens in A. teacher: the embeddings, the output
+    layers and evenly spaced layers of --teacher, as in DistilBERT; the hidden size must equal that of the teacher."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
     """Data-loader workers per process. Every worker builds the whole global batch but keeps only the part of its own
     process, so more GPUs need more workers. Default: 0 on a CPU. On GPUs: twice the number of GPUs in the run, but at

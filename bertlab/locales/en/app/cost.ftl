@@ -91,5 +91,5 @@ cost-chips-days = { $chips ->
     [one] { $days } day
    *[other] { $days } days
 }
-cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences, 90% of them with 128 tokens and 10% with 512. The share of the TPUs' peak speed assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
+cost-published-pretraining = Pre-training in the paper: 1,000,000 steps of 256 sequences. In 90% of the steps the sequences have 128 tokens, in 10% they have 512. The share of the TPUs' peak speed assumes TPU v2 chips with { $peak } TFLOP/s each; the paper does not name the version.
 cost-published-batches = Fine-tuning on a GPU with { $memory } GB: the largest batch that Google measured, and the estimates for bertlab. Google's TensorFlow code stores all attention scores in float32; bertlab does not store attention scores on a GPU. The estimates do not include the half gigabyte that the driver needs.

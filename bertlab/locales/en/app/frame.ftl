@@ -1,7 +1,7 @@
 checkpoint = Checkpoint
 checkpoint-help = Choose a checkpoint, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits the page.
 checkpoint-not-used-here = This page has its own choice of checkpoint. The choice in the sidebar applies to the other pages.
-checkpoint-still-in-use = So the pages still use the checkpoint chosen before:
+checkpoint-still-in-use = The new checkpoint could not be opened, so the pages still use the previous one:
 checkpoint-size = { $layers ->
         [one] 1 layer
        *[other] { $layers } layers

@@ -73,7 +73,7 @@ heads-export-lead = Remove the switched-off heads from the weights. The new chec
 heads-export-no-heads = Switch off some heads first.
 heads-export-heads-only = The export only removes the heads that are off. Edited attention and patched hidden states apply to this text only.
 heads-export-size = { $heads ->
-        [one] One head contains
-       *[other] { $heads } heads contain
+        [one] The switched-off head contains
+       *[other] The { $heads } switched-off heads contain
     } { $share } of all weights. The token embeddings contain { $vocabulary }.
 heads-export-compatibility = The exported checkpoint opens with bertlab and transformers 4. For transformers 5, add `--zeroed` to the command: it sets the weights of these heads to zero instead of removing them, so the checkpoint does not get smaller.

@@ -16,7 +16,7 @@ sentences-too-few = { $count ->
     }
 sentences-all-equal = All { FORMAT($count, spec: ",") } lines are equal, so they all have the same vector: the map shows a single point and no clusters.
 sentences-progress = Computing vectors: { $done } of { $of }
-sentences-untrained-page = { $checkpoint } was not trained to make sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with other cosines, and set “Smallest cosine” to a high value.
+sentences-untrained-page = { $checkpoint } was not trained to make sentence vectors, so unrelated lines have large cosines too. Judge a cosine only by comparing it with other cosines, and set “Minimum cosine” to a high value.
 sentences-cut = { $count ->
         [one] 1 line is longer than the checkpoint can read, so the end of the line has no effect.
        *[other] { FORMAT($count, spec: ",") } lines are longer than the checkpoint can read, so the ends of these lines have no effect.
@@ -49,7 +49,7 @@ sentences-group-all = all lines
 sentences-group-none = in no cluster ({ $count })
 sentences-group-empty = Nothing is selected: draw a line around points of the map, or choose a cluster here.
 sentences-line = Line
-sentences-threshold = Smallest cosine
+sentences-threshold = Minimum cosine
 sentences-threshold-help = Lines with at least this cosine count as duplicates. Lines that are connected through other duplicates are in one group.
 sentences-pairs = { $pairs ->
         [0] No two lines have a cosine of at least this value.
@@ -61,7 +61,7 @@ sentences-pairs = { $pairs ->
     }
 sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
 sentences-matrix-overview = The matrix has room for { $limit } lines at most, so each cell shows the mean cosine between the lines of two clusters.
-sentences-matrix-none = The text has more lines than the { $limit } for which the matrix has room, and no clusters were found that it could show instead.
+sentences-matrix-none = The matrix has room for { $limit } lines at most. This text has more, and no clusters were found to show instead.
 sentences-column-number = number
 sentences-column-line = line
 sentences-column-words = cluster

@@ -1,7 +1,7 @@
 writing = Writing
 writing-title = Writing aids
 writing-lead = Type a text. See which words do not fit and what would fit better, where a letter or a space may be wrong, and what could come next.
-writing-about = BERT masks the tokens of your text one at a time and predicts each token from the others. The surprise of a word is −ln p, added up over its tokens. The sum over the whole text, with the sign changed, is the pseudo-log-likelihood of the text. A surprising word is not an error: names and rare words surprise BERT too.
+writing-about = BERT masks the tokens of your text one at a time and predicts each token from the others. The surprise of a word is −ln p, added up over its tokens. The sum over the whole text, with the sign changed, is the pseudo-log-likelihood of the text. A surprising word is not always an error: names and rare words surprise BERT too.
 writing-try = Click an underlined word, choose one of the suggestions, and watch the surprise of its neighbours change.
 start-writing = Find words that do not fit, check spelling and spacing, and let BERT suggest the next word.
 

@@ -93,7 +93,7 @@ corpus-column-not-text = { $path } has values of type { $type } instead of text 
 sources-without-text = there is no text in { $sources }
 sources-without-valid-text = there is no text that can be used in { $sources }: { $first }
 corpus-weights-invalid = { $sources ->
-        [one] there must be one weight, more than 0 and less than 100
+        [one] the source of text needs exactly one weight, more than 0 and less than 100
        *[other] there must be { $sources } weights, one for each source, at least 0 and less than 100, and not all 0
     }; given: { $weights }
 corpus-differs = { $path } contains a corpus with different settings ({ $changes }): choose another --out, or remove this directory

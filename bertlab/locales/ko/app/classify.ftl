@@ -39,7 +39,7 @@ tag-all-token-tags = 모든 토큰의 태그별 확률
 tag-unit = 그림의 단위
 tag-unit-word = 단어(어절)
 tag-unit-token = 토큰
-tag-unit-hint = 여기서 단어는 어절이고, 어절의 태그는 첫 토큰의 태그예요. 한국어에서는 이름과 조사가 한 어절이고, 어절 안에서 조사의 토큰은 이름과 태그가 달라요.
+tag-unit-hint = 여기서 단어는 어절이고, 어절의 태그는 첫 토큰의 태그예요. 한국어에서는 이름과 조사가 한 어절이고, 어절 안에서 조사 토큰의 태그는 이름 토큰의 태그와 달라요.
 batch = 여러 텍스트 한꺼번에 예측하기
 batch-paste = 한 줄에 텍스트 하나씩, 또는 표를 붙여 넣기
 batch-paste-help = 한 줄에 텍스트를 하나씩 넣거나, 스프레드시트나 CSV 파일의 표를 붙여 넣으세요. 표의 첫 줄에는 열 이름이 있어야 해요.
@@ -54,7 +54,7 @@ batch-empty-texts = { $count ->
        *[other] 텍스트가 없는 행이 { $count }개 있어요. 그중 처음은 { $first }번째 행이에요. 이런 행은 예측 없이 표에 남아요.
     }
 batch-failed-rows = { $total }행 중 { $count }행은 예측하지 못했어요. 이유는 오류 열에 있어요.
-batch-second-text-missing = 이 체크포인트는 두 텍스트를 비교해요. 텍스트마다 열이 따로 있는 표를 넣고 두 번째 텍스트의 열을 고르세요.
+batch-second-text-missing = 이 체크포인트는 두 텍스트를 비교해요. 두 텍스트가 서로 다른 열에 있는 표를 넣고, 어느 열이 두 번째 텍스트인지 고르세요.
 batch-predict = { $count ->
         [1] 예측하기
        *[other] 전체 { $count }개 예측하기

@@ -1,7 +1,7 @@
 checkpoint = 체크포인트
 checkpoint-help = 체크포인트를 고르거나, 이 컴퓨터의 폴더 또는 Hugging Face ID를 입력하고 Enter를 누르세요. *auto*를 고르면 페이지마다 알맞은 체크포인트를 써요.
 checkpoint-not-used-here = 이 페이지에서는 체크포인트를 따로 골라요. 사이드바에서 고른 체크포인트는 다른 페이지에서 써요.
-checkpoint-still-in-use = 그래서 아직 이전 체크포인트를 써요:
+checkpoint-still-in-use = 새 체크포인트를 열지 못해서 아직 이전 체크포인트를 써요:
 checkpoint-size = 레이어 { $layers }개 × 헤드 { $heads }개 · 은닉 차원 { $hidden }
 checkpoint-none-installed = 설치된 체크포인트가 없어요. 사이드바에 폴더나 Hugging Face ID를 입력하세요.
 checkpoint-missing-for-page = 이 페이지에 맞는 체크포인트가 없어요. 아래 명령으로 학습한 뒤, 사이드바의 '체크포인트'에 그 출력 폴더를 입력하세요.
