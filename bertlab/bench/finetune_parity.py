@@ -64,7 +64,7 @@ class Recipe:
     """Number of validation rows; all if None."""
 
 
-# task -> the recipe with which it is compared
+# task -> the recipe with which both implementations fine-tune
 RECIPES = {
     "rte": Recipe("glue/rte", "accuracy"),
     "mrpc": Recipe("glue/mrpc", "f1"),
@@ -160,7 +160,7 @@ def read_run_results(path: Path) -> list[dict]:
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without output layers, from which the initial checkpoints are made, and return its directory.
+    """Save the encoder alone, from which the initial checkpoints are made, and return its directory.
 
     Raises:
         BertlabError: `config.encoder` is empty, and the default encoder is not installed.

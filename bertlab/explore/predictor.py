@@ -94,7 +94,8 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the document that sentence A comes from.
-            seed: the seed of the random choices, called the number of the draw; equal seeds give equal examples.
+            seed: the seed of the random choices, which the app calls the number of the draw; equal seeds give equal
+                examples.
             top_k: number of candidates for each predicted token.
             documents: the documents that a random B comes from; by default short ones in the language of the text.
             settings: fields of `DrawSettings`, such as `mask`, `mask_share` or `pair_objective`.
@@ -198,10 +199,10 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
-        """Compute a vector of length 1 for each text -> float32 [texts, P].
+        """Compute a unit vector (norm 1) for each text -> float32 [texts, P].
 
-        The vector is the mean of the text's last hidden states, unless `sentence-transformers` files in the checkpoint
-        name another pooling. The product of two vectors is their cosine.
+        The vector is the mean of the text's last hidden states, unless the checkpoint contains files of
+        `sentence-transformers` that specify another pooling. The product of two vectors is their cosine.
 
         Raises:
             CheckpointError: the vectors need a module that bertlab does not have.
@@ -290,7 +291,7 @@ class Predictor(CheckpointInfo):
         """Predict the words after a text, endings of its last word, and the words of its gaps (___ or [MASK]).
 
         Args:
-            text: the text. Its end is where the next word comes.
+            text: the text so far; the next word is predicted after its end.
             top_k: the maximum number of words for each gap, for the ending and for the next word.
         """
         return compute_type_ahead(self.model, self.tokenizer, text, top_k)

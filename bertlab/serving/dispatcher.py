@@ -71,7 +71,7 @@ class Dispatcher:
         self._tasks = [asyncio.create_task(self._run_worker(number)) for number in range(self.num_workers)]
 
     async def stop(self) -> None:
-        """Stop the workers. Requests that still wait get no reply, so the server calls this when there are none."""
+        """Stop the workers. A waiting request would get no reply, so the server calls this when none is waiting."""
         for task in self._tasks:
             task.cancel()
         workers, self.workers = self.workers, {}

@@ -1,6 +1,7 @@
 """A background process of the server. Its output goes to a file.
 
-There are two kinds, live runs and jobs on whole files. At most one process of each kind runs at a time.
+There are two kinds: training runs that the app shows live, and jobs that process an uploaded file. At most one process
+of each kind runs at a time.
 """
 
 import json
@@ -11,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-OUTPUT = "output.txt"  # the file in the directory of a process that receives its output
+OUTPUT = "output.txt"  # the file to which a process writes its output, in the directory of the process
 
 
 @dataclass

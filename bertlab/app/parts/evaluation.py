@@ -23,7 +23,7 @@ from bertlab.training import error_analysis
 def draw_start_button(
     checkpoint: sessions.CheckpointKey, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
-    """Draw the button that starts the evaluation. Example rows are evaluated at once, so they have no button.
+    """Draw the button that starts the evaluation. Example rows are evaluated immediately, so they have no button.
 
     Args:
         checkpoint: the checkpoint to evaluate.

@@ -20,7 +20,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
         default: the name of the checkpoint that is initially selected.
 
     Raises:
-        CheckpointError: a visitor may not open the checkpoint or, with "auto", none is shipped.
+        CheckpointError: visitors are not allowed to open the checkpoint or, with "auto", no checkpoint is shipped.
     """
     checkpoint_name = url_fields.text(
         container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()],

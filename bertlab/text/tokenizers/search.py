@@ -79,7 +79,7 @@ def search_word(
         vocab: the number of every token.
         max_characters: a longer word becomes `unknown`.
         unknown: the token of a word that cannot be split.
-        continues: whether the text is the rest of a word, so that its first token begins with "##" too.
+        continues: whether `word` is the rest of a longer word, so that its first token begins with "##" too.
 
     >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
     ('tea', '##pot')

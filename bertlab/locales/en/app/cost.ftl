@@ -71,7 +71,7 @@ cost-column-google = largest batch (Google)
 cost-column-that-batch = memory for that batch (bertlab's estimate)
 cost-column-float32 = largest batch (bertlab, float32)
 cost-column-bfloat16 = largest batch (bertlab, bfloat16)
-cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak speed, a share that was estimated from measured training steps of bertlab. The other rows assume { $share } of a GPU's published peak speed (for dense matrices). Prices are assumptions. GPUs marked * are fast in float16 but not in bfloat16. bertlab does not train in float16, so it trains in float32 on these GPUs.
+cost-assumptions = The first row assumes that training reaches { $own } of this machine's measured peak speed. bertlab estimated this share from measured training steps. The other rows assume { $share } of a GPU's published peak speed (for dense matrices). Prices are assumptions. GPUs marked * are fast in float16 but not in bfloat16. bertlab does not train in float16, so it trains in float32 on these GPUs.
 cost-measure = Estimate and measurement
 cost-measure-lead = Runs { $steps ->
     [one] { $steps } training step

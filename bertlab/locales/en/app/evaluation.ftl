@@ -34,7 +34,7 @@ evaluation-format-classification = Choose a file with labelled rows. It needs a 
 evaluation-format-regression = Choose a file with labelled rows. It needs a text column (two for text pairs) and a column with a number, for example:
 evaluation-format-multiple_choice = Choose a file with labelled rows. It needs columns with the context, the choices, and the index of the correct choice, counted from 0, for example:
 evaluation-format-tagging = Choose a file with labelled rows. It needs a column of words and a column with one tag for each word. Write both as lists or separated by spaces, for example:
-evaluation-format-span = Choose a file of questions: SQuAD JSON, or a table with the columns question, context and answers (the text of each answer, and optionally its answer_start). Leave answers empty if the passage contains no answer. For example:
+evaluation-format-span = Choose a file of questions: SQuAD JSON, or a table with the columns question, context and answers (the text of each answer, and optionally its answer_start). Leave the column “answers” empty if the passage contains no answer. For example:
 evaluation-insert-sample = Try these rows
 evaluation-run = Evaluate { $count ->
         [one] 1 row

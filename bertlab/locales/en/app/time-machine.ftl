@@ -9,4 +9,4 @@ run-help = Choose a training run, or type a run directory written by *bertlab pr
 run-none = There is no training run here yet. Enter a run directory above. To start a new run, use the command below, with a text file or a directory of text files in place of CORPUS.
 time-machine-sentence-a = Sentence A, with [MASK] for words to predict
 time-machine-progress = Computing snapshots: { $done } of { $total } done …
-time-machine-start-neighbours = This run began with some first-layer heads attending to neighbouring tokens (`--start { $start }`), so step 0 already shows diagonals. A run with `--start paper` begins without diagonals.
+time-machine-start-neighbours = This run began with some first-layer heads attending to neighbouring tokens (`--start { $start }`), so the attention matrices already show diagonals at step 0. A run with `--start paper` begins without diagonals.

@@ -1,7 +1,7 @@
 training = Training
 training-title = Training curves
 training-lead = Compare the curves of the training runs in a directory. Runs in progress are updated live.
-training-about = A curve shows how the loss of a training run falls, step by step. Diamonds are measured on text that was not used for training. Where the training curve falls but the diamonds rise, the model memorises its training text.
+training-about = A curve shows how the loss of a training run falls, step by step. Diamonds show values measured on text that was not used for training. Where the training curve falls but the diamonds rise, the model memorises its training text.
 training-try = Find the step at which the loss, flat until then, begins to fall.
 start-training = See the loss and accuracy of every run, live.
 training-directory = Directory of runs

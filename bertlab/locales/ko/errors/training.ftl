@@ -97,7 +97,7 @@ reproduce-perplexity-needs-validation = 퍼플렉시티는 검증 텍스트로 �
 reproduce-data-not-found = { $directory } 폴더가 없어요. --data 폴더 안에는 태스크마다 폴더가 하나씩 있어야 해요.
 reproduce-task-not-found = { $directory }에 { $task } 폴더가 없어요. 이 폴더에 { $task } 태스크의 행이 있어야 해요.
 reproduce-other-settings = { $directory }에는 { $changed } 설정이 다른 표가 있어요. 다른 --out을 고르거나 같은 설정을 써 주세요.
-reproduce-flag-for-benchmarks = { $flag } 옵션은 표 1~4에만 쓸 수 있어요. 빼고 실행해 주세요.
+reproduce-flag-for-benchmarks = { $flag } 옵션은 논문의 표 1~4에만 쓸 수 있어요. 빼고 실행해 주세요.
 reproduce-quick-with-grid = --quick과 --grid는 함께 쓸 수 없어요. 하나만 골라 주세요.
 
 ## 압축
