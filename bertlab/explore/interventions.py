@@ -36,7 +36,7 @@ MAX_PROBS = 2**24  # maximum number of attention probabilities of a layer in one
 def resolve_interventions(
     model: Bert, changes: Changes, num_tokens: int, other: Encoding | None = None
 ) -> Interventions:
-    """Convert the changes of a parsed line into interventions on a forward pass over `num_tokens` tokens.
+    """Convert changes that were written as text into interventions on a forward pass over `num_tokens` tokens.
 
     Args:
         model: the model; it computes the hidden states of `other`.

@@ -37,8 +37,8 @@ from bertlab.text.batches import score
 from bertlab.text.readers.rows import Rows, is_blank
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# A label of the confusion matrix: what was predicted instead of a missed entity, or what is in the data instead of a
-# wrongly predicted one.
+# The label "no entity" of the confusion matrix: the prediction for a missed entity, or the gold label of a wrongly
+# predicted one.
 NO_ENTITY = ""
 
 

@@ -25,7 +25,7 @@ with frame.show_errors():
         evaluation_source.show_sample_rows(spec, labels, row_language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        # Example rows have the columns that the task names, if it names any; ((), "") stands for these.
+        # If the task specifies its columns, example rows have them, and ((), "") means the columns of the task.
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         default_rows = DEFAULT_EXAMPLE_ROWS if source.is_example else DEFAULT_ROWS

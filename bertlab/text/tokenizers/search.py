@@ -61,8 +61,8 @@ class MergeHistory:
     merges: tuple[Merge, ...]
     """The merges; () for a single character."""
     is_unique: bool
-    """Whether the vocabulary allows only this way to build the token. Otherwise `merges` is the way that always builds
-    the oldest possible token next."""
+    """Whether the vocabulary allows only this way to build the token. Otherwise `merges` is one of them: each
+    merge builds the token that entered the vocabulary first."""
 
 
 def search_word(

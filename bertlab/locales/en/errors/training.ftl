@@ -13,8 +13,8 @@ cuda-device-missing = process { $rank } has no GPU of its own, because this mach
 training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the state that was saved last is not lost
 
 # several processes
-run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the last saved state is unchanged; run the same command to continue from it
-run-stopped-by-torchrun = stopped by torchrun because another process of the run ended: the last saved state is unchanged; run the same command to continue from it
+run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the state that was saved last is not lost; run the same command to continue from it
+run-stopped-by-torchrun = stopped by torchrun because another process of the run ended: the state that was saved last is not lost; run the same command to continue from it
 run-weights-differ-between-processes = the processes do not start from the same weights: the run directory and the checkpoint must be visible to every machine
 
 # stopping and divergence

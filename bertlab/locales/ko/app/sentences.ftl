@@ -35,8 +35,8 @@ sentence-changed-tokens = 은닉 상태가 가장 많이 달라진 토큰: { $un
 sentence-confusion = 가장 잦은 오류: { $label } → { $prediction }, { $count }번.
 sentence-confusion-none = 이 데이터에는 오류가 없어요.
 sentence-parts = 가장 큰 부분: { $part }({ $share }).
-sentence-prediction-right = 고른 토큰은 하나이고, 원래 토큰이 1위예요.
-sentence-prediction-wrong = 고른 토큰은 하나이고, 원래 토큰은 1위가 아니에요.
+sentence-prediction-right = 예측할 토큰은 하나이고, 정답 토큰이 1위예요.
+sentence-prediction-wrong = 예측할 토큰은 하나이고, 정답 토큰은 1위가 아니에요.
 sentence-curve-lowest = { $split ->
         [held-out] 검증 텍스트에서 가장 낮은
         [smoothed] 학습 중 가장 낮은(평활값 기준)
