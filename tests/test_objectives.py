@@ -392,7 +392,7 @@ def test_an_unsuitable_teacher_is_refused(corpus, teacher, tiny_checkpoint, tmp_
     short = loaded.config.replace(max_positions=16)
     for name, config, heads, id in (
         ("headless", loaded.config, ("nsp",), "head-missing"),
-        ("short", short, ("mlm",), "pairs-too-long-for-teacher"),
+        ("short", short, ("mlm",), "inputs-too-long-for-teacher"),
     ):
         checkpoint.save(tmp_path / name, FastBert(config, heads), loaded.tokenizer, {"steps": 1})
         assert refused(teacher=str(tmp_path / name)) == id

@@ -15,9 +15,9 @@ SCALES = {
 
 def luminance(rgb_3) -> float:
     """Relative luminance of a colour with channels from 0 to 255 (WCAG 2.1)."""
-    channels = np.asarray(rgb_3) / 255
-    linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+    shares_3 = np.asarray(rgb_3) / 255
+    linear_3 = np.where(shares_3 <= 0.03928, shares_3 / 12.92, ((shares_3 + 0.055) / 1.055) ** 2.4)
+    return float(linear_3 @ [0.2126, 0.7152, 0.0722])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

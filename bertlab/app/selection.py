@@ -25,6 +25,7 @@ from bertlab.config.languages import (
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import list_types_of_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.unknown_tokens import is_mostly_unknown
 from bertlab.text.word_spans import detect_text_language
 from bertlab.views.passage import escape_html
 
@@ -171,7 +172,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
 def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts: Sequence[str]) -> None:
     """Show a note if the texts are in a different language from the one the checkpoint was trained on.
 
-    Otherwise, show a note if at least half of their tokens are unknown to the checkpoint.
+    Otherwise, show a note if most of their tokens are unknown to the checkpoint, as emoji and old Hangul often are.
 
     Args:
         checkpoint: the checkpoint that reads the texts.
@@ -198,10 +199,10 @@ def note_other_language_of(
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return
-    unknown = sum(token == tokenizer.special.unk for token in tokens)
+    unknown = tokens.count(tokenizer.special.unk)
     code = detect_text_language(texts)
     if code in (None, model_language) or tokenizer.reads_language(code):
-        if 2 * unknown >= len(tokens):  # such as emoji or old Hangul
+        if is_mostly_unknown(tokens, tokenizer.special.unk):
             frame.note(t("checkpoint-unknown-tokens", name=os.path.basename(name), unknown=unknown, tokens=len(tokens)))
         return
     single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)

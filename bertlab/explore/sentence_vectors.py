@@ -16,6 +16,7 @@ from bertlab.explore.embed import embed_texts, encode_sentences
 from bertlab.explore.vector_cache import VectorCache, compute_fingerprint
 from bertlab.tasks.features import Input
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.unknown_tokens import is_mostly_unknown
 
 # The number of texts whose vectors are computed and then stored. An interrupted run loses only the vectors that it has
 # not stored yet.
@@ -152,16 +153,10 @@ def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequenc
     rows = []
     for row, (text, each) in enumerate(zip(texts, inputs, strict=True)):
         is_foreign = bool(language.script) and has_latin_letters(text) and not language.uses_script(text)
-        num_unknown = np.count_nonzero(each.ids == tokenizer.unk_id)
-        if is_foreign or (num_unknown and num_unknown >= _count_known_words(tokenizer, each)):
+        tokens = tokenizer.tokens(each.ids[1:-1]) if tokenizer.unk_id in each.ids else []  # without [CLS] and [SEP]
+        if is_foreign or is_mostly_unknown(tokens, tokenizer.special.unk):
             rows.append(row)
     return rows
-
-
-def _count_known_words(tokenizer: Tokenizer, each: Input) -> int:
-    """Count the tokens of an input that have letters or digits, without [UNK] and special tokens."""
-    tokens = tokenizer.tokens(each.ids[each.ids != tokenizer.unk_id][1:-1])  # without [CLS] and [SEP]
-    return sum(any(map(str.isalnum, token)) for token in tokens)
 
 
 def find_neighbours(vectors_SP: np.ndarray, query_P: np.ndarray, top_k: int = 10, skip: int = -1) -> list[Neighbour]:

@@ -73,6 +73,7 @@ class ClassificationTask(LabelledTaskType):
     uses_labels = True
     confusion_counts_each_example_once = True
     loss = staticmethod(classification_loss)
+    supports_teacher = True
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
         if spec.labels:

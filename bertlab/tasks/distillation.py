@@ -1,4 +1,4 @@
-"""Distillation in fine-tuning: a classifier learns the labels of the rows and the predictions of a teacher.
+"""Distillation: open a teacher and, in fine-tuning, let a classifier learn its predictions beside the labels.
 
 Shape legend: B batch, K labels.
 """
@@ -16,6 +16,7 @@ from bertlab.nn.bert import Bert
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.training_data import TrainingData
 from bertlab.text.batch import LabelBatch
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -55,22 +56,43 @@ def add_teacher(data: TrainingData, source: str, share: float) -> TrainingData:
         BertlabError: the checkpoint cannot be opened, is no classifier, or has another vocabulary, other labels or too
             few positions.
     """
-    loaded = checkpoint.load(source)
-    loaded.model.require_head("classify")
-    if loaded.tokenizer.digest != data.loaded.tokenizer.digest:
-        raise BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
+    vocabulary_error = BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
+    loaded = open_teacher(source, "classify", data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
     teacher_labels = [label.lower() for label in loaded.config.labels]
     labels = [label.lower() for label in data.labels]
     if sorted(teacher_labels) != sorted(labels):
         raise BertlabError(
             "teacher-of-other-labels", teacher=source, labels=list(loaded.config.labels), expected=list(data.labels)
         )
-    if data.options.max_tokens > loaded.config.max_tokens:
-        tokens, positions = data.options.max_tokens, loaded.config.max_tokens
-        raise BertlabError("texts-too-long-for-teacher", tokens=tokens, positions=positions)
     indices = tuple(teacher_labels.index(label) for label in labels)
-    teacher = loaded.model.eval().requires_grad_(False)
-    return replace(data, distillation=DistilledLabelLoss(teacher, compute_weights_digest(teacher), indices, share))
+    digest = compute_weights_digest(loaded.model)
+    return replace(data, distillation=DistilledLabelLoss(loaded.model, digest, indices, share))
+
+
+def open_teacher(
+    source: str, head: str, tokenizer: Tokenizer, longest: int, vocabulary_error: BertlabError
+) -> checkpoint.Checkpoint:
+    """Open a teacher whose weights do not change, and check that it can read the inputs of the student.
+
+    Args:
+        source: the checkpoint.
+        head: the output layer that it needs, a key of `nn.heads.HEADS`.
+        tokenizer: the tokenizer of the student.
+        longest: the number of tokens of the longest input.
+        vocabulary_error: raised if the teacher has another vocabulary.
+
+    Raises:
+        BertlabError: the checkpoint cannot be opened, has no such output layer, or too few positions.
+    """
+    loaded = checkpoint.load(source)
+    if loaded.tokenizer.digest != tokenizer.digest:
+        raise vocabulary_error
+    loaded.model.require_head(head)
+    positions = loaded.config.max_tokens
+    if longest > positions:
+        raise BertlabError("inputs-too-long-for-teacher", tokens=longest, positions=positions)
+    loaded.model.eval().requires_grad_(False)
+    return loaded
 
 
 def compute_weights_digest(model: Bert) -> str:

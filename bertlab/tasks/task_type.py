@@ -140,6 +140,8 @@ class FinetuneTaskType(TaskType):
     """Whether the confusion matrix counts each example once; only then its `majority_share` is an accuracy."""
     makes_sentence_vectors: ClassVar[bool] = False
     """Whether the prediction is a vector for each text."""
+    supports_teacher: ClassVar[bool] = False
+    """Whether `tasks.distillation` can add the predictions of a teacher to the loss."""
     count_name: ClassVar[str] = "examples"
     """The key under which an evaluation reports the number of rows; it says what the rows are, such as "questions"."""
     json_suffix: ClassVar[str] = ".jsonl"

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
+from bertlab.config.limits import find_differing_flags
 from bertlab.config.renamed_keys import CUSTOM_TASK
 from bertlab.tasks.distillation import add_teacher
 from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
@@ -160,10 +161,11 @@ def read_data(config: FinetuneConfig) -> TrainingData:
     task_type = get_finetune_type(spec.kind)
     if config.pooling != "auto" and not task_type.makes_sentence_vectors:
         raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
-    if config.teacher and spec.kind != "classification":
+    if config.teacher and not task_type.supports_teacher:
         raise BertlabError("flag-needs-classification", flag="--teacher", task=config.task)
-    if config.teacher is None and config.teacher_share != FinetuneConfig.teacher_share:
-        raise BertlabError("teacher-flags-without-teacher", flags=["--teacher-share"])
+    teacher_flags = find_differing_flags(config, FinetuneConfig, ("teacher_share",))
+    if config.teacher is None and teacher_flags:
+        raise BertlabError("teacher-flags-without-teacher", flags=teacher_flags)
     options = TrainingOptions(
         data=config.data, validation=config.validation, hold_out=config.hold_out, stride=config.stride,
         max_tokens=min(config.max_tokens or task_type.max_tokens, loaded.config.max_tokens),

@@ -15,7 +15,7 @@ from bertlab.nn.local_attention_init import initialise_local_attention, supports
 from bertlab.nn.matching_head_init import initialise_matching_head
 from bertlab.nn.replaced_tokens import ReplacedTokenModel
 from bertlab.nn.teacher_init import initialise_from_teacher
-from bertlab.tasks.distillation import compute_weights_digest
+from bertlab.tasks.distillation import compute_weights_digest, open_teacher
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, list_pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.extension import is_extension
@@ -200,15 +200,9 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
 
 
 def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
-    """Load and freeze the teacher of distillation, and check that its vocabulary and positions suit the corpus."""
-    loaded = checkpoint.load(config.teacher)
-    if loaded.tokenizer.digest != tokenizer.digest:
-        raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
-    loaded.model.require_head("mlm")
-    if longest > loaded.config.max_tokens:
-        positions = loaded.config.max_tokens
-        raise BertlabError("pairs-too-long-for-teacher", tokens=longest, positions=positions)
-    return loaded.model.eval().requires_grad_(False)
+    """Open the teacher of distillation, and check that its vocabulary and positions suit the corpus."""
+    vocabulary_error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
+    return open_teacher(config.teacher, "mlm", tokenizer, longest, vocabulary_error).model
 
 
 def _sum_earlier_runs(config: PretrainConfig) -> dict:

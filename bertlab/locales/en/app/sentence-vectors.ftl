@@ -60,8 +60,8 @@ sentences-pairs = { $pairs ->
         }
     }
 sentences-matrix-help = Rows and columns are the lines, in the order of the text. Point at a cell to see both lines.
-sentences-matrix-overview = The matrix has room for { $limit } lines at most, so each cell shows the mean cosine between the lines of two clusters.
-sentences-matrix-none = The matrix has room for { $limit } lines at most. This text has more, and no clusters were found to show instead.
+sentences-matrix-overview = The matrix can show at most { $limit } lines, so each cell shows the mean cosine between the lines of two clusters.
+sentences-matrix-none = The matrix can show at most { $limit } lines. This text has more, and no clusters were found to show instead.
 sentences-column-number = number
 sentences-column-line = line
 sentences-column-words = cluster

@@ -1,0 +1,17 @@
+"""Texts of which a vocabulary knows too little, such as emoji, or texts in another script."""
+
+from collections.abc import Sequence
+
+
+def is_mostly_unknown(tokens: Sequence[str], unk: str) -> bool:
+    """Whether at least half of the tokens of a text are [UNK], not counting punctuation and other symbols.
+
+    Args:
+        tokens: the tokens, without [CLS] and [SEP].
+        unk: the token that stands for unknown ones.
+
+    >>> [is_mostly_unknown(tokens.split(), "[UNK]") for tokens in ("[UNK] . , .", "[UNK] green tea", ". .")]
+    [True, False, False]
+    """
+    unknown = tokens.count(unk)
+    return 0 < unknown >= sum(any(map(str.isalnum, token)) for token in tokens if token != unk)
