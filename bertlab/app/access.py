@@ -57,7 +57,7 @@ def is_allowed(path: str | Path) -> bool:
     except (OSError, RuntimeError, ValueError):
         # the path is too long, has a null byte, or begins with "~" and an unknown user
         return False
-    if any(resolved.is_relative_to(Path(private).resolve()) for private in (CLASSROOM_DIRECTORY, JOB_DIRECTORY)):
+    if any(resolved.is_relative_to(Path(directory).resolve()) for directory in (CLASSROOM_DIRECTORY, JOB_DIRECTORY)):
         return False
     return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
 
@@ -93,7 +93,7 @@ def check_checkpoint(name: str) -> None:
 def shorten(name: str | Path) -> str:
     """Shorten a path for an error message: one line of at most 100 characters.
 
-    The path is not resolved, so that the message shows nothing but what the visitor typed.
+    The path is not resolved, because a resolved path would show other directories of the machine to the visitor.
     """
     return " ".join(str(name).split())[:100]
 
@@ -102,8 +102,8 @@ def format_path(path: Path) -> str:
     """Format a path for the Python code that a page shows.
 
     Returns:
-        The path relative to the working directory. If it is outside of it: the whole path or, if paths are restricted,
-        only its last part, so that visitors do not see the other directories of the machine.
+        The path relative to the working directory. For a path outside of that directory: the whole path or, if paths
+        are restricted, only its last part, so that visitors do not see the other directories of the machine.
     """
     try:
         return str(path.relative_to(Path.cwd()))

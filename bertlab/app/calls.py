@@ -131,7 +131,8 @@ def write_canvas_code(
         values = ", ".join([view.code, *(f"state[{key!r}]" for key in state_keys)])
         steps.append(f"figure = {figure.__name__}({values})")
     import_lines, other_lines = view.script(*imports, *steps).split("\n\n", 1)
-    # the browser replaces the first occurrence of STATE, so this line precedes the checkpoint's path and the texts
+    # The browser replaces the first occurrence of STATE. This line comes before the checkpoint's path and the texts,
+    # which may also contain this word.
     return f"{import_lines}\n\nstate = {STATE}  # as on the screen\n{other_lines}"
 
 
@@ -141,8 +142,8 @@ def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] =
     Args:
         name: the name of the function in the code.
         result: the result of the call.
-        parts: the positional arguments and the keyword arguments, then any expression whose steps or checkpoint the
-            call needs.
+        parts: the tuple of positional arguments, the dictionary of keyword arguments, and possibly further expressions
+            whose steps or checkpoint the call needs.
         steps: further steps that the call needs.
     """
     arguments, options = parts[:2]

@@ -1,9 +1,9 @@
 """The app in classroom mode: the pages of `streamlit_app.py`, and an address that tells browsers the current step.
 
-If the step is new, the response also contains the text of the step. So every student can read this text at once, while
-the server is still drawing the students' pages one after the other.
+If the browser does not show this step yet, the response also contains the text of the step. So every student can read
+this text at once, while the server is still drawing the students' pages one after the other.
 
-`bertlab app --class` starts this instead of `streamlit_app.py`. A request to this address takes a fraction of a
+`bertlab app --class` starts this module instead of `streamlit_app.py`. A request to the address takes a fraction of a
 millisecond, whereas running a part of a page takes several milliseconds. With the browsers of thirty students asking
 several times a second, that is the difference between an idle server and a busy one.
 """
@@ -26,13 +26,13 @@ _latest = (0.0, "")  # (time at which the news was last read, in seconds of `tim
 async def answer_news(request: Request) -> PlainTextResponse:
     """Return the news: the current step and the number of guesses, as `ClassStore.describe` writes them.
 
-    The news is not secret, so the request needs no key.
+    The news is not secret, so the request need not contain the teacher's key.
 
     A student's request also records that the student is present. If the parameter `lang` names a language, the text of
     the step follows below the news, unless the parameter `seen` contains news of the same step.
     """
     # Imported here for two reasons: importing these modules takes seconds, and in an uninstalled clone `bertlab` can be
-    # imported only after the first page has added its folder to `sys.path`.
+    # imported only after the first run of `streamlit_app.py` has added the clone to `sys.path`.
     from bertlab.app.classroom import current, roles
 
     global _latest

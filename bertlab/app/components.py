@@ -79,7 +79,7 @@ def draw_canvas(view: str, payload: bytes) -> None:
 
 def canvas_options() -> dict:
     """Collect the options of every canvas view: the interface language and the initial state."""
-    return {"lang": language(), "state": view_state.initial()}
+    return {"lang": language(), "state": view_state.initial_settings()}
 
 
 def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int], None]) -> None:
@@ -292,6 +292,7 @@ def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
         is_teacher: whether the panel is the teacher's, which also changes with the number of guesses. A student's panel
             changes only with the step or the phase.
     """
+    # the first word of the state names the step and the phase, the second one counts students and guesses
     num_parts = 2 if is_teacher else 1
     data = {"seen": " ".join(seen.split(" ")[:num_parts]), "parts": num_parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
@@ -312,7 +313,7 @@ def _component(name: str, *, isolate_styles: bool = True):
 
     Args:
         name: the name of the component's files without their suffixes.
-        isolate_styles: whether the style sheets of the page and of the component do not affect each other.
+        isolate_styles: whether the browser keeps the style sheets of the page and of the component apart.
     """
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
     return st.components.v2.component(

@@ -1,4 +1,4 @@
-"""Explanations of the numbers on a page, and small tables."""
+"""Explanations of the numbers on a page, sentences about its figures, and small tables."""
 
 import re
 
@@ -63,10 +63,10 @@ def table(columns: dict[str, list[str]]) -> None:
     rows = [[_make_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
     header = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
-        f'<tr><th scope="row" dir="auto">{first}</th>'
-        + "".join(f"<td><span>{name}</span>{text}</td>" for name, text in zip(names[1:], rest, strict=True))
+        f'<tr><th scope="row" dir="auto">{first_cell}</th>'
+        + "".join(f"<td><span>{name}</span>{text}</td>" for name, text in zip(names[1:], other_cells, strict=True))
         + "</tr>"
-        for first, *rest in rows
+        for first_cell, *other_cells in rows
     )
     markup = f'<table class="rows"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
     st.html(f'<div class="rows-frame">{markup}</div>')

@@ -178,9 +178,9 @@ def set_layer_and_head(layer: int, head: int, prefix: str = "") -> None:
 
 
 def forget_layer_and_head() -> None:
-    """Forget the state of the fields of `layer_and_head`, after other code has stored a new layer and head.
+    """Forget the state of the fields of `layer_and_head`, so that they start with the stored layer and head.
 
-    The fields then start with these stored values.
+    Call this after `view_state.open_with` has stored a new layer and head.
     """
     for part in ("layer", "head"):
         st.session_state.pop(_layer_or_head_key(part), None)

@@ -67,7 +67,7 @@ def note(text: str, kind: str = "info") -> None:
 
 
 def note_with_command(text: str, command: str) -> None:
-    """Show one line of plain text and a shell command to copy, on a page that has no data to show."""
+    """Show one line of plain text and, below it, a shell command that the user can copy."""
     note(text)
     st.code(command, language="bash", wrap_lines=True)
 

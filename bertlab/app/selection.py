@@ -35,7 +35,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
     The page shows a note in three cases: if the checkpoint chosen in the sidebar does not support the command, so that
     another one replaces it; if the texts are in a different language from the one the checkpoint was trained on; and if
-    the page has only a checkpoint of another language than that of the interface.
+    the app picks a checkpoint for the language of the texts, and none is shipped for the language of the interface.
 
     Args:
         command: the command whose prediction the page shows, such as "fill-mask", as in `bertlab.default_checkpoint`.
@@ -54,8 +54,8 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
     note_other_language(checkpoint, command, texts)
-    is_of_other_language = chosen == sessions.AUTO and detect_text_language(texts) == session.language != language()
-    if is_of_other_language and not _is_language_shipped(command, language()):
+    is_in_other_language = chosen == sessions.AUTO and detect_text_language(texts) == session.language != language()
+    if is_in_other_language and not _is_language_shipped(command, language()):
         frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
 
@@ -64,8 +64,8 @@ def list_shipped(task_type: str) -> list[str]:
     """List the shipped checkpoints for a task type, best first: those for the language of the interface come first.
 
     Args:
-        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison" for a checkpoint before
-            and after fine-tuning.
+        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison" for two checkpoints: one
+            before and one after fine-tuning.
     """
     shipped = bertlab.find_shipped_checkpoints()
     return [name for name in rank_shipped_checkpoints(task_type, language()) if name in shipped]

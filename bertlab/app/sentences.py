@@ -1,7 +1,7 @@
 """One sentence about each figure, computed from the numbers that the figure draws.
 
-A function takes the result that a figure draws, and returns the id and the parameters of a message, which
-`display.sentence` shows. Layers and heads are counted from 0, as in the figures.
+Each function is named after a figure. It takes the result that the figure draws, and returns the id and the parameters
+of a message, which `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
 Shape legend: L and M layers, N heads, T tokens, H hidden size, P distances between positions, U units (the tokens or
 words that `explore.compare` compares).

@@ -1,5 +1,5 @@
-"""Preparation of the server process: the limit on open files, a limit on repeated log messages, slow imports, and
-garbage collection."""
+"""Preparation of the server process: the limit on open files, a limit on repeated log messages, imports that take
+seconds, and garbage collection."""
 
 import contextlib
 import gc
@@ -87,8 +87,8 @@ def _import_and_freeze() -> None:
 def import_slow_modules() -> None:
     """Import `SLOW_MODULES`; wait if another thread is importing them.
 
-    Call this before the modules are used: two threads that import parts of a package in a different order can see parts
-    that are not complete.
+    Call this before the modules are used: if two threads import the modules of a package in different orders, one
+    thread can get a module that the other one has not finished importing.
     """
     with _import_lock:
         for name in SLOW_MODULES:

@@ -56,6 +56,7 @@ def enter_page(page: str) -> None:
         }
     after_undo = state.pop("url.after_undo", False)
     state["url.page"], state["url.address"] = page, {}
+    # whether the fields show the stored values in this run, instead of their own values from the previous run
     state["url.fresh"] = page_changed or used_history or after_undo or opened_by_link
     # a link within the session replaces all values, as the back button does
     state["url.values_replaced"], state["url.page_values"] = used_history or opened_by_link, set()
@@ -232,9 +233,9 @@ def parse_value(text: str, default):
             text is JSON.
 
     Returns:
-        The value. It is the default for invalid JSON, for anything but an integer if the default is an integer, and for
-        anything but a number below 1e9 if the default is a float. The caller must check other values: booleans, lists,
-        and those whose default is None.
+        The value. The default is returned instead in three cases: the text is invalid JSON; the default is an integer,
+        but the value is not; the default is a float, but the value is not a number between -1e9 and 1e9. The caller
+        must check other values: booleans, lists, and those whose default is None.
     """
     if isinstance(default, str):
         return text

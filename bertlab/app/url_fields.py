@@ -163,10 +163,10 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
 
 
 def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
-    """Draw a widget, passing its session value as its default too.
+    """Draw a widget with its value in the session, and pass this value as its default too.
 
-    This is needed because the browser ignores the session value and draws the default if the user clicks another widget
-    while the browser is still loading the code of this one.
+    The default is needed because the browser ignores the session value and draws the default if the user clicks another
+    widget while the browser is still loading the code of this one.
 
     Args:
         widget: the Streamlit function that draws it.

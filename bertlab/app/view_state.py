@@ -1,4 +1,4 @@
-"""The settings of the canvas views, which the address of the page contains, and the settings with which it opens them.
+"""The settings of the canvas views in the address of a page, and the settings with which a page opens its views.
 
 A page such as Attention opens with the head and token that stand out most in its text. These computed settings are
 called the opening of the page. `bertlab.app.url` stores the values. This module depends on no page and no model.
@@ -29,8 +29,11 @@ def read() -> dict:
     }
 
 
-def initial() -> dict:
-    """Return the settings that the view received when it was created. Afterwards, it only reports changes."""
+def initial_settings() -> dict:
+    """Return the settings that the app last gave to the view, for example when the view was created.
+
+    What the user changes in the view later is not included.
+    """
     return st.session_state["view.initial"]
 
 
@@ -38,8 +41,8 @@ def store(view_state: dict) -> None:
     """Store the settings of a canvas view.
 
     On a page with an opening, the address omits the settings while they equal the opening. Once the user has changed
-    them, the address contains at least the layer. It shows that the settings were chosen, so the opening does not
-    replace them when somebody opens the link.
+    them, the address contains at least the layer. The layer shows that the settings were chosen, so the opening does
+    not replace them when somebody opens the link.
 
     Args:
         view_state: {name of a setting: its value}; the default replaces a missing one.
@@ -57,12 +60,12 @@ def enter_page() -> None:
     """Prepare the settings for a run of the current page. Call this after `url.enter_page`."""
     state = st.session_state
     # whether the link or the user has chosen settings, which an opening must not replace
-    state.setdefault("view.chosen", _has_any(state["url.values"]))
+    state.setdefault("view.chosen", _has_settings(state["url.values"]))
     if state.get("view.page") != state["url.page"]:
         _leave_opening()
         state["view.page"] = state["url.page"]
     if state["url.values_replaced"]:
-        state["view.chosen"], state["view.opening"] = _has_any(st.query_params), None
+        state["view.chosen"], state["view.opening"] = _has_settings(st.query_params), None
         if not state["view.chosen"]:
             for name in DEFAULTS.keys() - TIME_MACHINE_SETTINGS:
                 state["url.values"].pop(name, None)
@@ -120,6 +123,6 @@ def _leave_opening() -> None:
         state["url.values"].pop(name, None)
 
 
-def _has_any(values) -> bool:
+def _has_settings(values) -> bool:
     """Whether stored values, or the parameters of an address, contain a setting other than `TIME_MACHINE_SETTINGS`."""
     return any(name in values for name in DEFAULTS.keys() - TIME_MACHINE_SETTINGS)

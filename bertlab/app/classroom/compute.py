@@ -84,9 +84,9 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
     lens = cached_results.compute(checkpoint, "lens", parameters["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
-    first = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
+    first_index = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     return {
-        "early": lens.tokens_LT[1][position], "early_rank": ranks[1], "layer": first - 1, "last": len(ranks) - 2,
+        "early": lens.tokens_LT[1][position], "early_rank": ranks[1], "layer": first_index - 1, "last": len(ranks) - 2,
         "word": lens.final_T[position], "share": percent(float(lens.probs_of_final_LT[-1, position])),
     }  # fmt: skip
 
@@ -112,7 +112,8 @@ def _parse_parameter(parameters: Parameters, name: str, default: int | None = No
     return url.parse_value(parameters.get(name, ""), default)
 
 
-# page -> (the command whose checkpoint the page uses, the function that computes the page's `VALUE_NAMES`)
+# page -> (the command whose checkpoint the page uses, the function that computes the values of the page: those that
+# `computed_values.VALUE_NAMES` lists)
 COMPUTATIONS: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attend", _compute_attention),

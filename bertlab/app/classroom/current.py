@@ -98,10 +98,10 @@ def return_to_address(page: str) -> Place | None:
     place = find_place()
     if place and place.step.page != page and place.step.parameters.items() <= st.query_params.to_dict().items():
         steps, index = place.lesson.steps, place.step_index
-        neighbours = (number for number in (index - 1, index + 1) if number in range(len(steps)))
-        number = next((number for number in neighbours if steps[number].page == page), None)
-        store_place("" if number is None else place.lesson.name, number or 0)
-        st.query_params.from_dict(url.make_address({} if number is None else steps[number].parameters))
+        neighbours = (neighbour for neighbour in (index - 1, index + 1) if neighbour in range(len(steps)))
+        new_index = next((neighbour for neighbour in neighbours if steps[neighbour].page == page), None)
+        store_place("" if new_index is None else place.lesson.name, new_index or 0)
+        st.query_params.from_dict(url.make_address({} if new_index is None else steps[new_index].parameters))
         place = find_place()
     return place
 

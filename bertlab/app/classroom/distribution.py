@@ -8,8 +8,8 @@ from bertlab.app.i18n import t
 from bertlab.classroom.lesson import Question
 from bertlab.views.passage import escape_html
 
-MAX_BARS = 10  # of the most frequent words; further words share one more bar
-NUM_RANGES = 8  # the bars of more than `MAX_BARS` different numbers
+MAX_BARS = 10  # words with a bar of their own: the most frequent ones; all other words share one more bar
+NUM_RANGES = 8  # bars, each for a range of numbers, if a class guessed more than `MAX_BARS` different numbers
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own: str | None, shows_answer: bool) -> str:
@@ -23,7 +23,7 @@ def draw_bars(question: Question, counts: Mapping[str, int], *, own: str | None,
     """
     total = sum(counts.values())
     rows = []
-    for label, values in _group(question, counts):
+    for label, values in _group_guesses(question, counts):
         count = sum(counts.get(value, 0) for value in values)
         marks = " ✓" * (shows_answer and _is_answer(question, values)) + f" ← {t('class-you')}" * (own in values)
         width = 100 * count / total if total else 0
@@ -45,7 +45,7 @@ def describe_guess(question: Question, value: str) -> str:
     return f"{value}{question.unit}" if question.kind == "number" else value
 
 
-def _group(question: Question, counts: Mapping[str, int]) -> list[tuple[str, list[str]]]:
+def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[str, list[str]]]:
     """Return (label, guesses) for each bar: every choice, the most frequent words, or ranges of numbers."""
     if question.kind == "choices":
         return [(choice, [str(index)]) for index, choice in enumerate(question.choices)]

@@ -32,7 +32,7 @@ def follow(page: str) -> None:
     """Open the page of the current step unless this session has opened it already. Call this before `url.enter_page`.
 
     Args:
-        page: the name of the page that the session opens.
+        page: the name of the page in the address.
     """
     state = st.session_state
     with frame.show_errors():

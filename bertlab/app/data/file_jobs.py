@@ -144,7 +144,7 @@ def find(id: str) -> StoredJob:
     job, state = file_predictions.read_job(directory), file_predictions.read_state(directory)
     is_running = _find_running_id() == id
     if not is_running and state.status in ("waiting", "running"):
-        state = file_predictions.read_state(directory)  # it may have finished meanwhile
+        state = file_predictions.read_state(directory)  # the job may have finished meanwhile
         if state.status in ("waiting", "running"):
             state = replace(state, status="interrupted", reason=read_last_line(directory))
     return StoredJob(id, job, state, is_running)

@@ -101,7 +101,7 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
         content: its bytes.
     """
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / Path(name).name[-60:]  # the visitor's system may allow longer names than this one
+        path = Path(directory) / Path(name).name[-60:]  # the visitor's system may allow longer names than this server
         path.write_bytes(content)
         try:
             yield path
@@ -110,11 +110,12 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
 
 
 def _remove_prefix(value, prefix: str):
-    """Remove every occurrence of a prefix from a value, such as the path of a directory.
+    """Remove the path of a directory wherever it occurs in a value.
 
     Args:
-        value: a path or text, an error or message with such parameters, or anything else, which is returned unchanged.
-        prefix: the prefix, such as a directory with a "/" at its end.
+        value: a text or a path; or an error or a message, from whose id and parameters the path is removed. Any other
+            value is returned unchanged.
+        prefix: the path of the directory, with a "/" at its end.
     """
     if isinstance(value, str | Path):
         return str(value).replace(prefix, "")

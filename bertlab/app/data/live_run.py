@@ -12,7 +12,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.text.story_world.world import StoryWorld
 from bertlab.text.word_spans import MASK, find_words, mask_spans
 
-PREFIX = "live-"  # of the names of the run directories of live runs
+PREFIX = "live-"  # the beginning of the name of every live run
 MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # length of a text to train on
 MAX_SECONDS = live_worker.TRAINING_SECONDS + 120  # a process that takes longer is stopped
 

@@ -36,7 +36,9 @@ class Machine:
 
 @st.cache_data(show_spinner=False)
 def measure_peak(precision: str) -> Machine:
-    """Measure the peak FLOP/s of this machine, which takes less than two seconds. The result is cached.
+    """Measure the peak FLOP/s of this machine, and return it with the machine's name, device and memory.
+
+    This takes less than two seconds. The result is cached.
 
     Args:
         precision: "float32" or "bfloat16".

@@ -67,13 +67,14 @@ def _find_tables(directory: str) -> Iterator[OwnResult]:
         return
     # checked again for each table, because a symbolic link may point to another directory
     for path in sorted(file.parent for file in root.glob("*/reproduce.json") if access.is_allowed(file)):
-        start, cells = read_cells(path)
+        checkpoint_name, cells = read_cells(path)
         for task, seeds in cells.items():
             shared_names = set.intersection(*(set(metrics) for metrics in seeds))
             means = {name: statistics.mean(metrics[name] for metrics in seeds) for name in shared_names}
             first_run = path / f"{OURS}-seed0" / task
             source = str(first_run) if (first_run / "checkpoint" / "config.json").is_file() else ""
-            yield from _make_result(f"{path.name}: {start}", {"objectives": [task], "validation": means}, source)
+            record = {"objectives": [task], "validation": means}
+            yield from _make_result(f"{path.name}: {checkpoint_name}", record, source)
 
 
 def _make_result(system: str, record: Mapping, source: str) -> Iterator[OwnResult]:

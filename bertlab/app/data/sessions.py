@@ -80,7 +80,8 @@ def read_modification_time(file: Path) -> float:
         return 0.0
 
 
-# Enough for the checkpoints that the pages open in one language: a visit to all pages then opens each of them once.
+# Eight entries are enough for the checkpoints that the pages open in one language, so that a visit to all pages opens
+# each checkpoint once.
 @st.cache_resource(max_entries=8, show_spinner=False)
 def open_session(checkpoint: CheckpointKey) -> Session:
     """Open a checkpoint. All users share the session.

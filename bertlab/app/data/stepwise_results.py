@@ -59,20 +59,20 @@ def _cached_effects_by_layer(checkpoint: CheckpointKey, values: tuple, mask: int
 def compute_pretraining_losses(
     checkpoint: CheckpointKey, text: str, draws: int, progress: Callable | None = None, **settings
 ) -> tuple[ExampleLosses, ...]:
-    """Compute the losses of the first draws of a pre-training example: random sentence pairs and masks of one document.
+    """Compute the losses of several pre-training examples, each a random draw from the same document.
 
-    Finished draws are cached, so that an additional draw takes one forward pass, and an interrupted computation
-    continues where it stopped.
+    A draw consists of a sentence pair and its masks. Finished draws are cached, so that an
+    additional draw takes one forward pass, and an interrupted computation continues where it stopped.
 
     Args:
         checkpoint: the checkpoint.
         text: the document.
-        draws: the number of draws.
+        draws: the number of draws. They are numbered from 1.
         progress: wraps the sequence of the groups of draws that are not cached yet, and reports the progress.
         settings: fields of `explore.pretraining_example.DrawSettings`.
 
     Returns:
-        The losses of draws 1 to `draws`, in this order.
+        The losses of all draws, in the order of their numbers.
 
     Raises:
         BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises an error.
@@ -87,7 +87,7 @@ def compute_pretraining_losses(
 
 
 def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: ExampleLosses, **settings) -> None:
-    """Store the losses of one draw that were computed with its example, so that they are not computed again."""
+    """Store the losses of one draw, which were computed together with its example, to avoid computing them again."""
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[draw] = losses
 
 

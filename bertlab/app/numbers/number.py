@@ -12,6 +12,6 @@ class Number:
     formula: str
     """The formula that computes it, in KaTeX."""
     source: str
-    """The paper and the section that define it, or the web page or code that does."""
+    """What defines it: a paper and its section, a web page, or code."""
     link: str
     """The URL of the source."""
