@@ -115,7 +115,8 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
     """Fine-tune a checkpoint on a task, or continue the run in `out`.
 
     Args:
-        task: the name of a task ("sst2"), or "custom" for your own data, with `kind` and the columns.
+        task: the name of a task ("sst2"), or "custom" for your own data; `settings` then contains its type (`kind`) and
+            its columns.
         out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`

@@ -43,7 +43,7 @@ def language() -> str:
 
 @cache
 def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
-    """List the lessons in a language: the title and the path in the repository of each.
+    """List the lessons in a language: for each, its title and its path in the repository.
 
     The list is empty if bertlab was installed without the repository, or if the language has no lessons.
     """
@@ -149,6 +149,7 @@ def run_check(lesson: str, number: int) -> None:
         return
     cells = re.split(r"^# %%", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     code = next(cell for cell in cells if cell.startswith(f" check {number}\n"))
+    # `split` has removed the "# %%" of the first line, so that line needs a new comment mark
     exec(compile("#" + code, str(path), "exec"), get_ipython().user_ns)
 
 
@@ -164,12 +165,12 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     if answer is ...:
         print(render("lesson-not-answered", language(), number=number))
         return
-    for is_met, advice in conditions:
+    for condition, advice in conditions:
         try:
-            met = bool(is_met(answer))
+            is_met = bool(condition(answer))
         except Exception:  # noqa: BLE001  an answer may be of any type
-            met = False
-        if not met:
+            is_met = False
+        if not is_met:
             print(render("lesson-not-yet", language(), number=number, advice=advice))
             return
     print(render("lesson-correct", language(), number=number))

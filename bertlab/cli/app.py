@@ -36,11 +36,11 @@ class App:
     port: int = 8501
     """Port to listen on."""
     host: str = ""
-    """Address to listen on: localhost by default, and 0.0.0.0 with --class. 0.0.0.0 accepts connections from other
-    machines. Their users may open the shipped checkpoints and runs, the directory `runs`, and the directories given
+    """Address to listen on: localhost by default, and 0.0.0.0 with --class. With 0.0.0.0, other machines can
+    connect, and their users may open the shipped checkpoints and runs, the directory `runs`, and the directories given
     with --allow."""
     allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
-    """Additional directories whose checkpoints and files visitors from other machines may open."""
+    """Additional directories in which visitors from other machines may open checkpoints and files."""
     allow_hub: bool = False
     """Allow visitors from other machines to download models from the Hugging Face Hub."""
     class_: Annotated[str, tyro.conf.arg(name="class", metavar="LESSON")] = ""

@@ -89,7 +89,7 @@ class Answer(QueryOptions):
     max_answer_tokens: int = 30
     """Maximum number of tokens in an answer."""
     stride: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Distance in tokens between the starts of two windows of a long passage. Default: the value used in
+    """Distance in tokens between the starts of neighbouring windows of a long passage. Default: the value used in
     fine-tuning, or 128."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in a window, including the question. Default: the value used in fine-tuning, but at

@@ -14,11 +14,10 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# Fields of bertlab.json that hold only for the weights they were computed with. `--prune`, `--average` and `--dtype
-# float8` remove them and set `validation` to {}.
+# Fields of bertlab.json that hold only for the weights they were computed with. Every change of the weights (`--prune`,
+# `--average`, `--dtype float8`, `--dtype int8`) removes them and sets `validation` to {}.
 RESULT_FIELDS = {"cloze", "other_tasks"}
-# `--prune` and `--average` also remove the note on the training, because the result is a different model. `--dtype
-# float8` keeps the note.
+# `--prune` and `--average` also remove the note on the training, because the result is a different model.
 WEIGHT_DEPENDENT_FIELDS = RESULT_FIELDS | {"note"}
 # values that `bertlab info` leaves out
 EMPTY_VALUES = ("", None, [], {})
@@ -91,7 +90,7 @@ def _wrap_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _format_value(value: object) -> str:
-    """Format a value of a record as one line, without empty parts.
+    """Format a value of a record (`bertlab.json`) as one line, without empty parts.
 
     >>> _format_value({"hub_id": "", "rows": 4096, "share": 0.5, "whole_word": False, "text": ["sentence"]})
     'rows 4,096, share 0.5, whole_word no, text sentence'

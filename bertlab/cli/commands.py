@@ -21,6 +21,7 @@ class Command:
     settings, which depend on other flags such as `--recipe fast`. "" if the command has no recipes."""
 
 
+# one or two words of the command line -> the command that they run
 COMMANDS = {
     "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the masked words"),
     "next-sentence": Command("cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),

@@ -131,8 +131,8 @@ def _shorten_thread_spinning(name: str) -> None:
     """Make OpenMP threads that wait for other threads sleep after 1,000 spins.
 
     By default they spin for milliseconds. If another program uses one of the cores, they do so in every layer, and a
-    training step takes several times as long (docs/lab-notebook.md). OpenMP reads the environment variable when torch
-    loads OpenMP. Benchmarks keep the default, because they are run on an otherwise idle machine.
+    training step takes several times as long (docs/lab-notebook.md). OpenMP reads the environment variable
+    GOMP_SPINCOUNT when torch loads it. Benchmarks keep the default, because they are run on an otherwise idle machine.
     """
     if not name.startswith("bench") and "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")

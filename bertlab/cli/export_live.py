@@ -20,8 +20,8 @@ class ExportLive:
     shipped checkpoint *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
     Any browser of 2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
-    A view that needs an output layer which the checkpoint lacks is left out. A fine-tuned checkpoint has only the
-    attention view.
+    A view is left out if the checkpoint lacks the output layer that it needs. For a fine-tuned checkpoint, only the
+    attention view remains.
 
     Examples:
       bertlab export-live scratch

@@ -46,15 +46,16 @@ def story_world(config: StoryWorldOptions) -> None:
         BertlabError: the language has no stories, or a file cannot be written.
     """
     check_limits(config)
-    held_out = config.out.with_name(f"{config.out.stem}-heldout{config.out.suffix}")
+    held_out_file = config.out.with_name(f"{config.out.stem}-heldout{config.out.suffix}")
     write_rows(config.out, make_rows(config.task, config.language, config.seed, config.rows))
-    write_rows(held_out, make_rows(config.task, config.language, config.seed, max(1, config.rows // 10), held_out=True))
+    num_held_out = max(1, config.rows // 10)
+    write_rows(held_out_file, make_rows(config.task, config.language, config.seed, num_held_out, held_out=True))
     task = ROW_TASKS[config.task]
     name = task.find_task(config.language)
     columns = [f"--{flag} {column}" for flag, column in task.columns.items()]
     type_flag = ["--type", task.kind] if name == "custom" else []
-    data = ["--data", str(config.out), "--validation", str(held_out)]
+    data = ["--data", str(config.out), "--validation", str(held_out_file)]
     command = ["bertlab finetune", name, *type_flag, *columns, *data, "--from runs/first", f"--out runs/{config.task}"]
-    print(f"{config.out}: {config.rows:,} rows; {held_out}: {max(1, config.rows // 10):,} rows of held-out stories")
+    print(f"{config.out}: {config.rows:,} rows; {held_out_file}: {num_held_out:,} rows of held-out stories")
     print("fine-tune a checkpoint on them, for example one that `bertlab pretrain` trained on stories:")
     print(" ", *command)

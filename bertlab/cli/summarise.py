@@ -39,8 +39,8 @@ class Summarise(QueryOptions):
     sentences: int = 3
     """The maximum number of sentences of a summary."""
     diversity: float = 0.3
-    """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, only sentences that
-    share three consecutive words with a chosen sentence are left out. With a checkpoint that was trained for
+    """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, a sentence is
+    left out only if it shares three consecutive words with a chosen sentence. With a checkpoint that was trained for
     summarisation, the value is always 0."""
     column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The column with the documents. Default: a column with a common name such as `document` or `text`, or the one
@@ -67,7 +67,7 @@ def summarise(config: Summarise) -> None:
     )  # fmt: skip
     warnings = {
         "summary-blank": documents.num_blank,
-        "summary-truncated": sum(len(each.truncated) for each in summaries),
+        "summary-truncated": sum(len(summary.truncated) for summary in summaries),
     }
     for id, count in warnings.items():
         if count:
@@ -76,9 +76,9 @@ def summarise(config: Summarise) -> None:
         print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
     comparison = compare_with_references(summaries, documents.references) if documents.references else None
     rows = [
-        {"id": id, "num_sentences": len(each.sentences), "summary": each.text,
-         "sentences": [{"index": index} | vars(each.sentences[index]) for index in each.chosen]}
-        for id, each in zip(documents.ids, summaries, strict=True)
+        {"id": id, "num_sentences": len(summary.sentences), "summary": summary.text,
+         "sentences": [{"index": index} | vars(summary.sentences[index]) for index in summary.chosen]}
+        for id, summary in zip(documents.ids, summaries, strict=True)
     ]  # fmt: skip
     result = {"scores": "learned" if summaries[0].has_learned_scores else "centrality", "documents": rows} | (
         {"rouge": comparison} if comparison else {}

@@ -13,7 +13,7 @@ from bertlab.config.families import BERT, FAMILIES, OTHER_FAMILIES, Family
 from bertlab.config.rotary import RotaryAttention, make_rotary_fields, read_rotary
 from bertlab.config.sparse import SparseAttention, read_sparse
 
-# Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has those of other families.
+# Field of `ModelConfig` -> field of a Hugging Face BertConfig; `Family.hf_fields` has the names in other families.
 HF_FIELDS = {
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
@@ -83,11 +83,11 @@ class ModelConfig:
     num_layer_groups: int | None = None
     """Number of groups of consecutive layers that share their weights (ALBERT); None if no weights are shared."""
     bottleneck_size: int | None = None
-    """Width of attention and feed-forward layers, if they are narrower than the hidden states (MobileBERT)."""
+    """Width of attention and feed-forward layers in MobileBERT; None if it is the hidden size."""
     num_feed_forwards: int = 1
     """Number of feed-forward networks in a layer."""
     has_pooler_layer: bool = True
-    """Whether the pooler has a linear layer and an activation; without them, it returns the hidden state."""
+    """Whether the pooler has a linear layer and an activation; without them, it returns what it reads."""
     pooling: str = "cls"
     """What the pooler reads: "cls", the hidden state of the first token, or "mean", the mean over all tokens."""
     rotary: RotaryAttention | None = None
@@ -144,11 +144,11 @@ class ModelConfig:
         """Whether embeddings, layers and output layers are those of BERT, except for the number of token types."""
         names = ("embeddings", "layers", "pooler_activation")
         has_same_parts = all(getattr(self.family, name) == getattr(BERT, name) for name in names)
-        has_own_weights = self.embedding_size is None and self.num_layer_groups is None
-        return has_same_parts and has_own_weights and self.type_vocab_size > 0
+        has_full_embeddings, shares_layers = self.embedding_size is None, self.num_layer_groups is not None
+        return has_same_parts and has_full_embeddings and not shares_layers and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the number under which a checkpoint stores a layer's weights; layers that share weights have the same.
+        """Return the number of a layer's weights in a checkpoint; layers that share weights have the same number.
 
         Source: `AlbertTransformer` in `transformers`.
 

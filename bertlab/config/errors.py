@@ -66,7 +66,7 @@ class DataError(BertlabError):
 
 
 class NoSuchSplit(DataError):
-    """A data set that exists but does not have this split."""
+    """A data set that exists but does not have the split that was asked for."""
 
 
 class InterventionError(BertlabError):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the number of a layer.
-# Source: the parameter names of `transformers.BertForPreTraining`. Those of output layers are in `nn.heads.HEADS`.
+# Source: the parameter names of `transformers.BertForPreTraining`. The names of output layers are in `nn.heads.HEADS`.
 BERT_TENSORS = {
     "embeddings.token": ("bert.embeddings.word_embeddings",),
     "embeddings.position": ("bert.embeddings.position_embeddings",),

@@ -112,7 +112,8 @@ def languages() -> Mapping[str, Language]:
     >>> list(languages())[:2], languages()["ko"].name
     (['en', 'ko'], '한국어')
     """
-    directories = [path for root in _locale_roots() for path in root.iterdir() if (path / "language.toml").is_file()]
+    directories = [directory for root in _find_locale_roots() for directory in root.iterdir()]
+    directories = [directory for directory in directories if (directory / "language.toml").is_file()]
     by_code = {}
     for directory in sorted(directories, key=lambda path: (path.name != DEFAULT, path.name)):
         fields = tomllib.loads((directory / "language.toml").read_text(encoding="utf-8"))
@@ -151,8 +152,8 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
     """Return the names of the shipped checkpoints for a task type: those of a language, then English ones, best first.
 
     Args:
-        task_type: a name of `tasks.registry.TASK_TYPES`, or "comparison"; if it has no checkpoints, the pre-trained
-            ones are returned.
+        task_type: a name of `tasks.registry.TASK_TYPES`, or "comparison"; for a type without checkpoints of its own,
+            the pre-trained ones are returned.
         language: the language of the texts; for an unknown code only the English checkpoints are returned.
 
     >>> rank_shipped_checkpoints("span", "ko"), rank_shipped_checkpoints("masked_lm")
@@ -166,7 +167,7 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
 
 
 def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
-    """Find a task to fine-tune on, of a type and in a language or otherwise in English; None if there is none.
+    """Find a fine-tuning task of a type in a language or, if there is none, in English; None if there is neither.
 
     >>> find_example_task("tagging", "ko"), find_example_task("multiple_choice", "ko"), find_example_task("masked_lm")
     ('klue_ner', 'swag', None)
@@ -232,13 +233,13 @@ def list_message_ids(language: str = DEFAULT) -> frozenset[str]:
 
 
 def find_message_files(language: str) -> list[Path]:
-    """Return the Fluent files of a language: those of its directory, then those in other directories with its code."""
+    """Return the Fluent files of a language: those of its directory, then those of directories that add texts to it."""
     main_directory = languages()[language].directory
-    other_directories = [root / language for root in _locale_roots() if root / language != main_directory]
+    other_directories = [root / language for root in _find_locale_roots() if root / language != main_directory]
     return [path for directory in (main_directory, *other_directories) for path in sorted(directory.rglob("*.ftl"))]
 
 
-def _locale_roots() -> list[Path]:
+def _find_locale_roots() -> list[Path]:
     """Return the directories in which each subdirectory is a language: `LOCALES` and those of `BERTLAB_LOCALES`."""
     extra_roots = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
     return [LOCALES, *(path for path in extra_roots if path.is_dir())]

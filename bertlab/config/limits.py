@@ -10,9 +10,9 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 
 MAX_INTEGER = 2**63 - 1  # the largest 64-bit integer, and the largest random seed
-MAX_BATCH = 2**20  # inputs in a batch, and micro-batches in a step
+MAX_BATCH = 2**20  # largest number of inputs in a batch, and of micro-batches in a step
 MAX_EPOCHS = 10**6  # keeps the number of steps below `MAX_INTEGER`
-MAX_SIZE = 2**24  # size of a vocabulary, layer or sequence: larger than in any model, too small to overflow
+MAX_SIZE = 2**24  # largest size of a vocabulary, layer or sequence: larger than in any model, too small to overflow
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class RotaryAttention:
 
 
 def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
-    """Read the settings of a `config.json` -> the field `rotary` of `ModelConfig`.
+    """Read the settings of a `config.json`, and return {"rotary": the value of this field of `ModelConfig`}.
 
     Raises:
         CheckpointError: a setting is invalid, or the layers are arranged in a way that bertlab does not support.
@@ -51,7 +51,7 @@ def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
     types = fields.get("layer_types")
     global_every = fields.get("global_attn_every_n_layers") or default.global_every
     if isinstance(types, list) and types:
-        # the distance from layer 0 to the next layer that attends to all tokens; the other layers must fit it
+        # the distance from layer 0 to the next layer that attends to all tokens; all layers must repeat this pattern
         global_every = next(
             (layer for layer, kind in enumerate(types) if layer and kind == "full_attention"), len(types)
         )

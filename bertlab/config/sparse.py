@@ -80,8 +80,8 @@ class BlockAttention:
         if self.is_full(tokens):
             return tokens**2
         blocks = -(-tokens // self.block_size)
-        # The first and the last row of blocks are complete. The two rows next to them have four blocks and the random
-        # ones; every other row has five blocks and the random ones.
+        # In the matrix of blocks, the first and the last row are complete. The row next to each of these two has four
+        # blocks and the random ones; every other row has five blocks and the random ones.
         return self.block_size**2 * (
             2 * blocks + 2 * (4 + self.num_random_blocks) + (5 + self.num_random_blocks) * (blocks - 4)
         )
@@ -100,7 +100,9 @@ SparseAttention = WindowAttention | BlockAttention
 
 
 def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, SparseAttention]:
-    """Read the settings of a `config.json` -> the field `sparse` of `ModelConfig`; {} if these layers are not sparse.
+    """Read the settings of a `config.json`, and return {"sparse": the value of this field of `ModelConfig`}.
+
+    The result is {} if layers of this kind do not have sparse attention.
 
     Args:
         layers: the kind of layers, see `Family.layers`.

@@ -120,9 +120,10 @@ def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str
     return row.replace(labels=labels, **fields)
 
 
-# labels of inference with two and with three classes, and the revision with Parquet files (see the module's docstring)
-_ENTAILMENT_LABELS, _PARQUET = ("entailment", "not_entailment"), "@refs/convert/parquet"
+# labels of natural-language inference with two and with three classes
+_ENTAILMENT_LABELS = ("entailment", "not_entailment")
 _NLI_LABELS = ("entailment", "neutral", "contradiction")
+_PARQUET = "@refs/convert/parquet"  # the revision with Parquet files (see the module's docstring)
 
 # name -> task
 TASKS = {
@@ -193,7 +194,7 @@ TASKS = {
         "classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid", labels=_NLI_LABELS,
         text=("premise", "hypothesis"), test=(),
     ),
-    # f1_from_3: F1 of the class "value of at least 3", the sentence pairs that count as paraphrases
+    # f1_from_3: F1 of the sentence pairs with a value of at least 3, which count as paraphrases
     "klue_sts": TaskSpec(
         "regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
         text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=(),

@@ -93,7 +93,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     """Maximum number of tokens in an input; longer texts are truncated. Default: 128; for question answering 384
     (question and passage window); for summarisation 512 (document window)."""
     stride: int = 128
-    """For question answering: distance in tokens between the starts of two windows of a passage."""
+    """For question answering: distance in tokens between the starts of neighbouring windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
     """For squad_v2, if all training rows have answers: the number of unanswerable questions to generate, as a
     share of the number of rows, such as 0.5."""

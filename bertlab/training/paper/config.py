@@ -50,8 +50,8 @@ class ReproduceConfig:
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A corpus made by `bertlab prepare`, to pre-train on."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """For table6: a prepared corpus of held-out text, on which perplexity is measured. Without it, that column is left
-    out."""
+    """For table6: a prepared corpus of held-out text, on which perplexity is measured. Without it, the column
+    perplexity is left out."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. In tables 1 to
     4 a task without such a directory is left out; if --columns names it, that is an error. Default: the tasks' data on

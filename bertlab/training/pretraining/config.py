@@ -85,7 +85,7 @@ class PretrainConfig(RunConfig):
     layers are initialised randomly. If `bertlab prepare --extend-vocabulary` added tokens to the vocabulary of the
     checkpoint, the embedding of each of them starts as the mean of the embeddings of the tokens into which it
     was split before. With --from, the learning rate defaults
-    to 1e-4, unless --new-vocabulary is given; longer runs can use a higher one."""
+    to 1e-4, unless --new-vocabulary is given; longer runs can use a higher learning rate."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
     that the old vocabulary lacks. Even the encoder of another language is a better start than random weights."""
