@@ -93,7 +93,7 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
     st.caption(t(f"view-bertviz-{bertviz_view}-lead"))
     count, config = len(cached_results.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
     page = html_pages.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
-    # the neuron view grows when a token is opened; the model view has one small picture for each head
+    # Heights in pixels. The neuron view grows when a token is opened; the model view has a row of pictures per layer.
     heights = {"head": 104 + 23 * count, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * count}
     st.iframe(page, height=heights[bertviz_view])
 

@@ -20,7 +20,7 @@ frame.heading("choose")
 examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
-endings_container = left.container()  # the fields stand above the field of their number, which is drawn first
+endings_container = left.container()  # stays above the field of the count, although the count is needed first
 count = url_fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,

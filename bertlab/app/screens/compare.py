@@ -43,6 +43,7 @@ def compare_two(comparison_kind: str) -> None:
     second_texts = None
     if comparison_kind == "checkpoints":
         left, right = st.columns(2)
+        # "auto" takes the place of a checkpoint that is not shipped
         before, after = [*selection.list_shipped("comparison")[:2], sessions.AUTO, sessions.AUTO][:2]
         first = choose_checkpoint(left, t("compare-checkpoint-before"), "before", before)
         second = choose_checkpoint(right, t("compare-checkpoint-after"), "after", after)

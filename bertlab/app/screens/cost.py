@@ -1,4 +1,4 @@
-"""What a BERT costs: parameters, FLOP, memory, time and money of any configuration, and a measurement here."""
+"""What a BERT costs: the parameters, FLOP, memory, time and money of any configuration, and a measured step."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ GROWTH_QUANTITIES = {"flop": "cost-training-flop", "training-memory": "cost-trai
           "inference-memory": "cost-inference-memory"}  # fmt: skip
 
 
-def show_largest(amounts: Mapping[str, float]) -> None:
+def show_largest_part(amounts: Mapping[str, float]) -> None:
     """Name the largest part of a cost in a sentence.
 
     Args:
@@ -44,23 +44,23 @@ with frame.show_errors():
     with left:
         st.subheader(t("cost-parameters"), anchor=False)
         plots.draw("parameters", cost_views.part_bars, cost.field("parameters"), lang=lang)
-        show_largest(result.parameters)
+        show_largest_part(result.parameters)
     with right:
         st.subheader(t("cost-training-flop"), anchor=False, help=t("cost-training-flop-help"))
         plots.draw("flop", cost_views.part_bars, cost.field("training_flop"), "FLOP", lang=lang)
-        show_largest(result.training_flop)
+        show_largest_part(result.training_flop)
         forward = format_quantity(sum(result.forward_flop.values()), "FLOP")
         st.caption(t("cost-forward", flop=forward))
     left, right = st.columns(2)
     with left:
         st.subheader(t("cost-training-memory"), anchor=False, help=t("cost-memory-help"))
         plots.draw("training", cost_views.part_bars, cost.field("training_memory").field("parts"), "B", lang=lang)
-        show_largest(result.training_memory.parts)
+        show_largest_part(result.training_memory.parts)
         st.caption(t(f"cost-moment-{result.training_memory.moment}"))
     with right:
         st.subheader(t("cost-inference-memory"), anchor=False, help=t("cost-inference-help"))
         plots.draw("inference", cost_views.part_bars, cost.field("inference_memory").field("parts"), "B", lang=lang)
-        show_largest(result.inference_memory.parts)
+        show_largest_part(result.inference_memory.parts)
         st.caption(t("cost-inference-flop", flop=format_quantity(sum(result.inference_flop.values()), "FLOP")))
 
     st.subheader(t("cost-growth"), anchor=False)

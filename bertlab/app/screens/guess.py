@@ -69,9 +69,9 @@ with frame.show_errors():
                 st.select_slider, t("guess-step"), range(len(timeline.snapshots)), timeline.closest, key="snapshot",
                 format_func=lambda index: f"{timeline.snapshots[index].step:,}",
             )  # fmt: skip
-            closest = timeline.snapshots[timeline.closest].step
+            closest_step = timeline.snapshots[timeline.closest].step
             closest_line = t(
-                "guess-closest", step=f"{closest:,}", overlap=percent(timeline.overlap_S[timeline.closest])
+                "guess-closest", step=f"{closest_step:,}", overlap=percent(timeline.overlap_S[timeline.closest])
             )
             overlap_line = t(
                 "guess-overlap", step=f"{timeline.snapshots[index].step:,}", overlap=percent(timeline.overlap_S[index])

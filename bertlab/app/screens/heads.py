@@ -9,8 +9,8 @@ from bertlab.app.parts import surgery, surgery_tools
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import change_figures, columns
 
-# The values of `tool` in the address: "row" edits attention, "patch" replaces hidden states, "keep" exports the pruned
-# model, "map" draws the effects of all heads.
+# The values of `tool` in the address: "row" edits attention, "patch" replaces hidden states, "keep" shows the
+# command that exports the pruned model, "map" draws the effects of all heads.
 TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")

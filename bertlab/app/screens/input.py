@@ -1,4 +1,4 @@
-"""Input: the tokens of a text, their ids, and the three embeddings of each."""
+"""Input: the tokens of a text, their ids, and the three embeddings of each token."""
 
 import streamlit as st
 

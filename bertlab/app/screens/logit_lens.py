@@ -1,4 +1,4 @@
-"""Logit lens: what every layer predicts, where it ranks the final prediction, and several masks filled jointly."""
+"""Logit lens: what every layer predicts, the rank of the final prediction in it, and several masks filled jointly."""
 
 import streamlit as st
 

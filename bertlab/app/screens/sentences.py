@@ -1,4 +1,4 @@
-"""Sentences: a vector for each line; a map with clusters, neighbours, similar lines, and the matrix of cosines."""
+"""Sentences: a vector for each line, a map of the vectors with clusters, and the cosines of the lines."""
 
 import os
 
@@ -9,7 +9,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import files, sentences_input, sentences_views
 
-LANGUAGE_SAMPLE = 50  # lines from which the language is recognised
+LANGUAGE_SAMPLE = 50  # number of first lines from which the language is recognised
 MAX_LINES_IN_CODE = 200  # if there are more lines, the Python code on the page reads them from a file
 
 
@@ -33,8 +33,8 @@ def show_vectors(lines: sentences_input.Lines) -> None:
     checkpoint = selection.open_checkpoint("embed", *lines.texts[:LANGUAGE_SAMPLE])
     if len(set(lines.texts)) == 1:
         frame.note(t("sentences-all-equal", count=len(lines.texts)))
-    texts, progress = make_lines_expression(lines), frame.progress_bar(st.empty(), "sentences-progress")
-    vectors = calls.call_session(checkpoint, "sentence_vectors", texts, progress=progress)
+    lines_expression, progress = make_lines_expression(lines), frame.progress_bar(st.empty(), "sentences-progress")
+    vectors = calls.call_session(checkpoint, "sentence_vectors", lines_expression, progress=progress)
     name = os.path.basename(sessions.open_session(checkpoint).name)
     if vectors.result.unreadable:
         frame.note(t("sentences-unreadable-page", count=len(vectors.result.unreadable), checkpoint=name))
@@ -42,7 +42,7 @@ def show_vectors(lines: sentences_input.Lines) -> None:
         frame.note(t("sentences-untrained-page", checkpoint=name))
     if vectors.result.truncated:
         frame.note(t("sentences-cut", count=len(vectors.result.truncated)))
-    clusters = sentences_views.draw_map(checkpoint, texts, vectors)
+    clusters = sentences_views.draw_map(checkpoint, lines_expression, vectors)
     views = {name: t(f"sentences-view-{name}") for name in ("neighbours", "selection", "similar", "matrix")}
     view = fields.choice(
         st.segmented_control, t("sentences-view"), views, "view", required=True, label_visibility="collapsed"
@@ -54,7 +54,7 @@ def show_vectors(lines: sentences_input.Lines) -> None:
     elif view == "similar":
         sentences_views.draw_similar(checkpoint, lines.texts, vectors)
     else:
-        sentences_views.draw_matrix(texts, vectors, clusters)
+        sentences_views.draw_matrix(lines_expression, vectors, clusters)
 
 
 frame.heading("sentences")

@@ -20,8 +20,8 @@ from bertlab.views.summary import score_bars, sentence_list_html, summary_html
 from bertlab.views.terminal_summary import METRIC_NAMES
 
 MAX_SENTENCES = 2_000  # the rest of a longer text is left out, because all users share the CPU cores
-MAX_CHOSEN = 10  # the highest number of sentences that the user can choose for a summary
-MAX_REPEATED = 10  # how many of the sentences that are left out as repetitions are listed by their number
+MAX_CHOSEN = 10  # the highest number of summary sentences that the user can set
+MAX_REPEATED = 10  # sentences left out as repetitions whose numbers are listed
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
 SCROLLED_HEIGHT = 420  # the height of this frame in pixels
 
@@ -58,8 +58,8 @@ def draw_reference(summary: Summary) -> None:
     fields.note_too_long_for_link(st, reference)
     comparison = compare_with_references([summary], [reference])
     if comparison:
-        best = t("summary-best" if summary.has_learned_scores else "summary-chosen")
-        columns = {t("summary-metric"): [best, t("summary-first")]}
+        chosen_label = t("summary-best" if summary.has_learned_scores else "summary-chosen")
+        columns = {t("summary-metric"): [chosen_label, t("summary-first")]}
         for metric in METRICS:
             columns[METRIC_NAMES[metric]] = [percent(row[metric]) for row in (comparison.summary, comparison.first)]
         display.table(columns)
@@ -113,11 +113,11 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
         t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
         "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
-    learned_keys, central_keys = (
+    learned_keys, centrality_keys = (
         ("summary_score", "trigram_blocking"),
         ("centrality", "summary_choice", "sentence_cosine"),
     )
-    display.explain(*(learned_keys if summary.has_learned_scores else central_keys))
+    display.explain(*(learned_keys if summary.has_learned_scores else centrality_keys))
     draw_reference(summary)
 
 

@@ -34,10 +34,10 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         first: sentence A.
         second: sentence B; "" for none.
     """
-    container, start = st.empty(), time.monotonic()
+    container, start_time = st.empty(), time.monotonic()
 
     def show_progress(done: int, total: int) -> None:
-        if time.monotonic() - start > frame.PROGRESS_DELAY:
+        if time.monotonic() - start_time > frame.PROGRESS_DELAY:
             container.progress(done / total, t("time-machine-progress", done=done, total=total))
 
     compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)

@@ -14,13 +14,13 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 REFRESH_SECONDS = 2  # between two updates of the page while a run is in progress
-RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because in a run of one minute it keeps rising
+RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because the accuracy keeps rising in a run of one minute
 
 frame.heading("train-live")
 can_start = roles.is_teacher() or not access.is_restricted()
 
 
-def start(text: str) -> None:
+def start_run(text: str) -> None:
     """Start a run if this visitor may start one."""
     try:
         if roles.is_teacher() or not access.is_restricted():
@@ -71,7 +71,9 @@ def show_run() -> None:
         st.subheader(t("train-live-sentence"), anchor=False)
         st.html(f'<p dir="auto">{escape_html(predictions[0].text)}</p>')
         predicted_tokens = [
-            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.predictions)
+            " | ".join(
+                " · ".join(f"{token} {percent(probability)}" for token, probability in mask) for mask in row.predictions
+            )
             for row in predictions
         ]
         names = (t("training-step"), t("training-predictions"))
@@ -104,8 +106,8 @@ if can_start:
     is_running = live_run.is_running()
     with st.container(horizontal=True):
         st.button(
-            t("train-live-start"), type="primary", icon=":material/play_arrow:", key="train-live-start", on_click=start,
-            args=(text,), disabled=is_running or (source == "text" and not text.strip()),
+            t("train-live-start"), type="primary", icon=":material/play_arrow:", key="train-live-start",
+            on_click=start_run, args=(text,), disabled=is_running or (source == "text" and not text.strip()),
         )  # fmt: skip
         st.button(
             t("train-live-cancel"), icon=":material/stop:", key="train-live-cancel", on_click=live_run.cancel,

@@ -17,7 +17,7 @@ from bertlab.views.passage import escape_html
 DEFAULT_DIRECTORY = "runs"  # relative to the directory in which the app was started
 REFRESH_SECONDS = 5  # between updates of a run in progress
 NUM_DEFAULT_RUNS = 4  # the number of runs that are drawn initially
-MAX_SAMPLE_ROWS = 200  # of the table of sample sentences of each run, which shows the latest rows
+MAX_SAMPLE_ROWS = 200  # rows of a run in the table of its sample sentences, the latest ones
 
 frame.heading("training")
 directory = fields.text_line(
@@ -92,7 +92,7 @@ def format_held_out_metric(rows: list[dict]) -> str:
 
 
 def translate_metric(metric: str) -> str:
-    """Translate the name of a metric. Metrics of fine-tuning are called as on the Evaluation page."""
+    """Translate the name of a metric. Metrics of fine-tuning have the same names as on the page Evaluation."""
     return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 
@@ -148,7 +148,9 @@ def show_runs() -> None:
     for name, predictions in sample_predictions.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         predicted_tokens = [
-            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.predictions)
+            " | ".join(
+                " · ".join(f"{token} {percent(probability)}" for token, probability in mask) for mask in row.predictions
+            )
             for row in predictions
         ]
         # the predictions come first, because a narrow screen cuts off the right of the table

@@ -20,9 +20,9 @@ def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
     shown_words = search.result[:MAX_WORDS]
     if len(shown_words) < len(search.result):
         frame.note(t("wordpiece-words-shown", shown=len(shown_words), total=len(search.result)))
-    page = calls.call_function(wordpiece.search_html, search)
+    html = calls.call_function(wordpiece.search_html, search)
     data = export.tidy(wordpiece.search_columns(search.result))
-    with components.save_menu("search", data=data, code=page.script(page.code)):
+    with components.save_menu("search", data=data, code=html.script(html.code)):
         st.html(wordpiece.search_html(shown_words, language()))
 
 
@@ -32,16 +32,16 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
     if merges.result is None:
         frame.note(t("wordpiece-order-unknown"))
         return
-    page = calls.call_function(wordpiece.merges_html, merges)
+    html = calls.call_function(wordpiece.merges_html, merges)
     data = export.tidy(wordpiece.merge_columns(merges.result))
-    with components.save_menu("merges", data=data, code=page.script(page.code)):
+    with components.save_menu("merges", data=data, code=html.script(html.code)):
         st.html(wordpiece.merges_html(merges.result, language()))
 
 
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Compare the tokens of two vocabularies for the same text: the checkpoint's, and one that the user chooses."""
-    own = os.path.basename(checkpoint.source)
-    others = [name for name in bertlab.find_shipped_checkpoints() if name != own]
+    own_name = os.path.basename(checkpoint.source)
+    others = [name for name in bertlab.find_shipped_checkpoints() if name != own_name]
     if not others:
         frame.note(t("checkpoint-none-installed"))
         return
@@ -54,7 +54,7 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     }
     others.sort(key=lambda name: name not in foreign_names)
     other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
-    rates = {}
+    rates = {}  # name of a vocabulary -> (tokens per word, share of words that became [UNK])
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
         searches = cached_results.compute(compared_checkpoint, "search_tokens", text)
         name = os.path.basename(compared_checkpoint.source)

@@ -6,6 +6,7 @@ from bertlab.app import fields, frame, selection, url_fields
 from bertlab.app.i18n import t
 from bertlab.app.parts import writing
 
+# writing aid -> function that shows its results
 AIDS = {"surprise": writing.show_surprise, "spelling": writing.show_corrections, "next": writing.show_type_ahead}
 
 frame.heading("writing")

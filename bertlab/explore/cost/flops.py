@@ -14,13 +14,16 @@ from bertlab.explore.cost.parameters import NUM_LABELS, count_hidden_matrices
 from bertlab.explore.cost.workload import Workload
 
 MUON_ITERATIONS = 5  # of Newton-Schulz, see `training.muon.ITERATIONS`
-# The FLOP of the attention scores in the backward pass, as a multiple of those in the forward pass, which has two
-# products. The backward pass has four; a fused kernel computes the scores again and has five (Dao et al. 2022,
-# FlashAttention, arXiv 2205.14135, section 3.1).
+# The FLOP of the attention scores in the backward pass, divided by their FLOP in the forward pass. The forward pass
+# computes two matrix products, the backward pass four; a fused kernel computes the scores again in the backward pass,
+# which then has five (Dao et al. 2022, FlashAttention, arXiv 2205.14135, section 3.1).
 FUSED_BACKWARD_FACTOR = 5 / 2
 UNFUSED_BACKWARD_FACTOR = 4 / 2
-# The attention of the published base models (`allenai/longformer-base-4096`, `google/bigbird-roberta-base`).
-SPARSE_ATTENTION = {"longformer": WindowAttention((512,)), "big-bird": BlockAttention(64, 3)}
+# {name of a model: its attention}, as in `allenai/longformer-base-4096` and `google/bigbird-roberta-base`
+SPARSE_ATTENTION = {
+    "longformer": WindowAttention(windows=(512,)),
+    "big-bird": BlockAttention(block_size=64, num_random_blocks=3),
+}
 
 
 def count_forward_flop(workload: Workload) -> dict[str, float]:
@@ -61,7 +64,9 @@ def _count_layers(workload: Workload, last_positions: int) -> dict[str, float]:
 
 
 def count_training_flop(workload: Workload) -> dict[str, float]:
-    """Count the FLOP of a training step by part: forward pass, backward pass (twice as many), recomputation and Muon.
+    """Count the FLOP of a training step by part: forward pass, backward pass, recomputation and Muon.
+
+    The backward pass has twice the FLOP of the forward pass, except for the attention scores.
 
     Returns:
         {part: FLOP}; "recompute" is the second forward pass of activation checkpointing, "optimizer" the matrix
@@ -83,14 +88,16 @@ def count_training_flop(workload: Workload) -> dict[str, float]:
 
 
 def count_inference_flop(workload: Workload) -> dict[str, float]:
-    """Count the FLOP of predicting one masked token of each sequence; the last layer computes every position."""
+    """Count the FLOP of predicting one masked token of each sequence; the last layer computes all positions."""
     config, X, B = workload.config, workload.batch_tokens, workload.batch_size
     H, V = config.hidden_size, config.vocab_size
     return _count_layers(workload, X) | {"mlm": 2 * B * H * H + 2 * B * H * V}
 
 
 def find_break_even_length(workload: Workload) -> int:
-    """Find the sequence length at which the attention scores of a layer cost as much as all the rest: 2 H + F.
+    """Find the sequence length at which the attention scores of a layer take as many FLOP as its other matrix products.
+
+    This length is 2 H + F.
 
     >>> from bertlab.config.presets import get_preset
     >>> find_break_even_length(Workload(get_preset("base")))

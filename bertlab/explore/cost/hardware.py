@@ -1,19 +1,19 @@
 """The speed and the price of GPUs and CPUs, to estimate how long a number of FLOP takes and what it costs.
 
-The peaks are those of dense matrix products with float32 accumulation; many data sheets state twice as much, which
-needs sparse matrices. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them with
+The peaks are those of dense matrix products with float32 accumulation; many data sheets state twice as much, which only
+sparse matrices reach. Training reaches only a share of a peak. Prices are assumptions, not offers: replace them with
 your own.
 """
 
 from dataclasses import dataclass
 
 _NVIDIA = "https://www.nvidia.com/en-us/data-center/"
-# A GPU's share of its published peak, if none is given: what well-tuned training of transformers reaches (Chowdhery et
-# al. 2022, PaLM, arXiv 2204.02311, table 3: 21 to 46 %).
+# The default for the share of its published peak that a GPU reaches in training. Well-tuned training of transformers
+# reaches about this share (Chowdhery et al. 2022, PaLM, arXiv 2204.02311, table 3: 21 to 46 %).
 GPU_SHARE = 0.4
 # On a CPU, a step takes FLOP / (CPU_SHARE * peak) * (1 + CPU_WIDTH / H): the work outside of matrix products grows with
-# the hidden size H, and the FLOP of the matrix products with H squared. CPU_SHARE and CPU_WIDTH are fitted to the
-# measured times of steps of the presets tiny to base (docs/lab-notebook.md).
+# the hidden size H, and the FLOP of the matrix products with H squared. CPU_SHARE and CPU_WIDTH, both by precision, are
+# fitted to the measured times of steps of the presets tiny to base (docs/lab-notebook.md).
 CPU_SHARE = {"bfloat16": 0.88, "float32": 0.88}
 CPU_WIDTH = {"bfloat16": 130, "float32": 72}
 CPU_PRICE = 0.05  # US dollars per hour and core
@@ -48,6 +48,7 @@ class Gpu:
         return 1e12 * (self.half_tflops if precision == "bfloat16" else self.float32_tflops)
 
 
+# {name of a GPU: its published data}; the arguments are in the order of the fields of `Gpu`
 GPUS = {
     gpu.name: gpu
     for gpu in (

@@ -15,8 +15,8 @@ from bertlab.explore.cost.workload import Workload
 FLOAT32_BYTES = 4  # of one value
 # Rows of logits whose softmax is computed at once in float32, see `nn.fast.cross_entropy`.
 LOGIT_ROWS = {"cpu": 64, "gpu": 4096}
-# Tensors [X, H] that the backward pass of one layer needs besides the stored activations, with attention as one kernel
-# or as separate operations.
+# The number of tensors [X, H] that the backward pass of one layer needs besides the stored activations: with attention
+# as one (fused) kernel, and with attention as separate operations.
 FUSED_BACKWARD_TENSORS, BACKWARD_TENSORS = 4, 8
 # Buffers that the CPU's library of matrix products (oneDNN) keeps; fitted to measurements (docs/lab-notebook.md).
 KERNEL_BYTES = {"bfloat16": 30_000_000, "float32": 5_000_000}
@@ -68,7 +68,7 @@ def compute_training_memory(workload: Workload) -> Memory:
         # the gradient of the decoder is computed with the loss, see `nn.fast.cross_entropy`
         peak("forward", 0, activations, decoder_gradient + count_logit_bytes(workload)),
         peak("backward", 0, activations + recomputed + backward_tensors, decoder_gradient),
-        # finally, the gradients of the decoder and of the token embeddings are added, because both share their weights
+        # finally, the gradients of the decoder and of the token embeddings are added: they use the same matrix
         peak("backward", parameters * size, 0, 2 * decoder_gradient),
         peak("update", parameters * size, 0, 0),
     ]
@@ -120,13 +120,13 @@ def count_activation_bytes(workload: Workload) -> tuple[int, int]:
     config, X, R = workload.config, workload.batch_tokens, workload.output_positions
     H, F, L = config.hidden_size, config.intermediate_size, config.num_layers
     dropout, scores = _count_dropout_values(workload), _count_score_values(workload)
-    # Values that a layer stores for each token. Before the output of its heads: input, query, key, value. After that:
-    # output of the heads, two sums, output of the first LayerNorm, and the input and output of GELU.
+    # Values that a layer stores for each token. Before it has computed its attention output: input, query, key, value.
+    # After that: attention output, two residual sums, output of the first LayerNorm, and the input and output of GELU.
     before_output, after_output = 4 * H, 4 * H + 2 * F
     layer = X * (before_output + after_output + dropout * 2 * H) + scores
     last = X * before_output + R * (after_output + dropout * 2 * H) + scores
     if workload.has_fused_attention:
-        last += X * H  # a fused kernel stores the output of its heads at all positions
+        last += X * H  # a fused kernel stores the attention output at all positions
     embeddings = X * H * (1 + dropout)
     outputs = workload.masked_tokens * 4 * H + workload.batch_size * 3 * H
     stored = (L - 1) * layer + last
@@ -138,14 +138,20 @@ def count_activation_bytes(workload: Workload) -> tuple[int, int]:
 
 
 def _count_dropout_values(workload: Workload) -> float:
-    """Count the values that dropout stores for each value: on a CPU a factor, on a GPU one byte."""
+    """Compute how much dropout stores for each value that it changes, in units of the size of a value.
+
+    On a CPU it stores a factor, which is as large as a value, on a GPU one byte.
+    """
     if not workload.dropout:
         return 0.0
     return 1.0 if workload.device == "cpu" else 1 / workload.bytes_per_value
 
 
 def _count_score_values(workload: Workload) -> float:
-    """Count the attention scores that a layer stores, which grow with the square of the sequence length."""
+    """Compute the size of the attention scores that a layer stores, in units of the size of a value.
+
+    Unless attention is one kernel, it grows with the square of the sequence length.
+    """
     B, N, T = workload.batch_size, workload.config.num_heads, workload.tokens
     if workload.has_fused_attention:
         return B * N * T * FLOAT32_BYTES / workload.bytes_per_value  # the sum of exponentials of each row, in float32

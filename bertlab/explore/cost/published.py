@@ -60,7 +60,7 @@ class PublishedBatch:
     tokens: int
     """Tokens in a sequence."""
     batch_size: int
-    """The largest batch of Google's code."""
+    """The largest batch of Google's code; 0 if not even one sequence fits."""
 
     def make_workload(self, precision: Precision) -> Workload:
         """Return the same fine-tuning in bertlab on a GPU, with one sequence where Google's code fits none."""
@@ -73,7 +73,7 @@ class PublishedBatch:
         return find_largest_batch(self.make_workload(precision), TITAN_X_GIB * GIB)
 
 
-# from {size of the model: {tokens of a sequence: largest batch}}
+# made from {size of the model: {tokens of a sequence: largest batch}}
 BATCHES = tuple(
     PublishedBatch(name, tokens, batch_size)
     for name, sizes in {

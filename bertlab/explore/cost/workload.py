@@ -23,7 +23,8 @@ class Workload:
     """A model and the batches on which it is trained.
 
     Raises:
-        BertlabError: the model has more than `MAX_PARAMETERS` parameters, or a batch has no or too many tokens.
+        BertlabError: a size of the model is below 1, the model has more than `MAX_PARAMETERS` parameters, a batch has
+            no tokens or too many, or the optimiser is unknown.
     """
 
     model: ModelConfig
@@ -71,17 +72,17 @@ class Workload:
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch."""
+        """The number of tokens of a batch."""
         return self.batch_size * self.tokens
 
     @property
     def masked_tokens(self) -> int:
-        """Tokens of a batch that MLM predicts; none in fine-tuning."""
+        """The number of tokens of a batch that MLM predicts; 0 in fine-tuning."""
         return self.batch_size * max(1, round(MASKED_SHARE * self.tokens)) if self.task == "pretraining" else 0
 
     @property
     def output_positions(self) -> int:
-        """Positions at which the last layer computes its output: [CLS] of every sequence, and the masked tokens."""
+        """The number of positions with an output of the last layer: those of [CLS] and of the masked tokens."""
         return self.batch_size + self.masked_tokens
 
     @property

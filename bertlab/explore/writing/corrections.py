@@ -87,29 +87,30 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     """Suggest changes of one part of a text."""
     if not part.words:
         return []
-    (scored,) = score_parts(model, tokenizer, [[replace(part, start=0)]])
-    suspects = [word for word in scored.words
+    # with start=0, the characters of the words are counted from the beginning of the part, not of the text
+    (part_surprise,) = score_parts(model, tokenizer, [[replace(part, start=0)]])
+    suspects = [word for word in part_surprise.words
                 if word.surprise > MIN_SURPRISE and word.text.isalpha() and len(word.text) <= MAX_WORD]  # fmt: skip
     suspects = sorted(suspects, key=lambda word: -word.surprise)[:MAX_SUSPECTS]
-    spans = [(word.start, word.end) for word in scored.words]
+    spans = [(word.start, word.end) for word in part_surprise.words]
     groups = [_list_candidates(part.text, (word.start, word.end), spans) for word in suspects]
     edits = _find_token_edits(tokenizer, part, [candidate for group in groups for candidate in group])
-    estimates = _estimate(model, tokenizer, part, edits, _mask_all)  # round 1
+    estimates = _estimate_gains(model, tokenizer, part, edits, _mask_all)  # round 1
     compared_groups: list[list[_Candidate]] = []
     for group in groups:
         best = sorted((each for each in group if each in estimates), key=lambda each: -estimates[each])
         by_kind = {kind: [each for each in best if each.kind == kind][:count] for kind, count in MAX_COMPARED.items()}
         compared_groups.append([each for candidates in by_kind.values() for each in candidates])
     edits = {each: edits[each] for group in compared_groups for each in group}
-    estimates = _estimate(model, tokenizer, part, edits, _mask_later)  # round 2
+    estimates = _estimate_gains(model, tokenizer, part, edits, _mask_later)  # round 2
     best_of_word = [
         each for group in compared_groups for each in sorted(group, key=lambda each: -estimates[each])[:MAX_TRIED]
     ]
     chosen = sorted(dict.fromkeys(best_of_word), key=lambda each: -estimates[each])[:MAX_TRIED_IN_PART]
     texts = [part.text[: each.start] + each.text + part.text[each.end :] for each in chosen]
-    edited = [[make_part(model, tokenizer, 0, text)] for text in texts]
+    edited_parts = [[make_part(model, tokenizer, 0, text)] for text in texts]
     # round 3; `total` is the surprise of the text, that is, minus its pseudo-log-likelihood
-    gains = [scored.total - each.total for each in score_parts(model, tokenizer, edited)]
+    gains = [part_surprise.total - each.total for each in score_parts(model, tokenizer, edited_parts)]
     corrections: list[Correction] = []
     for each, gain in sorted(zip(chosen, gains, strict=True), key=lambda row: -row[1]):
         is_free = all(each.end <= other.start - part.start or other.end - part.start <= each.start
@@ -138,31 +139,31 @@ def _list_candidates(text: str, span: tuple[int, int], spans: Sequence[tuple[int
 def _find_token_edits(
     tokenizer: Tokenizer, part: TextPart, candidates: Iterable[_Candidate]
 ) -> dict[_Candidate, tuple[int, int, tuple[int, ...]]]:
-    """Find the tokens (first, end) that each candidate replaces, and the ids of its own tokens.
+    """Find for each candidate the first and the end position of the tokens that it replaces, and its own token ids.
 
     A candidate is left out if it contains [UNK], or has at least two tokens more than the text that it replaces.
     """
     candidates = list(dict.fromkeys(candidates))
     edits = {}
     for candidate, ids in zip(candidates, tokenizer.encode_ids([each.text for each in candidates]), strict=True):
-        inside = [n for n, (first, last) in enumerate(part.encoding.offsets)
-                  if candidate.start <= first and last <= candidate.end and not part.encoding.special[n]]  # fmt: skip
-        if inside and ids and tokenizer.unk_id not in ids and len(ids) <= len(inside) + 1:
-            edits[candidate] = inside[0], inside[-1] + 1, tuple(ids)
+        replaced = [n for n, (first, last) in enumerate(part.encoding.offsets)
+                    if candidate.start <= first and last <= candidate.end and not part.encoding.special[n]]  # fmt: skip
+        if replaced and ids and tokenizer.unk_id not in ids and len(ids) <= len(replaced) + 1:
+            edits[candidate] = replaced[0], replaced[-1] + 1, tuple(ids)
     return edits
 
 
-def _estimate(
+def _estimate_gains(
     model: Bert, tokenizer: Tokenizer, part: TextPart, edits: dict[_Candidate, tuple], mask: Callable
 ) -> dict[_Candidate, float]:
-    """Estimate how much more probable the tokens of each candidate are than the tokens that it replaces.
+    """Estimate the gain of each candidate in nats: how much more probable its tokens are than those that it replaces.
 
     Args:
         model: the model.
         tokenizer: its tokenizer.
         part: the part of the text.
         edits: the result of `_find_token_edits`.
-        mask: `_mask_all` or `_mask_later`.
+        mask: the function that masks the tokens of a candidate, `_mask_all` or `_mask_later`.
     """
     # `slices`: for each candidate, the slice of `queries` for its own tokens, and that for the tokens that it replaces
     ids, queries, slices = part.encoding.ids, [], {}
@@ -179,7 +180,7 @@ def _estimate(
 
 
 def _mask_all(tokenizer: Tokenizer, ids: Sequence[int], number: int) -> list[int]:
-    """Mask all tokens, so that all candidates with equally many tokens share one input."""
+    """Mask all tokens, whatever the `number`, so that all candidates with equally many tokens share one input."""
     return [tokenizer.mask_id] * len(ids)
 
 

@@ -10,7 +10,7 @@ BERT reads a long text in parts of whole sentences, so that the time grows with 
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Literal, get_args
@@ -28,7 +28,7 @@ from bertlab.text.word_spans import find_words
 
 PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
 SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens of a changed part
-MaskingName = Literal["word", "token"]  # what is masked with a token; see `compute_surprise`
+MaskingName = Literal["word", "token"]  # what is masked together with a token; see `compute_surprise`
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
 SEARCHED_TOKENS = 100  # proposals are the whole words among this number of most probable tokens
 MAX_PROPOSALS = 5  # by default, the maximum number of words that are proposed for a place
@@ -153,7 +153,8 @@ def compute_surprise(
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
         text: the text, of any length.
-        masking: "word" masks the later tokens of a word together with each of its tokens, "token" only that token.
+        masking: "word": each token is masked together with the later tokens of its word; "token": each token is masked
+            by itself.
         progress: wraps the sequence of batches, as `tqdm` does.
 
     Raises:
@@ -185,7 +186,7 @@ def score_parts(
     """Compute the surprise of every word of several texts, each given by its parts; see `compute_surprise`."""
     queries = [query for part in chain.from_iterable(parts) for query in _list_queries(tokenizer, part, masking)]
     log_probs = iter(compute_log_probs(model, tokenizer, queries, progress))
-    return [_collect(tokenizer, text_parts, masking, log_probs) for text_parts in parts]
+    return [_make_text_surprise(tokenizer, text_parts, masking, log_probs) for text_parts in parts]
 
 
 def split_text(model: Bert, tokenizer: Tokenizer, text: str) -> list[TextPart]:
@@ -263,8 +264,8 @@ def make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextP
             continue
         while number < len(spans) and spans[number][1] <= first:
             number += 1
-        inside = number < len(spans) and spans[number][0] < max(last, first + 1)
-        positions.setdefault(spans[number] if inside else (first, last), []).append(position)
+        is_in_word = number < len(spans) and spans[number][0] < max(last, first + 1)
+        positions.setdefault(spans[number] if is_in_word else (first, last), []).append(position)
     words = [(*span, tuple(word_positions)) for span, word_positions in positions.items()]
     return TextPart(start, text, encoding, tuple(words))
 
@@ -280,8 +281,10 @@ def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) ->
                 yield Query(masked, position, ids[position])
 
 
-def _collect(tokenizer: Tokenizer, parts: Sequence[TextPart], masking: MaskingName, log_probs) -> TextSurprise:
-    """Make the result for one text from the log-probabilities of its `_list_queries`, an iterator over all texts."""
+def _make_text_surprise(
+    tokenizer: Tokenizer, parts: Sequence[TextPart], masking: MaskingName, log_probs: Iterator[float]
+) -> TextSurprise:
+    """Make the result for one text; `log_probs` continues with the log-probabilities of the queries of this text."""
     words = []
     for part in parts:
         ids, tokens = part.encoding.ids, part.encoding.tokens
@@ -314,7 +317,7 @@ def propose_words(
     Raises:
         MissingHead: the model has no MLM output layer.
         TextError: the text has no words.
-        BertlabError: there is no such word.
+        BertlabError: the text has no word with one of the indices.
     """
     model.require_head("mlm")
     require_positive(top_k=top_k)

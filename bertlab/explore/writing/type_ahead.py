@@ -70,6 +70,7 @@ def compute_type_ahead(model: Bert, tokenizer: Tokenizer, text: str, top_k: int 
     ids = tuple(tokenizer.encode_ids([masked])[0])
     if not ids:
         raise TextError("text-empty")
+    # four positions are left for [CLS], [MASK], the full stop and [SEP]
     context = ids[-min(CONTEXT_TOKENS, model.config.max_tokens - 4) :]
     beginning = (tokenizer.cls_id, *context, tokenizer.mask_id)
     position = len(beginning) - 1
