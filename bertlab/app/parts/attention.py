@@ -1,4 +1,4 @@
-"""Components of the Attention page: the selection it opens with, the sentence below a figure, layer steps, rollout."""
+"""Components of the Attention page: initial selection, sentence below a figure, steps of a layer, and rollout."""
 
 import streamlit as st
 
@@ -62,19 +62,19 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
         _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, rows, cols))
 
 
-def show_pattern(config: ModelConfig, layer: int, tokens: int) -> None:
+def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:
     """Say in a caption to which tokens a layer attends, if it does not attend to all.
 
     Args:
         config: the configuration of the model.
         layer: the layer. An invalid number is replaced by the same rule as on the canvas.
-        tokens: the number of tokens of the input.
+        num_tokens: the number of tokens of the input.
     """
     layer = _clamp(layer, config.num_layers)
     match config.sparse:
         case WindowAttention(windows=windows):
             st.caption(t("attention-pattern-window-global", layer=layer, side=windows[layer] // 2))
-        case BlockAttention() as blocks if blocks.is_full(tokens):
+        case BlockAttention() as blocks if blocks.is_full(num_tokens):
             if blocks.is_sparse:
                 st.caption(t("attention-pattern-block-full", limit=blocks.full_length))
         case BlockAttention(block_size=size):
@@ -169,7 +169,10 @@ def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> 
 
 
 def _list_visible_positions(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list[int]:
-    """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("")."""
+    """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("").
+
+    `hide` leaves out the special tokens.
+    """
     has_pair = any(row.segment for row in tokens)
     return [
         row.position

@@ -50,7 +50,7 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
 
     Args:
         comparison: the result of `compare_inputs`.
-        two_texts: whether two texts are compared, not two checkpoints.
+        two_texts: True if two texts are compared, False if two checkpoints are compared.
     """
     if comparison.unit_kind == "words":
         frame.note(t("compare-by-word"))

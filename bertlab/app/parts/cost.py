@@ -27,7 +27,7 @@ SIZES = {
 }  # fmt: skip
 MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000  # highest values of the fields: length, batch, steps
 FIELD_WIDTH = 165  # of a number field, in pixels
-GROWTH_POINTS = 16  # lengths for which the growth figure has a value
+GROWTH_POINTS = 16  # the number of lengths for which the growth figure has a value
 THIS_MACHINE = "here"  # the option for this machine in the field of devices, as the address contains it
 
 
@@ -61,10 +61,10 @@ def choose_workload() -> calls.Expression:
             width=FIELD_WIDTH,
         )  # fmt: skip
     with st.container(horizontal=True):
-        precision = _choose("precision", ["bfloat16", "float32"])
-        optimizer = _choose("optimizer", list(OPTIMIZER_NAMES))
-        task = _choose("task", ["pretraining", "finetuning"])
-        device = _choose("device", ["gpu", "cpu"] if machine.find_device() == "gpu" else ["cpu", "gpu"])
+        precision = _choose_option("precision", ["bfloat16", "float32"])
+        optimizer = _choose_option("optimizer", list(OPTIMIZER_NAMES))
+        task = _choose_option("task", ["pretraining", "finetuning"])
+        device = _choose_option("device", ["gpu", "cpu"] if machine.find_device() == "gpu" else ["cpu", "gpu"])
         recompute = url_fields.flag(st.toggle, t("cost-recompute"), key="recompute", help=t("cost-recompute-help"))
     config = calls.call_function(ModelConfig, **sizes)
     options = {
@@ -74,7 +74,7 @@ def choose_workload() -> calls.Expression:
     return calls.assign("workload", calls.call_function(Workload, config, **options))
 
 
-def _choose(key: str, options: list[str]) -> str:
+def _choose_option(key: str, options: list[str]) -> str:
     """Draw a choice, whose label and options have the message ids cost-KEY and cost-KEY-OPTION."""
     return url_fields.choice(
         st.segmented_control, t(f"cost-{key}"), options, key=f"cost-{key}", required=True,

@@ -28,8 +28,8 @@ def draw_start_button(
     Args:
         checkpoint: the checkpoint to evaluate.
         source: where the rows come from.
-        task: the result of `choose_task`.
-        columns: the result of `choose_columns`.
+        task: the result of `evaluation_source.choose_task`.
+        columns: the result of `evaluation_source.choose_columns`.
         max_rows: the maximum number of rows to evaluate.
         total: the number of rows of the source.
 
@@ -60,14 +60,14 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
         checkpoint: the checkpoint to evaluate.
         loaded: the same checkpoint, opened.
         source: where the rows come from.
-        task: the result of `choose_task`.
+        task: the result of `evaluation_source.choose_task`.
 
     Raises:
         DataError: the rows cannot be read, or visitors are not allowed to read them.
     """
 
     # `name` is the path in the Python code that the page shows; `labelled_rows` needs the path that the user typed
-    def read(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
+    def read_source(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
         return labelled_rows.read_rows(source.name, source.content, spec, split, **options)
 
     # `os.path` returns the home directory of an unknown user ("~nobody") unchanged; `pathlib` would raise
@@ -75,11 +75,11 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
     spec = calls.assign("spec", _find_task(checkpoint, loaded, task))
     if source.is_example:
         arguments = (name, spec, loaded.config.labels, sessions.open_session(checkpoint).language)
-        write = calls.call_function(write_example_rows, *arguments, compute_with=lambda name, *_: name)
-        name = calls.assign("path", write)
+        path_call = calls.call_function(write_example_rows, *arguments, compute_with=lambda name, *_: name)
+        name = calls.assign("path", path_call)
     arguments, options = (name, spec, source.split), _invalid_option(source)
     with _suggest_skipping():
-        call = calls.call_function(error_analysis.read_labelled_rows, *arguments, compute_with=read, **options)
+        call = calls.call_function(error_analysis.read_labelled_rows, *arguments, compute_with=read_source, **options)
     return calls.assign("rows", call)
 
 
@@ -94,8 +94,8 @@ def evaluate(
         loaded: the same checkpoint, opened.
         rows: the result of `read_rows` for `source`.
         source: where the rows come from.
-        task: the result of `choose_task`.
-        columns: the result of `choose_columns`.
+        task: the result of `evaluation_source.choose_task`.
+        columns: the result of `evaluation_source.choose_columns`.
         max_rows: the maximum number of rows.
 
     Raises:

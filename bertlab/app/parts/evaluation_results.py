@@ -99,7 +99,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen_cell = tuple(map(int, chosen_option.split("."))) if chosen_option else None
 
-    def toggle(cell: list) -> None:
+    def toggle_cell(cell: list) -> None:
         if (option := f"{cell[0]}.{cell[1]}") in options:
             st.session_state["cell"] = "" if option == chosen_option else option
 
@@ -114,7 +114,13 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
-            "confusion", evaluation.confusion_map, matrix, chosen_cell, on_click=toggle, **file_options, lang=language()
+            "confusion",
+            evaluation.confusion_map,
+            matrix,
+            chosen_cell,
+            on_click=toggle_cell,
+            **file_options,
+            lang=language(),
         )
         names = [name or t("evaluation-nothing") for name in confusion.names]
         display.sentence(result_sentences.confusion(names, confusion.counts_GP))
@@ -138,7 +144,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle(customdata: list) -> None:
+    def toggle_group(customdata: list) -> None:
         st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {
@@ -148,14 +154,14 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with container:
         file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
-        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **file_options, lang=language())
+        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
         display.sentence(result_sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
     return groups[int(chosen_option)].rows if chosen_option else None
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression, with a field to choose a row. Return [its index]."""
+    """Draw the labels and predictions of a regression, with a field to choose a row. Return a list with its index."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
@@ -165,7 +171,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle(customdata: list) -> None:
+    def toggle_row(customdata: list) -> None:
         st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {
@@ -175,7 +181,12 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with container:
         file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, result)}
         plots.draw(
-            "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **file_options, lang=language()
+            "values",
+            evaluation.value_scatter,
+            analysis.field("rows"),
+            on_click=toggle_row,
+            **file_options,
+            lang=language(),
         )
         display.sentence(result_sentences.errors(result.rows))
     return [int(chosen_option)] if chosen_option else None

@@ -23,7 +23,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
-# page -> the command whose prediction it shows and that can be evaluated
+# page -> the command whose prediction the page shows; only these predictions can be evaluated
 COMMANDS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
 EXAMPLE_FILE = "example-rows.jsonl"  # the name of the downloaded file of example rows
 SPLITS = ["validation", "test", "train"]  # the options of the split of a directory; the first one is the default
@@ -143,7 +143,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess.
 
     Returns:
-        (text columns, label column), where () and "" stand for the columns that the task itself names.
+        (text columns, label column), where () and "" stand for the columns that the task itself specifies.
     """
     task_type = get_finetune_type(spec.kind)
     if task_type.fixed_columns:
@@ -180,10 +180,10 @@ def show_sample_rows(spec: TaskSpec, labels: Sequence[str], model_language: str)
     rows = format_sample_rows(spec, labels, model_language)
     st.code(rows, language=None, wrap_lines=True)
 
-    def paste() -> None:
+    def insert_sample() -> None:
         for name, value in {"from": "paste", "pasted": rows}.items():
             st.session_state[name] = value
             url.store(name, value)
 
-    st.button(t("evaluation-insert-sample"), icon=":material/content_paste:", on_click=paste)
+    st.button(t("evaluation-insert-sample"), icon=":material/content_paste:", on_click=insert_sample)
     display.explain("label_probability")

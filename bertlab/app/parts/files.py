@@ -26,7 +26,8 @@ from bertlab.views.cost import format_duration
 
 JOB = "job"  # the name of a job's id in the address
 REFRESH_SECONDS = 2  # between two updates of the panel while a job runs
-MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20  # jobs, unusable rows with their reasons, and result rows shown
+# the maximum numbers of listed jobs, of unusable rows with their reasons, and of result rows that the panel shows
+MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
 # names that the columns of passages and questions often have, in the order in which they are tried
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
 QUESTION_NAMES = ("question", "query", "질문")
@@ -87,7 +88,7 @@ def _draw_start(command: str, question: str) -> None:
     st.caption(t("files-limits", **limits))
     if not upload:
         return
-    scan = _scan(upload)
+    scan = _scan_upload(upload)
     st.caption(t("files-rows", rows=scan.num_rows, columns=len(scan.columns)))
     left, right = st.columns(2)
     names = PASSAGE_NAMES if command == "answer" else TEXT_NAMES
@@ -115,16 +116,16 @@ def _draw_start(command: str, question: str) -> None:
     running = file_jobs.find_running()
     if running:
         frame.note(t("files-busy", title=running.job.title, page=t(_name_page(running.job.command))))
-    start = "files-start-embed" if command == "embed" else "files-start"
+    start_id = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            t(start, count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
-            on_click=_start, args=(job, upload), disabled=running is not None,
+            t(start_id, count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
+            on_click=_start_job, args=(job, upload), disabled=running is not None,
         )  # fmt: skip
         st.caption(t("files-checkpoint", checkpoint=_name_checkpoint(job)), width="content")
 
 
-def _scan(upload) -> FileScan:
+def _scan_upload(upload) -> FileScan:
     """Scan an uploaded file; the result is stored in the session.
 
     Raises:
@@ -159,7 +160,7 @@ def _draw_pair_column(container, scan: FileScan, checkpoint: sessions.Checkpoint
     return fields.column(container, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")
 
 
-def _start(job: FileJob, upload) -> None:
+def _start_job(job: FileJob, upload) -> None:
     """Start a job and put its id into the address."""
     _run_action(lambda: url.store(JOB, file_jobs.start(job, lambda stream: stream.write(upload.getbuffer()))))
 
@@ -241,12 +242,12 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
         if not stored.is_running:
             with st.popover(t("files-delete"), icon=":material/delete:"):
                 st.button(
-                    t("files-delete-confirm"), key="files-delete", on_click=_run_action, args=(lambda: _delete(id),)
+                    t("files-delete-confirm"), key="files-delete", on_click=_run_action, args=(lambda: _delete_job(id),)
                 )  # fmt: skip
         st.button(t("files-close"), type="tertiary", key="files-close", on_click=url.store, args=(JOB, ""))
 
 
-def _delete(id: str) -> None:
+def _delete_job(id: str) -> None:
     """Delete a job, and remove its id from the address."""
     file_jobs.delete(id)
     url.store(JOB, "")
@@ -260,12 +261,15 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
         display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
     results = file_results.read_results(stored.directory, MAX_PREVIEW)
     st.caption(t("files-preview", count=len(results)))
-    added = file_results.list_added_columns(results)
-    names = {name: t(TRANSLATED_COLUMNS[field]) for name, field in added.items() if field in TRANSLATED_COLUMNS}
+    # {name of a column: "row", "error" or the name of a field of the prediction}
+    added_columns = file_results.list_added_columns(results)
+    names = {
+        column: t(TRANSLATED_COLUMNS[field]) for column, field in added_columns.items() if field in TRANSLATED_COLUMNS
+    }
     # the predictions stand beside the text, because the other columns of a wide file would push them out of sight
-    number = next(name for name, field in added.items() if field == "row")
-    texts = [name for name in (stored.job.column, stored.job.pair_column) if name in results.column_names]
-    order = list(dict.fromkeys([number, *texts, *added, *results.column_names]))
+    row_column = next(column for column, field in added_columns.items() if field == "row")
+    text_columns = [column for column in (stored.job.column, stored.job.pair_column) if column in results.column_names]
+    order = list(dict.fromkeys([row_column, *text_columns, *added_columns, *results.column_names]))
     st.dataframe(results.select(order), hide_index=True, column_config=names)
 
 

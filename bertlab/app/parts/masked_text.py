@@ -24,7 +24,8 @@ class MaskedText:
     text: str
     """The text as typed. It may contain [MASK]."""
     default: str
-    """The initially masked words, as the address writes them: one word of the example, and "" for any other text."""
+    """The initially masked words, as the address writes them: the index of one word of the example, and "" for any
+    other text."""
     masked_indices: frozenset[int]
     """The indices of the words masked by clicking, counted from 0."""
 

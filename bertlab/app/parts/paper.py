@@ -1,4 +1,4 @@
-"""The example, the choices and the tables of the page The paper."""
+"""The example, the choices and the tables of the page "The paper"."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -133,9 +133,9 @@ def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
     return {"judged": first, "judged2": others[0] if others else ""}
 
 
-def describe_own_results(name: str, own_results: Sequence[OwnResult]) -> None:
+def describe_own_results(task_name: str, own_results: Sequence[OwnResult]) -> None:
     """Say on how many rows our results on a task were measured, or that there are none."""
-    results = [result for result in own_results if result.task == name]
+    results = [result for result in own_results if result.task == task_name]
     for result in results:
         if result.num_rows is not None:
             st.caption(t("paper-own-rows", system=result.system, rows=result.num_rows))

@@ -31,8 +31,8 @@ def choose_draw() -> int:
             st.number_input, t("pretraining-draw"), 1, MAX_DRAWS, 1, key="draw", width=150,
             help=t("pretraining-draw-help"),
         )  # fmt: skip
-        labels = (("pretraining-draw-again", 1, "primary"), ("pretraining-draw-more", 10, "secondary"))
-        for container, (label, count, kind) in zip(button_containers, labels, strict=True):
+        buttons = (("pretraining-draw-again", 1, "primary"), ("pretraining-draw-more", 10, "secondary"))
+        for container, (label, count, kind) in zip(button_containers, buttons, strict=True):
             container.button(
                 t(label), key=f"draw-{count}", type=kind, icon=":material/casino:", on_click=_advance, args=(count,),
                 disabled=number == MAX_DRAWS,
@@ -55,9 +55,9 @@ def choose_settings(objective: str) -> dict[str, object]:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
     mask_container, *share_containers = st.container(key="shares").columns(4)
-    settings = {"mask": _slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
+    settings = {"mask": _draw_slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
     for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
-        share = _slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
+        share = _draw_slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
     del settings["same_share"]  # not a field of `DrawSettings`, because it is 100 % minus the other two
     with st.container(horizontal=True):
@@ -77,7 +77,7 @@ def choose_settings(objective: str) -> dict[str, object]:
     }
 
 
-def _slider(container, name: str, low: int, high: int, default: int, **settings) -> int:
+def _draw_slider(container, name: str, low: int, high: int, default: int, **settings) -> int:
     """Draw a slider of a share in percent."""
     label, number_format = t(f"pretraining-{name}"), t("pretraining-percent")
     return url_fields.number(container.slider, label, low, high, default, key=name, format=number_format, **settings)
@@ -87,9 +87,9 @@ def _balance_shares(changed_share: str) -> None:
     """After the user has moved one slider of `SHARES`, scale the other two so that all three add up to 100 %."""
     first, second = (name for name in SHARES if name != changed_share)
     state = st.session_state
-    rest, previous = 100 - state[changed_share], state[first] + state[second]
-    state[first] = round(rest * state[first] / previous) if previous else rest // 2
-    state[second] = rest - state[first]
+    new_sum, old_sum = 100 - state[changed_share], state[first] + state[second]
+    state[first] = round(new_sum * state[first] / old_sum) if old_sum else new_sum // 2
+    state[second] = new_sum - state[first]
 
 
 def show_pair(example: PretrainingExample, limit: int) -> None:
@@ -112,7 +112,7 @@ def show_pair(example: PretrainingExample, limit: int) -> None:
     st.html(f'<p class="small" dir="auto">{escape_html(" ".join(lines))}</p>')
     if example.text_sentences == 1:
         frame.note(t("pretraining-one-sentence"))
-    if example.text_tokens > limit - 3:
+    if example.text_tokens > limit - 3:  # [CLS] and two [SEP] take three positions
         frame.note(t("pretraining-long-document", tokens=example.text_tokens, limit=limit))
     st.html(f'<div class="tokens">{pretraining.example_html(example, lang=language())}</div>')
 

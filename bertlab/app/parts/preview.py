@@ -19,17 +19,17 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
         The words with their centres, the arcs with the centres of their ends, and the width, all in units of the SVG
         drawing.
     """
-    words, centres, right = [], {}, 0.0
+    words, centres, total_width = [], {}, 0.0
     for token in attention.tokens:
         if not token.special:
             width = LETTER_WIDTH * len(token.token) + WORD_GAP
-            centres[token.position] = right + width / 2
-            words.append({"x": right + width / 2, "text": token.token})
-            right += width
+            centres[token.position] = total_width + width / 2
+            words.append({"x": total_width + width / 2, "text": token.token})
+            total_width += width
     arcs = [
         {"from": centres[row], "to": centres[column], "head": head, "weight": round(float(probs_TT[row, column]), 3)}
         for head, probs_TT in enumerate(attention.probs_LNTT[layer])
         for row, column in zip(*(probs_TT > MIN_WEIGHT).nonzero(), strict=True)
         if row != column and row in centres and column in centres
     ]
-    return {"words": words, "arcs": arcs, "width": right}
+    return {"words": words, "arcs": arcs, "width": total_width}

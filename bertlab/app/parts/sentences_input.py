@@ -1,4 +1,4 @@
-"""The lines of the page Sentences: paste or upload them."""
+"""The fields of the page Sentences in which a user pastes or uploads the lines to compare."""
 
 from dataclasses import dataclass
 

@@ -15,9 +15,9 @@ from bertlab.explore.clusters import NO_CLUSTER, Clusters, cluster_sentences, li
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
 from bertlab.views.sentence_map import MAX_MATRIX_ROWS, cluster_matrix, cosine_matrix, name_cluster, sentence_map
 
-NEIGHBOURS = 10  # neighbours of a line that are listed
-MAX_GROUPS = 200  # groups of similar lines that are listed
-MAX_LINKED = 300  # selected lines that are stored in the address
+NEIGHBOURS = 10  # the number of neighbours that are listed for a line
+MAX_GROUPS = 200  # the maximum number of groups of similar lines that are listed
+MAX_LINKED = 300  # the maximum number of selected lines that the address contains
 LABEL_LENGTH = 80  # characters of a line in the list of lines
 
 
@@ -31,7 +31,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         right.select_slider, t("sentences-min-size"), sizes, 0, key="size", help=t("sentences-min-size-help"),
         format_func=lambda size: f"{size}" if size else automatic,
     )  # fmt: skip
-    min_size = 2 if min_size == 1 else min_size
+    min_size = 2 if min_size == 1 else min_size  # a cluster has at least two lines; 0 stands for automatic
     vectors_SP = vectors.field("vectors_SP")
     with st.spinner(t("sentences-map-progress"), show_time=True):
         server.import_slow_modules()
@@ -85,7 +85,7 @@ def _set_field(name: str, value: str) -> None:
 def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
     """List the lines of the lasso or of a cluster, and offer them as a CSV file."""
     names = {"lasso": t("sentences-group-lasso"), "all": t("sentences-group-all")}
-    names |= {str(index): name_cluster(each, language()) for index, each in enumerate(clusters.clusters)}
+    names |= {str(index): name_cluster(cluster, language()) for index, cluster in enumerate(clusters.clusters)}
     if NO_CLUSTER in clusters.labels and clusters.clusters:
         names[str(NO_CLUSTER)] = t("sentences-group-none", count=clusters.labels.count(NO_CLUSTER))
     group = fields.choice(st.selectbox, t("sentences-group"), names, "group")

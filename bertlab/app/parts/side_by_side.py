@@ -40,6 +40,7 @@ def draw_models() -> None:
         st.segmented_control, t("compare-models-layer"), ["last", "middle", "first"], key="depth", required=True,
         format_func=lambda depth: t(f"compare-models-{depth}"), label_visibility="collapsed",
     )  # fmt: skip
+    # a share of the layers, because models may have different numbers of them: 0 is the first layer, 1 the last one
     share = {"first": 0.0, "middle": 0.5, "last": 1.0}[depth]
     is_short = max(len(view.tokens) for view in views.result) <= MAX_SAVED_TOKENS
     data = side_by_side.attention_columns(views.result, share) if is_short else None
@@ -47,7 +48,7 @@ def draw_models() -> None:
 
 
 def choose_models() -> list[str]:
-    """Let the user choose shipped checkpoints, or type directories and hub ids; returns their names."""
+    """Let the user choose shipped checkpoints, or type directories and hub ids. Return their names."""
     shipped = list(bertlab.find_shipped_checkpoints())
     stored = url.parse_value(url.recall("models"), [])
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
@@ -62,7 +63,7 @@ def choose_models() -> list[str]:
 def compute_views(
     checkpoints: tuple[sessions.CheckpointKey, ...], text: str, originals: tuple[str, ...]
 ) -> calls.Expression:
-    """Compute `view_models` for the chosen checkpoints."""
+    """Call `view_models` for the chosen checkpoints. Return the views with the Python code that computes them."""
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
     load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))

@@ -32,6 +32,7 @@ MAX_CHANGE_BUTTONS = 18  # further changes are only counted
 # the texts of the grid that have no parameters; their message ids begin with "heads-grid-"
 GRID_TEXTS = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
 # Heads that help the prediction have the colour of positive values; heads that hurt it, the colour of negative values.
+# "dark" and "light" are the backgrounds of the two themes.
 GRID_COLOURS = {
     "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
     "dark": PALETTE["themes"]["dark"]["ground"], "light": PALETTE["themes"]["light"]["ground"],
@@ -270,8 +271,8 @@ def outcome_names(kind: str) -> dict[str, str]:
     """Return the names to show instead of some labels: {label: name}. The label of "no answer" is empty.
 
     Args:
-        kind: the task type of the prediction. Only the labels of sentence pairs are translated, because a token such as
-            "swapped" may equal one of them.
+        kind: the task type of the prediction. The labels of sentence pairs are translated for the task type
+            "sentence_pair" only, because a predicted token such as "swapped" may equal one of these labels.
     """
     if kind != "sentence_pair":
         return {"": t("heads-outcome-none")}

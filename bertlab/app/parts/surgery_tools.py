@@ -37,7 +37,7 @@ def edit_attention(
         checkpoint: the checkpoint.
         surgery_input: the texts of the prediction.
         tokens: the tokens of these texts.
-        other: the text from which hidden states are patched.
+        other: the other text; patches in the line of changes take hidden states from it.
 
     Raises:
         BertlabError: any error that `Session.attention_row` and `Session.intervene` raise.
@@ -171,7 +171,7 @@ def show_preview(
         part: the part with the change, which "Apply" adds to the line.
         checkpoint: the checkpoint.
         surgery_input: the prediction.
-        other: the text from which hidden states are patched.
+        other: the other text; patches in the line of changes take hidden states from it.
     """
     if part in changes.split(line):
         st.caption(t("heads-preview-applied"))
@@ -179,9 +179,9 @@ def show_preview(
     config = sessions.open_session(checkpoint).config
     current, changed = (
         cached_results.compute(
-            checkpoint, "intervene", *surgery_input.values, changes=each, other=other, mask=surgery_input.mask
+            checkpoint, "intervene", *surgery_input.values, changes=changed_line, other=other, mask=surgery_input.mask
         )
-        for each in (line, changes.add(line, part, config.num_heads))
+        for changed_line in (line, changes.add(line, part, config.num_heads))
     )
     # in both results, the first outcome is the prediction without any changes
     names = [
@@ -213,9 +213,11 @@ def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     # query, key, value and output projection of one head, with the biases of the first three
-    weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
+    weights_of_head = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
-    vocabulary = config.vocab_size * config.hidden_size
-    shares = {"share": percent(weights * len(ablated) / total), "vocabulary": percent(vocabulary / total)}
+    weights_of_vocabulary = config.vocab_size * config.hidden_size
+    shares = {
+        "share": percent(weights_of_head * len(ablated) / total), "vocabulary": percent(weights_of_vocabulary / total)
+    }  # fmt: skip
     st.caption(t("heads-export-size", heads=len(ablated), **shares))
     st.caption(t("heads-export-compatibility"))

@@ -9,7 +9,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.app.parts.batch import encode_csv
 from bertlab.config.languages import languages
-from bertlab.explore.writing.corrections import MARGIN
+from bertlab.explore.writing.corrections import MARGIN, Correction
 from bertlab.explore.writing.surprise import (
     ProposedWord,
     ScoredWord,
@@ -95,26 +95,28 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
     # suggestions with any positive gain, so that moving the slider needs no further computation
     call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
-    suggestions = [each for each in call.result if each.gain > margin]
+    suggestions = [correction for correction in call.result if correction.gain > margin]
     with st.container(key="corrections"):
         st.html(corrections_html(text, suggestions))
     st.caption(t("writing-corrections-legend"))
     display.sentence(sentences.corrections(suggestions, margin))
     with st.container(horizontal=True, gap="small", key="correction-buttons"):
-        for number, each in enumerate(suggestions):
-            label = t("writing-correction", original=each.original, replacement=each.replacement, gain=each.gain)
+        for number, correction in enumerate(suggestions):
+            values = {name: getattr(correction, name) for name in ("original", "replacement", "gain")}
+            label = t("writing-correction", **values)
             st.button(
-                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply_changes,
-                args=([(each.start, each.end, each.replacement)],),
+                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply_corrections,
+                args=([correction],),
             )  # fmt: skip
         if len(suggestions) > 1:
             st.button(
                 t("writing-apply-all", count=len(suggestions)), key="apply-all", icon=":material/done_all:",
-                on_click=_apply_changes, args=([(each.start, each.end, each.replacement) for each in suggestions],),
+                on_click=_apply_corrections, args=(suggestions,),
             )  # fmt: skip
     if call.result:
         data = {
-            name: [getattr(each, name) for each in call.result] for name in ("original", "replacement", "kind", "gain")
+            name: [getattr(correction, name) for correction in call.result]
+            for name in ("original", "replacement", "kind", "gain")
         }
         plots.draw("gains", gain_bars, call, margin, lang=language(), data=data)
     st.caption(t("writing-corrections-note"))
@@ -146,7 +148,10 @@ def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
-    """Find the word whose details are shown: the one that the user clicked or, by default, the first misfit."""
+    """Find the word whose details are shown: the one that the user clicked or, by default, the first of `misfits`.
+
+    Return its index; None if there is no such word. `misfits` are the indices of the words that do not fit.
+    """
     words = [word.text for word in surprise.words]
     stored, previous = url.recall("word"), url.swap_previous("writing-words", words)
     if previous != words and stored.isdecimal():  # the text was edited: the same word stays chosen
@@ -164,7 +169,7 @@ def _store_word(index: object) -> None:
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
-    """Draw the words of a text, shaded by their surprise; the misfits are underlined."""
+    """Draw the words of a text, shaded by their surprise; the words with the indices `misfits` are underlined."""
     full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
@@ -227,10 +232,11 @@ def _escape_markdown(text: str) -> str:
     return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
 
 
-def _apply_changes(changes: list[tuple[int, int, str]]) -> None:
-    """Apply changes (start, end, replacement) to the draft; the page's undo button undoes them together."""
-    for start, end, replacement in sorted(changes, reverse=True):
-        _replace_characters(DRAFT, start, end, replacement)
+def _apply_corrections(corrections: Sequence[Correction]) -> None:
+    """Apply corrections to the draft; the page's undo button undoes them together."""
+    # from the end of the draft to its beginning, so that the positions of the other corrections stay valid
+    for correction in sorted(corrections, key=lambda correction: correction.start, reverse=True):
+        _replace_characters(DRAFT, correction.start, correction.end, correction.replacement)
 
 
 def _replace_characters(field: str, start: int, end: int, word: str) -> None:
