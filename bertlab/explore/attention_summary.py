@@ -52,14 +52,14 @@ def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
     is_word_T = ~is_special_T & [any(map(str.isalnum, row.token)) for row in tokens]
     is_word_pair_TT, is_text_pair_TT = np.outer(is_word_T, is_word_T), np.outer(~is_special_T, ~is_special_T)
     # conditions for a pair of query and key, from the strictest to none; the first one that any pair meets is used
-    choices = (
+    conditions = (
         is_word_pair_TT & (distance_TT > 1), is_text_pair_TT & (distance_TT > 0), is_text_pair_TT,
         np.ones_like(is_text_pair_TT),
     )  # fmt: skip
-    allowed_TT = next(choice_TT for choice_TT in choices if choice_TT.any())
-    best_by_layer = []
+    allowed_TT = next(condition_TT for condition_TT in conditions if condition_TT.any())
+    best_by_layer = []  # (excess over the mean at the same offset, layer, head, query, key)
     for layer, probs_NTT in enumerate(probs_LNTT):  # layer by layer, because a long text needs much memory
-        excess_NTT = np.where(allowed_TT, probs_NTT - _mean_of_other_queries(probs_NTT), -np.inf)
+        excess_NTT = np.where(allowed_TT, probs_NTT - _compute_mean_of_other_queries(probs_NTT), -np.inf)
         head, query, key = np.unravel_index(int(excess_NTT.argmax()), excess_NTT.shape)
         best_by_layer.append((float(excess_NTT[head, query, key]), layer, int(head), int(query), int(key)))
     return _summarise(attention, *max(best_by_layer, key=lambda best: best[0])[1:])
@@ -93,9 +93,8 @@ def summarise_attention(
 def _summarise(attention: AttentionMap, layer: int, head: int, query: int, key: int) -> AttentionSummary:
     """Describe the weight that a query of one head gives to a key."""
     probs_T = attention.probs_LNTT[layer, head, query].astype(float)
-    roles = find_head_roles(
-        AttentionMap(attention.tokens, attention.probs_LNTT[layer : layer + 1, head : head + 1])
-    )  # of this head only
+    head_attention = AttentionMap(attention.tokens, attention.probs_LNTT[layer : layer + 1, head : head + 1])
+    roles = find_head_roles(head_attention)
     return AttentionSummary(
         layer, head, query, key,
         share=float(probs_T[key]),
@@ -118,7 +117,7 @@ def compute_entropy(probs_T: np.ndarray) -> float:
     return abs(float(-(positive * np.log2(positive)).sum()))  # abs, because -0.0 would be shown as "-0.0"
 
 
-def _mean_of_other_queries(probs_NTT: np.ndarray) -> np.ndarray:
+def _compute_mean_of_other_queries(probs_NTT: np.ndarray) -> np.ndarray:
     """For every weight, compute the mean weight that the head's other queries give to the key at the same offset."""
     size = probs_NTT.shape[-1]
     offsets = range(-size + 1, size)

@@ -41,7 +41,7 @@ def predict_texts(
     for text, pair in progress(texts):
         row: dict[str, object] = {"text": text} | ({"pair": pair or ""} if reads_pairs else {})
         try:
-            if task_type.reads_only_pairs:
+            if task_type.reads_only_pairs:  # "" makes `predict` report that the second text is missing
                 pair = pair or ""
             prediction = predict(text, pair) if reads_pairs else predict(text)
             rows.append(row | task_type.make_table_row(prediction) | {"error": None})

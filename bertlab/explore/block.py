@@ -165,12 +165,12 @@ def _summarise_layers(
     hidden_LH: torch.Tensor, steps: list[dict[str, torch.Tensor]], predictions: list[tuple]
 ) -> tuple[LayerSummary, ...]:
     """Summarise the embeddings and every layer."""
-    norms = [float(norm) for norm in hidden_LH.float().norm(dim=-1)]
+    output_norms = [float(norm) for norm in hidden_LH.float().norm(dim=-1)]
     # (layer, norm of the attention output, norm of the feed-forward output), first for the embeddings
     added_norms = [(None, None, None)]
     for layer, step in enumerate(steps):
         added_norms.append((layer, *(float(step[name].float().norm()) for name in ("attention_H", "feed_forward_H"))))
     return tuple(
-        LayerSummary(*parts, norm, *prediction)
-        for parts, norm, prediction in zip(added_norms, norms, predictions, strict=True)
+        LayerSummary(*layer_and_norms, output_norm, *prediction)
+        for layer_and_norms, output_norm, prediction in zip(added_norms, output_norms, predictions, strict=True)
     )

@@ -43,8 +43,8 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     rank_S = np.full(count, 1 / count)
     for _ in range(MAX_ITERATIONS):
         share_S = np.divide(rank_S, degree_S, out=np.zeros(count), where=is_linked_S)
-        next_S = (1 - DAMPING + DAMPING * rank_S[~is_linked_S].sum()) / count + DAMPING * multiply(share_S)
-        change, rank_S = np.abs(next_S - rank_S).sum(), next_S / next_S.sum()
+        next_rank_S = (1 - DAMPING + DAMPING * rank_S[~is_linked_S].sum()) / count + DAMPING * multiply(share_S)
+        change, rank_S = np.abs(next_rank_S - rank_S).sum(), next_rank_S / next_rank_S.sum()
         if change < TOLERANCE:
             break
     return rank_S * count
@@ -84,12 +84,12 @@ def choose_sentences(
     """
     smallest_cosine = find_smallest_cosine(vectors_SP)
     spread = np.ptp(centrality_S)
-    central_S = (centrality_S - centrality_S.min()) / spread if spread > 1e-6 else np.ones(len(texts))
+    scaled_centrality_S = (centrality_S - centrality_S.min()) / spread if spread > 1e-6 else np.ones(len(texts))
     similarity_S = np.zeros(len(texts))
     is_undecided_S = np.ones(len(texts), bool)
     chosen, repeated, used_trigrams = [], [], set()
     while len(chosen) < num_sentences and is_undecided_S.any():
-        score_S = (1 - diversity) * central_S - diversity * similarity_S
+        score_S = (1 - diversity) * scaled_centrality_S - diversity * similarity_S
         best = int(np.where(is_undecided_S, score_S, -np.inf).argmax())
         is_undecided_S[best] = False
         trigrams = list_trigrams(texts[best])

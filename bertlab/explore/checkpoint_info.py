@@ -10,7 +10,7 @@ from bertlab.tasks.registry import TASK_TYPES, list_types_of_command, list_types
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers must be damaged, so it is ignored
+MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers is regarded as damaged and ignored
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +110,7 @@ class CheckpointInfo:
     def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:
         """Return the stride and the size of the windows of a passage, in tokens.
 
-        A value of fine-tuning replaces an argument that is None.
+        If an argument is None, the value from fine-tuning is used.
         """
         max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
         defaults = {"stride": self.loaded.stride, "max_tokens": max_window}

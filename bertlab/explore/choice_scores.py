@@ -22,7 +22,7 @@ class ChoiceScores:
     choices: tuple[Choice, ...]
     """The choices, in the given order."""
     products_CH: np.ndarray
-    """For each choice, the products of W and its pooled [CLS] vector, dimension by dimension."""
+    """For each choice, in each dimension, the product of W and the choice's pooled [CLS] vector."""
     bias: float
     """The bias of the output layer, which is added to the sum of the products of every choice."""
 

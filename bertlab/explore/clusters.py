@@ -60,22 +60,24 @@ def cluster_sentences(
     for the words.
     """
     labels_S = np.full(len(texts), NO_CLUSTER)
-    readable = np.setdiff1d(np.arange(len(texts)), list(unreadable))
-    distinct_UP, row_S = np.unique(vectors_SP[readable], axis=0, return_inverse=True)
+    readable_indices = np.setdiff1d(np.arange(len(texts)), list(unreadable))
+    distinct_UP, row_S = np.unique(vectors_SP[readable_indices], axis=0, return_inverse=True)
     if len(distinct_UP) >= MIN_TEXTS:
         from sklearn.cluster import HDBSCAN
 
-        size = max(2, min_size or choose_min_size(len(readable)))
+        size = max(2, min_size or choose_min_size(len(readable_indices)))
         reduced_SR = reduce_vectors(distinct_UP, REDUCED_SIZE)[row_S.ravel()]  # each copy of a text adds to the density
         reduced_SR /= np.linalg.norm(reduced_SR, axis=1, keepdims=True).clip(1e-9)
-        model = HDBSCAN(min_cluster_size=min(size, len(readable)), min_samples=min(3, size), copy=True)
-        labels_S[readable] = model.fit(reduced_SR).labels_
-    order = [int(label) for label, _ in Counter(labels_S.tolist()).most_common() if label != NO_CLUSTER]
+        model = HDBSCAN(min_cluster_size=min(size, len(readable_indices)), min_samples=min(3, size), copy=True)
+        labels_S[readable_indices] = model.fit(reduced_SR).labels_
+    labels_by_size = [int(label) for label, _ in Counter(labels_S.tolist()).most_common() if label != NO_CLUSTER]
     # the indices of the texts of each cluster, the most central text first
-    by_centrality = [_sort_by_centrality(vectors_SP, np.flatnonzero(labels_S == label)) for label in order]
+    by_centrality = [_sort_by_centrality(vectors_SP, np.flatnonzero(labels_S == label)) for label in labels_by_size]
     names = name_clusters(texts, by_centrality)
-    clusters = [Cluster(words, tuple(sorted(each)), each[0]) for words, each in zip(names, by_centrality, strict=True)]
-    new_label = {label: index for index, label in enumerate(order)}
+    clusters = [
+        Cluster(words, tuple(sorted(members)), members[0]) for words, members in zip(names, by_centrality, strict=True)
+    ]
+    new_label = {label: index for index, label in enumerate(labels_by_size)}
     return Clusters(tuple(clusters), tuple(new_label.get(int(label), NO_CLUSTER) for label in labels_S))
 
 
@@ -119,11 +121,12 @@ def name_clusters(
 
 
 def reduce_vectors(vectors_SP: np.ndarray, size: int) -> np.ndarray:
-    """Reduce vectors to at most `size` dimensions by PCA -> float32 [S, R]; the sign of each dimension is fixed."""
+    """Reduce vectors to at most `size` dimensions by PCA -> float32 [S, R]."""
     centred_SP = vectors_SP - vectors_SP.mean(0)
     # the eigenvectors of the small covariance matrix; an SVD of all vectors would take more time and memory
     _, axes_PP = np.linalg.eigh(centred_SP.T.astype(np.float64) @ centred_SP)
     axes_PR = axes_PP[:, ::-1][:, : min(size, *vectors_SP.shape)]
+    # PCA leaves the sign of an axis open: make the component with the largest magnitude positive
     axes_PR = axes_PR * np.sign(axes_PR[np.abs(axes_PR).argmax(0), np.arange(axes_PR.shape[1])])
     return (centred_SP @ axes_PR).astype(np.float32)
 

@@ -49,7 +49,7 @@ class Unit:
 
     @property
     def is_split_differently(self) -> bool:
-        """Whether the two sides split the unit at different places, or one of their vocabularies lacks it."""
+        """Whether the two sides split the unit at different places, or only one of them has [UNK] for it."""
         return _remove_marks(self.first_tokens) != _remove_marks(self.second_tokens)
 
     @property
@@ -142,7 +142,7 @@ def compare(
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
     first_groups, second_groups = ([unit.first_positions for unit in units], [unit.second_positions for unit in units])
     first_LUH, second_MUH = pool_vectors(first_LTH, first_groups), pool_vectors(second_MTH, second_groups)
-    same_shape = first_LUH.shape == second_MUH.shape
+    has_same_shape = first_LUH.shape == second_MUH.shape
     return Comparison(
         units=tuple(units),
         unit_kind="tokens" if has_same_vocabulary else "words",
@@ -150,7 +150,7 @@ def compare(
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
         cka_LM=linear_cka(first_LUH, second_MUH),
-        cosine_distance_LU=1 - _cosine_similarity(first_LUH, second_MUH) if same_shape else None,
+        cosine_distance_LU=1 - _cosine_similarity(first_LUH, second_MUH) if has_same_shape else None,
     )
 
 

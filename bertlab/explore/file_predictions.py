@@ -1,7 +1,7 @@
 """Predict the rows of a whole file, and store the results in parts, so that an interrupted job can continue.
 
-A job is a directory: the file, `job.json` with its settings, `state.json` with its progress, and the parts of the
-results (`file_results`).
+A job is a directory that contains the file to predict, the settings of the job (`job.json`), its progress
+(`state.json`), and the parts of the results (`file_results`).
 
 Shape legend: S texts, P dimensions of a sentence vector.
 """
@@ -166,25 +166,24 @@ class _RowPredictor:
 
     def __init__(self, session: Session, job: FileJob):
         self.session, self.job = session, job
-        self.known: dict[Pair, dict] = {}  # the predictions made so far
+        self.predictions: dict[Pair, dict] = {}  # those made so far
 
     def __call__(self, records: tuple[Record, ...]) -> list[dict]:
         """Predict some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""
         pairs = [None if record.values is None else self._choose_texts(record.values) for record in records]
-        if len(self.known) > 10_000 or self.job.command == "embed":  # vectors are too large to keep
-            self.known.clear()
+        if len(self.predictions) > 10_000 or self.job.command == "embed":  # vectors are too large to keep
+            self.predictions.clear()
         problems = [
             record.reason if pair is None else self._find_problem(pair)
             for record, pair in zip(records, pairs, strict=True)
         ]
-        usable = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
-        new_pairs = list(dict.fromkeys(pair for pair in usable if pair not in self.known))
-        self.known.update(zip(new_pairs, self._predict(new_pairs), strict=True))
+        usable_pairs = [pair for pair, problem in zip(pairs, problems, strict=True) if problem is None]
+        new_pairs = list(dict.fromkeys(pair for pair in usable_pairs if pair not in self.predictions))
+        self.predictions.update(zip(new_pairs, self._predict(new_pairs), strict=True))
         rows = []
         for record, pair, problem in zip(records, pairs, problems, strict=True):
-            prediction = dict(self.known[pair]) if problem is None else {}
+            prediction = dict(self.predictions[pair]) if problem is None else {}
             error = problem or prediction.pop("error", None)
-            prediction.pop("error", None)
             rows.append(
                 {"row": record.number, "error": error.render(self.job.language) if error else None}
                 | {f"{INPUT_PREFIX}{name}": format_cell(value) for name, value in (record.values or {}).items()}

@@ -44,7 +44,7 @@ def read_unusable(directory: Path, limit: int) -> list[tuple[int, str]]:
 def read_results(directory: Path, limit: int | None = None) -> pa.Table:
     """Read the results: the number of each row in the file, its columns, the prediction and the error.
 
-    If the file already has a column with the name of a prediction column, the prediction column gets a number.
+    If the file already has a column with the name of an added column, a number is appended to the added column's name.
 
     Args:
         directory: the directory of the job.
@@ -80,7 +80,7 @@ def list_added_columns(results: pa.Table) -> dict[str, str]:
 
 
 def _name_columns(stored_names: Sequence[str]) -> dict[str, str]:
-    """Name the columns of the results -> {stored name: name}, in the order of the results.
+    """Name the columns of the results -> {name in the parts: name in the results}, in the order of the results.
 
     >>> _name_columns(["row", "error", "in:Predicted", "out:label"])
     {'row': 'row', 'in:Predicted': 'Predicted', 'out:label': 'predicted_2', 'error': 'error'}

@@ -55,7 +55,7 @@ def compare_guesses(
         run: the run directory.
         text: the text with a [MASK].
         counts: guessed word -> number of people who guessed it, 1 or more.
-        run_snapshot: a function that runs a snapshot on the text, as for `explore.timeline.timeline`.
+        run_snapshot: (snapshot, number of snapshots, text, pair) -> SnapshotResult; it runs a snapshot on the text.
 
     Raises:
         DataError: there are no snapshots.
@@ -76,7 +76,7 @@ def compare_guesses(
     for index, result in enumerate(results):
         probs_V = result.mask_probs_MV[0].astype(np.float32)
         probs_SW[index] = [0.0 if id is None else float(probs_V[id]) for id in word_ids]
-        best = np.argsort(-probs_V)[:TOP_K].tolist()
-        best_S.append(tuple(zip(tokenizer.tokens(best), probs_V[best].tolist(), strict=True)))
+        best_ids = np.argsort(-probs_V)[:TOP_K].tolist()
+        best_S.append(tuple(zip(tokenizer.tokens(best_ids), probs_V[best_ids].tolist(), strict=True)))
     overlap_S = np.minimum(probs_SW, shares_W).sum(-1)
     return GuessTimeline(tuple(snapshots), words, shares_W, probs_SW, tuple(best_S), overlap_S)

@@ -9,8 +9,8 @@ Parts are separated by commas; layers, heads and positions are counted from 0:
     r1.2.5-7:1     in that head, position 5 attends only to position 7;  r1.2.5-0:0.6-7:0.2  only to positions 0 and 7,
                    in the ratio 0.6 to 0.2;  r1.2.5  restores its attention
     h2.5-1.4       after layer 2, position 5 gets the hidden state that another text has after layer 1 at position 4;
-                   e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), which needs a text with
-                   the same number of tokens;  h2.5  restores the hidden state
+                   e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), for which the other
+                   text needs as many tokens as the input;  h2.5  restores the hidden state
     p3.5-2.4       the older form of h2.5-1.4, in which 0 is the embeddings and 1 the output of layer 0
 
 This module does not check whether a layer or a position exists; the functions that apply interventions do.
@@ -155,7 +155,7 @@ def resolve(text: str, num_heads: int) -> Changes:
             heads = heads - heads_of_layer if restores else heads | heads_of_layer
         elif match := _HEAD.fullmatch(part):
             layer, head = int(match[1]), int(match[2])
-            if match[3]:
+            if match[3]:  # "s": only this head of the layer stays
                 heads = (heads | {(layer, other) for other in range(num_heads)}) - {(layer, head)}
             else:
                 heads = heads ^ {(layer, head)}

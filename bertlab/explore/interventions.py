@@ -61,7 +61,7 @@ def resolve_interventions(
             if position is None and len(hidden_TH) != num_tokens:
                 raise InterventionError("patch-lengths-differ", tokens=num_tokens, other=len(hidden_TH))
             if position is None:
-                patches |= {(index, each): hidden_TH[each] for each in range(num_tokens)}
+                patches |= {(index, target): hidden_TH[target] for target in range(num_tokens)}
             else:
                 if from_position >= len(hidden_TH):
                     raise InterventionError("patch-position-missing", position=from_position, last=len(hidden_TH) - 1)

@@ -78,26 +78,27 @@ def fill_jointly(
     # One more row of the batch contains the independent predictions, so that the joint probability of these
     # tokens is computed even if the beam search drops them.
     ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=independent_logp_MV.device)
-    independent_1T, independent_logp = batch.input_ids_BT.clone(), 0.0
+    independent_input_1T, independent_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
-        rows_BT = torch.cat([ids_BT, independent_1T])
+        rows_BT = torch.cat([ids_BT, independent_input_1T])
         logp_BV = _predict_masks(model, tokenizer, batch, rows_BT, [position])[:, 0]
         independent_logp += float(logp_BV[-1, independent_ids[mask]])
-        independent_1T[0, position] = independent_ids[mask]
+        independent_input_1T[0, position] = independent_ids[mask]
         logp_BV = logp_B[:, None] + logp_BV[:-1]
         logp_B, flat_index_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
         ids_BT = ids_BT[flat_index_B // logp_BV.shape[1]].clone()
         ids_BT[:, position] = flat_index_B % logp_BV.shape[1]
 
     def make_filling(ids_T: torch.Tensor, logp: float) -> Filling:
-        """Make a result of the ids of an input without masks, and of the joint log-probability of its filled tokens."""
+        """Make a filling from an input whose masks are filled, and the joint log-probability of the tokens in them."""
         tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
+        # "Ġ" and "▁" stand for the space before a word
         words = tokens if tokenizer.kind == "WordPiece" else tuple(token.lstrip("Ġ▁") for token in tokens)
         return Filling(tokens, float(np.exp(logp)), _fill_text(encoding, positions, words, text, pair))
 
     return JointFill(
         fillings=tuple(map(make_filling, ids_BT, logp_B.tolist())),
-        independent=make_filling(independent_1T[0], independent_logp),
+        independent=make_filling(independent_input_1T[0], independent_logp),
         independent_probs=tuple(independent_logp_MV.max(-1).values.exp().tolist()),
         spans=tuple(encoding.offsets[position] for position in positions),
     )
@@ -139,7 +140,7 @@ def _predict_masks(
 
 
 def _fill_text(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:
-    """Replace the masks of a text, and of its pair, by tokens; the pair follows the text after " | "."""
+    """Replace the masks of a text, and of its pair, by tokens, and join the two texts by " | "."""
     parts = [text] if pair is None else [text, pair]
     for position, token in reversed(list(zip(positions, tokens, strict=True))):
         (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]

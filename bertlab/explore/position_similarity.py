@@ -46,12 +46,12 @@ def compute_position_similarity(model: Bert, size: int = 64) -> PositionSimilari
     learned_PH = embeddings.position.weight[embeddings.first_position :].detach().float().cpu().numpy()
     count, hidden = learned_PH.shape
     positions_S = np.unique(np.linspace(0, count - 1, min(size, count)).round().astype(int))
-    learned_PP = _cosine(learned_PH)
-    sinusoidal_PP = _cosine(make_sinusoids(count, hidden))
-    chosen = np.ix_(positions_S, positions_S)
+    learned_PP = _compute_cosines(learned_PH)
+    sinusoidal_PP = _compute_cosines(make_sinusoids(count, hidden))
+    selection = np.ix_(positions_S, positions_S)
     return PositionSimilarity(
-        positions_S, learned_PP[chosen], sinusoidal_PP[chosen], _mean_by_distance(learned_PP),
-        _mean_by_distance(sinusoidal_PP),
+        positions_S, learned_PP[selection], sinusoidal_PP[selection], _average_by_distance(learned_PP),
+        _average_by_distance(sinusoidal_PP),
     )  # fmt: skip
 
 
@@ -68,13 +68,13 @@ def make_sinusoids(count: int, hidden: int) -> np.ndarray:
     return np.stack([np.sin(angle_PF), np.cos(angle_PF)], axis=-1).reshape(count, -1)[:, :hidden]
 
 
-def _cosine(vectors_PH: np.ndarray) -> np.ndarray:
+def _compute_cosines(vectors_PH: np.ndarray) -> np.ndarray:
     """Compute the cosine of every two vectors -> [P, P]."""
     lengths_P1 = np.linalg.norm(vectors_PH, axis=1, keepdims=True)
     unit_PH = vectors_PH / np.maximum(lengths_P1, np.finfo(np.float32).tiny)
     return unit_PH @ unit_PH.T
 
 
-def _mean_by_distance(similarity_PP: np.ndarray) -> np.ndarray:
+def _average_by_distance(similarity_PP: np.ndarray) -> np.ndarray:
     """Compute, for each distance d, the mean similarity of positions that are d apart -> [P]."""
     return np.array([np.diagonal(similarity_PP, distance).mean() for distance in range(len(similarity_PP))])

@@ -61,7 +61,7 @@ class WordEffects:
 
 @dataclass(frozen=True)
 class WindowReading:
-    """The prediction for one window: [CLS] question [SEP] passage [SEP]."""
+    """The prediction for one window: [CLS] question [SEP] part of the passage [SEP]."""
 
     start: int
     """The index of the first character of the passage in this window."""

@@ -19,7 +19,7 @@ class Rollout:
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
     shares_LTT: np.ndarray
-    """[l, i, j]: the share of position i after layer l that comes from input token j; rows sum to 1."""
+    """[l, i, j]: the share of input token j in the state of position i after layer l; rows sum to 1."""
 
     def find_largest_source(self, position: int) -> int:
         """Find the other input token that has the largest share in a position's state after the last layer."""

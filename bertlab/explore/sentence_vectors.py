@@ -18,8 +18,8 @@ from bertlab.tasks.features import Input
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.unknown_tokens import is_mostly_unknown
 
-# The number of texts whose vectors are computed and then stored. An interrupted run loses only the vectors that it has
-# not stored yet.
+# The number of texts whose vectors are computed before these vectors are stored together. An interrupted run loses only
+# the vectors that it has not stored yet.
 TEXTS_AT_ONCE = 128
 CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
 
@@ -82,9 +82,10 @@ class SimilarPairs:
     pairs: tuple[SimilarPair, ...]
     """The most similar pairs, best first; not all of them if there are many."""
     total: int
-    """The number of all such pairs."""
+    """The number of all pairs, including those that `pairs` leaves out."""
     groups: tuple[tuple[int, ...], ...]
-    """Groups of texts that such pairs connect, the largest first; the indices of each group in order."""
+    """Groups of connected texts, the largest first: their indices in ascending order. Every pair, also one that `pairs`
+    leaves out, connects its two texts."""
 
 
 def compute_sentence_vectors(
@@ -114,7 +115,8 @@ def compute_sentence_vectors(
     size = loaded.config.hidden_size * len(settings.pooling)
     distinct = list(dict.fromkeys(texts))
     inputs, truncated = encode_sentences(loaded.tokenizer, distinct, settings, loaded.config.max_tokens)
-    if empty := next((text for text, each in zip(distinct, inputs, strict=True) if len(each) < 3), None):
+    # fewer than 3 tokens: nothing between [CLS] and [SEP]
+    if empty := next((text for text, model_input in zip(distinct, inputs, strict=True) if len(model_input) < 3), None):
         raise TextError("text-without-tokens", row=texts.index(empty) + 1)
     cache = VectorCache(compute_fingerprint(loaded, settings), size) if use_cache else None
     stored_vectors = cache.read(distinct) if cache else {}
@@ -123,10 +125,11 @@ def compute_sentence_vectors(
     for text, vector in stored_vectors.items():
         vectors_UP[row_of_text[text]] = vector
     # longest first, so that the texts of a batch have similar lengths
-    missing = sorted(
+    missing_rows = sorted(
         (row_of_text[text] for text in distinct if text not in stored_vectors), key=lambda row: -len(inputs[row])
     )
-    for rows in progress([missing[first : first + TEXTS_AT_ONCE] for first in range(0, len(missing), TEXTS_AT_ONCE)]):
+    starts = range(0, len(missing_rows), TEXTS_AT_ONCE)
+    for rows in progress([missing_rows[start : start + TEXTS_AT_ONCE] for start in starts]):
         missing_inputs = [inputs[row] for row in rows]
         vectors_UP[rows] = embed_texts(
             loaded.model, missing_inputs, loaded.tokenizer.pad_id, batch_size, settings.pooling
@@ -151,9 +154,10 @@ def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequenc
     """Find the texts whose vectors mean little; see `SentenceVectors.unreadable`."""
     language = languages()[tokenizer.language]
     rows = []
-    for row, (text, each) in enumerate(zip(texts, inputs, strict=True)):
+    for row, (text, model_input) in enumerate(zip(texts, inputs, strict=True)):
         is_foreign = bool(language.script) and has_latin_letters(text) and not language.uses_script(text)
-        tokens = tokenizer.tokens(each.ids[1:-1]) if tokenizer.unk_id in each.ids else []  # without [CLS] and [SEP]
+        has_unknown = tokenizer.unk_id in model_input.ids
+        tokens = tokenizer.tokens(model_input.ids[1:-1]) if has_unknown else []  # without [CLS] and [SEP]
         if is_foreign or is_mostly_unknown(tokens, tokenizer.special.unk):
             rows.append(row)
     return rows
@@ -194,8 +198,9 @@ def find_similar_pairs(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    # copies[u]: the indices of the texts with vector u
     distinct_UP, copies = _group_copies(vectors_SP, unreadable)
-    counts_U = np.array([len(each) for each in copies])
+    counts_U = np.array([len(indices) for indices in copies])
     total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
     best: list[tuple[float, int, int]] = []  # (-cosine, row, larger row) of pairs of distinct vectors
     group_U = np.arange(len(distinct_UP))  # the group of each vector
@@ -221,12 +226,12 @@ def find_similar_pairs(
             first, second, values = first[chosen], second[chosen], values[chosen]
         best = sorted([*best, *zip(-values, first, second, strict=True)])[:limit]
     # (-cosine, index of a text, index of another) of the best pairs, first those of texts with equal vectors
-    pairs = [(-1.0, each[0], other) for each in copies for other in each[1:]] if threshold <= 1 else []
+    pairs = [(-1.0, first, other) for first, *others in copies for other in others] if threshold <= 1 else []
     pairs += [(value, copies[row][0], copies[other][0]) for value, row, other in best]
     members: dict[int, list[int]] = {}
     for row, group in enumerate(group_U.tolist()):
         members.setdefault(group, []).extend(copies[row])
-    groups = [tuple(sorted(each)) for each in members.values() if len(each) > 1]
+    groups = [tuple(sorted(indices)) for indices in members.values() if len(indices) > 1]
     groups.sort(key=lambda group: (-len(group), group))
     ordered = sorted((value, *sorted((int(row), int(other)))) for value, row, other in pairs)[:limit]
     return SimilarPairs(
@@ -246,6 +251,7 @@ def _group_copies(vectors_SP: np.ndarray, unreadable: Mapping[int, str]) -> tupl
     for index, row in enumerate(row_S.ravel().tolist()):
         members.setdefault(unreadable.get(index, row), []).append(index)
     copies = list(members.values())
-    distinct_UP = vectors_SP[[each[0] for each in copies]]
-    distinct_UP[[each[0] in unreadable for each in copies]] = np.nan
+    first_indices = [indices[0] for indices in copies]
+    distinct_UP = vectors_SP[first_indices]
+    distinct_UP[[index in unreadable for index in first_indices]] = np.nan
     return distinct_UP, copies

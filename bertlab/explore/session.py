@@ -183,7 +183,7 @@ class Session(Predictor):
     ) -> SpanXray:
         """Find the answers as `answer` does, and return the scores behind them: the prediction for each window alone.
 
-        The arguments and errors are those of `answer`.
+        The arguments and errors are those of `answer`, without `null_threshold`.
         """
         query = queries.prepare_reading(self, question, passage, n_best, max_answer_tokens, stride, max_tokens)
         reading = self._answer(query, batch_size, progress)
@@ -278,7 +278,7 @@ class Session(Predictor):
         """
         return compute_position_similarity(self.model, size)
 
-    # -- changes to the model --------------------------------------------------------------------------------------
+    # -- changes to the input or the model -------------------------------------------------------------------------
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
@@ -314,9 +314,9 @@ class Session(Predictor):
             InterventionError: a change cannot be parsed, or does not fit this model and input.
         """
         prediction = self._make_recomputable_prediction(kind, text, pair, mask)
-        resolved = resolve(changes, self.config.num_heads)
-        encoded_other = self._encode(other) if resolved.patches and other is not None else None
-        return explore_interventions.intervene(self.model, prediction, resolved, encoded_other, top_k)
+        parsed_changes = resolve(changes, self.config.num_heads)
+        encoded_other = self._encode(other) if parsed_changes.patches and other is not None else None
+        return explore_interventions.intervene(self.model, prediction, parsed_changes, encoded_other, top_k)
 
     @torch.inference_mode()
     def head_effects(
@@ -374,7 +374,7 @@ class Session(Predictor):
         """Make the prediction of `intervene`, which can be computed again with changed hidden states."""
         task_type = TASK_TYPES.get(kind)
         if task_type is None or not task_type.supports_interventions:
-            names = [each.name for each in list_intervention_types()]
+            names = [supported_type.name for supported_type in list_intervention_types()]
             raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
         self._require_head(kind)
         if task_type.interventions_need_pair and pair is None:

@@ -33,7 +33,7 @@ class ModelView:
     tokens: tuple[TokenRow, ...]
     """The tokens of the sentence in the vocabulary of the model."""
     fills: tuple[MaskFill, ...] | None
-    """The predictions for every [MASK], () without one; None if the model has no output layer for masked tokens."""
+    """The predictions for every [MASK]: () if there is no [MASK], None if the model has no MLM output layer."""
     attention_LTT: np.ndarray
     """The attention of every layer, as the mean over its heads."""
 

@@ -34,7 +34,7 @@ class ScoredSentence:
     text: str
     """The sentence."""
     start: int
-    """Its first character in the text."""
+    """The index of its first character in the text."""
     end: int
     """The index after its last character."""
     score: float
@@ -132,13 +132,13 @@ def summarise_texts(
     # Each group has the indices of texts with at most `TEXTS_AT_ONCE` sentences together, or the index of a single
     # longer text; `size` is the number of sentences in the last group.
     groups, size = [[]], 0
-    for index, each in enumerate(spans):
-        if groups[-1] and size + len(each) > TEXTS_AT_ONCE:
+    for index, spans_of_text in enumerate(spans):
+        if groups[-1] and size + len(spans_of_text) > TEXTS_AT_ONCE:
             groups.append([])
             size = 0
         groups[-1].append(index)
-        size += len(each)
-    # a single group shows the progress within it, several groups show that from one to the next
+        size += len(spans_of_text)
+    # with a single group, `progress` shows the progress within the group, otherwise the progress from group to group
     progress_in_group = progress if len(groups) == 1 else iter
     summaries = []
     for group in groups if len(groups) == 1 else progress(groups):
@@ -192,8 +192,10 @@ def _summarise_with_head(
         num_sentences: the maximum number of sentences of a summary.
         progress: wraps the sequence of batches of windows.
     """
-    sentences = [tuple(text[slice(*span)] for span in each) for text, each in zip(texts, spans, strict=True)]
-    rows = tuple(Example(str(index), each, None) for index, each in enumerate(sentences))
+    sentences = [
+        tuple(text[slice(*span)] for span in spans_of_text) for text, spans_of_text in zip(texts, spans, strict=True)
+    ]
+    rows = tuple(Example(str(index), sentences_of_text, None) for index, sentences_of_text in enumerate(sentences))
     examples = Examples("", TASK_TYPE.make_default_spec(), (), rows)
     features = TASK_TYPE.make_inputs(loaded, examples, None)
     scores = TASK_TYPE.compute_outputs(loaded.model, features, progress=progress)
@@ -223,12 +225,14 @@ def compare_with_references(summaries: Sequence[Summary], references: Sequence[s
     Returns:
         The comparison; None if there are no references.
     """
-    pairs = [(each, text) for each, text in zip(summaries, references, strict=True) if text.strip()]
+    pairs = [
+        (summary, reference) for summary, reference in zip(summaries, references, strict=True) if reference.strip()
+    ]
     if not pairs:
         return None
     rows = [
-        [compute_rouge(reference, each.join(indices)) for indices in (each.chosen, each.first)]
-        for each, reference in pairs
+        [compute_rouge(reference, summary.join(indices)) for indices in (summary.chosen, summary.first)]
+        for summary, reference in pairs
     ]
     means = [{name: float(np.mean([row[column][name] for row in rows])) for name in METRICS} for column in (0, 1)]
     return RougeComparison(len(pairs), *means)

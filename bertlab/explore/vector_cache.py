@@ -22,9 +22,9 @@ from bertlab.nn.onnx_model import OnnxBert
 
 DIRECTORY_VARIABLE = "BERTLAB_CACHE"
 MAX_BYTES = 1 << 30  # when a file is larger, the older half of its vectors is deleted
-# the hash of a text (`_make_key`), and its vector as float32 values
+# columns: the hash of a text (`_make_key`), and the bytes of its vector (float32)
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB)"
-_AT_ONCE = 500  # texts per query; SQLite limits the number of parameters
+_TEXTS_PER_QUERY = 500  # SQLite limits the number of parameters of a query
 
 
 def find_directory() -> Path:
@@ -68,10 +68,10 @@ class VectorCache:
         text_of_key = {_make_key(text): text for text in texts}
         keys = list(text_of_key)
         with suppress(OSError, sqlite3.Error), self._open() as database:
-            for first in range(0, len(keys), _AT_ONCE):
-                part = keys[first : first + _AT_ONCE]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT text, vector FROM vectors WHERE text IN ({marks})"
+            for first in range(0, len(keys), _TEXTS_PER_QUERY):
+                part = keys[first : first + _TEXTS_PER_QUERY]
+                placeholders = ",".join("?" * len(part))
+                query = f"SELECT text, vector FROM vectors WHERE text IN ({placeholders})"
                 for key, content in database.execute(query, part):
                     if len(content) == 4 * self.size:
                         vectors[text_of_key[key]] = np.frombuffer(content, np.float32)

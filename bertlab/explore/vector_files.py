@@ -36,14 +36,14 @@ def write_vectors(path: Path, file: TextFile, vectors_SP: np.ndarray) -> list[Pa
     if path.suffix == ".parquet":
         fill_atomically(path, lambda target: _write_parquet(target, file, vectors_SP))
         return [path]
-    ids = path.with_suffix(".ids.jsonl")
+    ids_path = path.with_suffix(".ids.jsonl")
     lines = [
         json.dumps({"id": id, "text": text}, ensure_ascii=False) for id, text in zip(file.ids, file.texts, strict=True)
     ]
     content = "".join(line + "\n" for line in lines).encode("utf-8", "replace")
-    fill_atomically(ids, lambda target: target.write_bytes(content))
+    fill_atomically(ids_path, lambda target: target.write_bytes(content))
     fill_atomically(path, lambda target: _write_npy(target, vectors_SP))
-    return [ids, path]
+    return [ids_path, path]
 
 
 def _write_npy(target: Path, vectors_SP: np.ndarray) -> None:

@@ -38,7 +38,8 @@ def compute_word_effects(
     Raises:
         TextError: a text is empty, or too long for the model.
     """
-    encodings, masked_words = [encode(tokenizer, text, pair, model.config)], []
+    encodings = [encode(tokenizer, text, pair, model.config)]
+    masked_words = []  # (word, start, end, whether it is in the second text)
     for is_second, side in enumerate((text, pair or "")):
         for start, end in find_words(side):
             if side[start:end] != MASK:

@@ -22,25 +22,25 @@ def list_content_words(texts: Sequence[str]) -> list[list[str]]:
     >>> list_content_words(["도서관이 문을 열었다", "도서관은 조용했다", "고양이가 공원에서 잔다", "the new library"])
     [['도서관', '문을', '열었다'], ['도서관', '조용했다'], ['고양이가', '공원', '잔다'], ['new', 'library']]
     """
-    lists = [read_data("word_endings", code) for code in languages()]
+    tables = [read_data("word_endings", code) for code in languages()]
     stop_words, sure_endings, endings = (
-        {word for each in lists for word in each[name]} for name in ("stop_words", "sure_endings", "endings")
+        {word for table in tables for word in table[name]} for name in ("stop_words", "sure_endings", "endings")
     )
     function_words = stop_words | sure_endings | endings  # a particle stands alone after a parenthesis: "쌀(米)은"
     words_of_text = [
         [_remove_ending(word, sure_endings) for word in _find_words(text, function_words)] for text in texts
     ]
-    words = {word for words in words_of_text for word in words}
+    all_words = {word for words in words_of_text for word in words}
     forms = defaultdict(set)  # stem -> the words that may be forms of it
-    for word in words:
-        for stem in _possible_stems(word, endings):
+    for word in all_words:
+        for stem in _list_possible_stems(word, endings):
             forms[stem].add(word)
     stem_of_word = {
         word: max(
-            (stem for stem in _possible_stems(word, endings) if stem == word or len(forms[stem]) > 1),
+            (stem for stem in _list_possible_stems(word, endings) if stem == word or len(forms[stem]) > 1),
             key=lambda stem: (len(forms[stem]), -len(stem)),
         )
-        for word in words
+        for word in all_words
     }
     return [[stem_of_word[word] for word in words] for words in words_of_text]
 
@@ -52,10 +52,10 @@ def _find_words(text: str, function_words: set[str]) -> list[str]:
 
 
 def _remove_ending(word: str, endings: set[str]) -> str:
-    """Remove the longest of these endings from a word."""
+    """Remove the longest of some endings from a word."""
     return next((word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings), word)
 
 
-def _possible_stems(word: str, endings: set[str]) -> list[str]:
+def _list_possible_stems(word: str, endings: set[str]) -> list[str]:
     """List the word itself, and the word without each ending that it may have."""
     return [word, *(word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings)]
