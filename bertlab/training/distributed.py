@@ -20,7 +20,8 @@ import torch.distributed as dist
 from bertlab.config.errors import BertlabError
 from bertlab.config.processor import count_cores
 
-# While the main process evaluates and saves, the others wait for it; on a slow disk this takes minutes.
+# How long a process waits for another one. While the main process evaluates and saves, the others wait for it; on a
+# slow disk this takes minutes.
 TIMEOUT = timedelta(minutes=30)
 # The messages of gloo and NCCL about a process that has ended.
 PEER_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
@@ -30,7 +31,7 @@ def join_process_group(device: torch.device) -> None:
     """Join the process group of this run: gloo between CPUs, NCCL between GPUs.
 
     Raises:
-        BertlabError: the other processes do not join.
+        BertlabError: another process has ended, or does not join within `TIMEOUT`.
     """
     if not _is_launched() or os.environ["WORLD_SIZE"] == "1" or _is_joined():
         return

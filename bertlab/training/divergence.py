@@ -95,7 +95,10 @@ class DivergenceDetector:
         return len(self.losses) < 2 * RECENT_STEPS
 
     def _compute_reference(self) -> list[float]:
-        """Compute [reference, scatter]; the scatter is the upper quartile of the losses divided by their median."""
+        """Compute [reference, scatter], and update `lowest`.
+
+        The scatter is the upper quartile of the losses divided by their median.
+        """
         earlier = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
         reference = median(earlier)
         reference_and_scatter = [reference, earlier[3 * len(earlier) // 4] / reference if reference else 1.0]

@@ -175,7 +175,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
 
 
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
-    """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of these heads."""
+    """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of `heads`."""
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.require_head(head)

@@ -1,7 +1,7 @@
 """`bertlab export-run`: copy a run to a directory small enough to ship, for the app's pages Training and Time machine.
 
-The copy contains the settings without directory names, a thinned log, and the snapshots. The final checkpoint of the
-run becomes the last snapshot.
+The copy contains the snapshots, a thinned log, and the settings, from which directory names are removed. The final
+checkpoint of the run becomes the last snapshot.
 """
 
 import json
@@ -64,7 +64,7 @@ def export_run(config: ExportRunConfig) -> Path:
     rows = history.read_log(config.source)
     snapshots = _select_snapshots(history.find_snapshots(config.source), config.snapshots)
     settings = _strip_directories(history.read_settings(config.source))
-    state = history.find_run_status(config.source, rows).state
+    state_at_export = history.find_run_status(config.source, rows).state
     files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILES]
     files = [(path, step) for path, step in files if path.is_file()]
     for path, _ in files:
@@ -78,7 +78,8 @@ def export_run(config: ExportRunConfig) -> Path:
             shutil.copyfile(path, target / path.name)
         thinned = history.thin_log(rows, config.rows)
         (unfinished_copy / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
-        (unfinished_copy / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
+        settings["exported"] = state_at_export
+        (unfinished_copy / history.SETTINGS).write_text(json.dumps(settings, indent=2) + "\n")
         unfinished_copy.rename(config.out)
     except OSError as error:
         raise BertlabError("file-not-writable", path=config.out, reason=describe_system_error(error)) from error

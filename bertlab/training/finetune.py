@@ -37,10 +37,9 @@ from bertlab.training.run_directory import (
 )
 from bertlab.training.trainer import StepReport, Trainer
 
-# The shares of a run after which the model is evaluated, not counting the final evaluation; then the number of held-out
-# rows that these evaluations use.
+# The shares of a run after which the model is evaluated; the final evaluation is an additional one.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
-EVALUATION_ROWS = 500
+EVALUATION_ROWS = 500  # the number of held-out rows in each evaluation except the final one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +124,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     """Numbers of epochs to try. With --grid, they replace the paper's."""
 
     def __post_init__(self):
-        if is_custom(self.task):  # always the new name, so that a run that was begun with the old name can be resumed
+        if is_custom(self.task):  # replaces the old name of custom tasks, so that older runs can be resumed
             object.__setattr__(self, "task", CUSTOM_TASK)
 
     @property
@@ -318,12 +317,13 @@ def run(config: FinetuneConfig) -> None:
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:
-    """Yield only the step reports, and print each evaluation as a row of a table above the progress bar."""
+    """Yield only the step reports; print up to six metrics of each evaluation as a table row above the progress bar."""
     columns: list[str] = []
     for report in reports:
         if isinstance(report, StepReport):
             yield report
             continue
+        # Numbers of questions ("total", "missing") are not printed.
         names = [name for name in report.metrics if name.rpartition("_")[2] != "total" and name != "missing"][:6]
         if not columns:
             columns = names

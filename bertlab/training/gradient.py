@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from bertlab.tasks.loss import Loss
 from bertlab.training import distributed
 
-# The kind of item that weights a loss without parts, the token count and the metrics that belong to no part.
+# The kind of item whose share weights a loss that has no parts, and every metric that belongs to no part.
 ROWS = "rows"
 
 
@@ -68,6 +68,7 @@ class GlobalGradient:
             with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
                 results.append(self._backward(micro_batch, part_shares))
             sums_W = self._accumulate_gradients(sums_W)
+        # The last backward pass adds its gradients to these sums and, with several processes, averages the totals.
         for p, sum_ in zip(self.weights, sums_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
         results.append(self._backward(micro_batches[-1], shares[-1]))

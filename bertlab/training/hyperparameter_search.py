@@ -112,7 +112,7 @@ def _run_all(config, data: TrainingData) -> list[dict]:
 
 
 def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[int, int, object, Iterator]]:
-    """Do the runs that are not finished yet, one after the other. The caller holds the lock of the directory.
+    """Do the runs that are not finished yet, one after the other. The caller must hold the lock of the directory.
 
     Args:
         config: the settings of the search.

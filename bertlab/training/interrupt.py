@@ -46,9 +46,9 @@ class StopSignals:
     stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
 
     Args:
-        can_stop_alone: whether the first signal may raise. It is False in every process except the main one: these
-            processes only record the signal and stop when the main process does. One that stopped by itself between two
-            steps would leave the main process waiting for it in the next step.
+        can_stop_alone: whether the first signal may raise an exception. It is False in every process except the main
+            one: the other processes only record the signal, and stop when the main process does. If one of them stopped
+            by itself between two steps, the main process would wait for it in the next step.
     """
 
     def __init__(self, *, can_stop_alone: bool = True):

@@ -5,7 +5,7 @@ The card includes the command that reproduces its metrics.
 
 from collections.abc import Mapping
 
-# Metric -> (label, number format). A label that begins with "…" specifies the label of an earlier row.
+# Metric -> (label, number format). A label that begins with "…" gives a detail of an earlier row.
 METRICS = {
     "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
     "mlm_loss": ("masked-token loss, nats", "{:.3f}"),
@@ -114,9 +114,9 @@ def render_card(name: str, record: dict) -> str:
         text += [f"On {', '.join(record['measured_on'])}.", ""] if record.get("measured_on") else []
         text += [*_format_metrics(record["validation"]), ""]
         text += [f"Command: `{record['evaluate_command']}`", ""]
-    for task, other in record.get("other_tasks", {}).items():
-        text += [f"## Evaluation on another task: {task}", "", f"On {other['measured_on']}.", ""]
-        text += [*_format_metrics(other["metrics"]), ""]
+    for task, evaluation in record.get("other_tasks", {}).items():
+        text += [f"## Evaluation on another task: {task}", "", f"On {evaluation['measured_on']}.", ""]
+        text += [*_format_metrics(evaluation["metrics"]), ""]
         text += [f"Command: `bertlab evaluate {task} --checkpoint CHECKPOINT --data VALIDATION`", ""]
     if record.get("cloze"):
         text += _format_cloze_results(record["cloze"])
@@ -185,7 +185,7 @@ def render_compression_card(name: str, record: dict) -> str:
 
 
 def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
-    """List the steps after which a finished run was lengthened; its learning rate rose again there."""
+    """List the steps after which a finished run was lengthened; after each, the learning rate rose again."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
@@ -221,8 +221,8 @@ def _describe_compatibility(record: dict) -> str:
     if record.get("format") == "onnx":
         return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
     lacks_heads = record.get("pruned_heads") and not record.get("zeroed")
-    others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if lacks_heads else "`transformers`"
-    return f"It opens with `bertlab.load` and with {others}."
+    library = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if lacks_heads else "`transformers`"
+    return f"It opens with `bertlab.load` and with {library}."
 
 
 def _format_table(rows: list[tuple[str, str]]) -> list[str]:
@@ -240,7 +240,7 @@ def _format_cloze_results(rows: list[dict]) -> list[str]:
         cells = ("correct" if row["right"] else "wrong", row["text"], predictions, " or ".join(row["fits"]))
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     descriptions = {kind: f"{kind} ({sum(correct)} of {len(correct)})" for kind, correct in correct_by_kind.items()}
-    all_correct = [descriptions[kind] for kind, correct in correct_by_kind.items() if all(correct)]
-    others = [descriptions[kind] for kind, correct in correct_by_kind.items() if not all(correct)]
-    text += ["", f"All correct: {', '.join(all_correct) or 'no kind'}.", ""]
-    return [*text, f"With errors: {', '.join(others) or 'no kind'}.", ""]
+    without_errors = [descriptions[kind] for kind, correct in correct_by_kind.items() if all(correct)]
+    with_errors = [descriptions[kind] for kind, correct in correct_by_kind.items() if not all(correct)]
+    text += ["", f"All correct: {', '.join(without_errors) or 'no kind'}.", ""]
+    return [*text, f"With errors: {', '.join(with_errors) or 'no kind'}.", ""]

@@ -68,7 +68,7 @@ class Muon(torch.optim.Optimizer):
     def step(self) -> None:
         """Update the matrices that have a gradient."""
         for group in self.param_groups:
-            by_size = defaultdict(list)
+            triples_by_size = defaultdict(list)
             for p in group["params"]:
                 if p.grad is None:
                     continue
@@ -76,15 +76,15 @@ class Muon(torch.optim.Optimizer):
                 count = self.parts.get(p, 1)
                 chunks = (p.data.chunk(count), p.grad.chunk(count), buffer.chunk(count))
                 for matrix, gradient, momentum in zip(*chunks, strict=True):
-                    by_size[tuple(sorted(matrix.shape))].append((matrix, gradient, momentum))
-            for (_, longer), same_size in by_size.items():
-                self._update(same_size, 0.2 * longer**0.5 * group["lr"], **group)
+                    triples_by_size[tuple(sorted(matrix.shape))].append((matrix, gradient, momentum))
+            for (_, longer_side), triples in triples_by_size.items():
+                self._update(triples, 0.2 * longer_side**0.5 * group["lr"], **group)
 
     def _update(
-        self, same_size: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
+        self, triples: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
     ) -> None:
-        """Update matrices of the same size; `same_size` contains (matrix, gradient, momentum) of each."""
-        matrices, gradients, buffers = (list(tensors) for tensors in zip(*same_size, strict=True))
+        """Update matrices of the same size; `triples` contains (matrix, gradient, momentum) of each."""
+        matrices, gradients, buffers = (list(tensors) for tensors in zip(*triples, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
         nesterov = torch._foreach_lerp(gradients, buffers, momentum)
         directions_NAB = torch.stack([d if _is_wide(d) else d.mT for d in nesterov]).to(self.dtype)
@@ -95,5 +95,5 @@ class Muon(torch.optim.Optimizer):
 
 
 def _is_wide(matrix: torch.Tensor) -> bool:
-    """Whether a matrix is at least as wide as high; `orthogonalize` needs any other matrix transposed."""
+    """Whether a matrix has at least as many columns as rows, as `orthogonalize` requires; others are transposed."""
     return matrix.shape[0] <= matrix.shape[1]

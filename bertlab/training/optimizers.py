@@ -25,7 +25,8 @@ from bertlab.training.muon import Muon
 # The values of --precision; see `resolve_precision`.
 Precision = Literal["auto", "float32", "bfloat16"]
 
-# At this step Adam's bias corrections, 1 - beta^step, are 1, and float32 still represents every step number.
+# Without bias correction, AdamW counts its steps from this number: the bias corrections, 1 - beta^step, are then 1, and
+# float32 can still represent the step numbers that follow.
 UNCORRECTED_STEP = 8_000_000.0
 
 
@@ -238,20 +239,21 @@ class Optimizer:
         Raises:
             KeyError, RuntimeError: the tensors belong to a different model.
         """
-        saved: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self.names}
+        # Name of a weight -> "weight", "average" or a key of the optimiser's state -> tensor.
+        saved_tensors: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self.names}
         for key, tensor in tensors.items():
             kind, _, name = key.partition(".")
-            if name in saved:
-                saved[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
+            if name in saved_tensors:
+                saved_tensors[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
         for name, p in zip(self.names, self.master, strict=True):
-            p.data.copy_(saved[name].pop("weight"))
-        own_state = {
-            p: {key: tensor for key, tensor in saved[name].items() if key != "average"}
+            p.data.copy_(saved_tensors[name].pop("weight"))
+        optimizer_states = {
+            p: {key: tensor for key, tensor in saved_tensors[name].items() if key != "average"}
             for name, p in zip(self.names, self.master, strict=True)
         }
         for optimizer in self.optimizers:
             weights = [p for group in optimizer.param_groups for p in group["params"]]
-            state = {index: own_state[p] for index, p in enumerate(weights) if own_state[p]}
+            state = {index: optimizer_states[p] for index, p in enumerate(weights) if optimizer_states[p]}
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         if self.average is not None:
             for name, p in self.final_model.named_parameters():

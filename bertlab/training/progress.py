@@ -15,7 +15,7 @@ evaluation_bar = partial(
     tqdm, desc="evaluating", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 )
 
-# A progress bar around the steps of a conversion.
+# A progress bar around the steps in which an ONNX file is written.
 show_steps = partial(tqdm, desc="writing", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}")
 
 

@@ -73,11 +73,12 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     recorded = _make_default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
     flag_names = _find_flag_names(type(config))
-    old_flags, new_flags = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
-    changed = [flag for flag in sorted(old_flags | new_flags) if old_flags.get(flag) != new_flags.get(flag)]
-    saved_step = _find_lengthening_step(config, changed, steps)
-    if changed and saved_step is None:
-        raise _make_settings_error(config.out, [(flag, old_flags.get(flag), new_flags.get(flag)) for flag in changed])
+    old_values, new_values = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
+    changed_flags = [flag for flag in sorted(old_values | new_values) if old_values.get(flag) != new_values.get(flag)]
+    saved_step = _find_lengthening_step(config, changed_flags, steps)
+    if changed_flags and saved_step is None:
+        differences = [(flag, old_values.get(flag), new_values.get(flag)) for flag in changed_flags]
+        raise _make_settings_error(config.out, differences)
     differing_names = [
         name for name in fingerprint if name in (recorded_data or {}) and recorded_data[name] != fingerprint[name]
     ]
@@ -120,9 +121,9 @@ def read_lengthened_steps(directory: Path) -> list[int]:
     return read_settings(directory).get(LENGTHENED_AFTER, []) if path.is_file() else []
 
 
-def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int | None:
-    """Find the step after which a finished run is lengthened; None unless its length, and nothing else, was raised."""
-    if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
+def _find_lengthening_step(config, changed_flags: list[str], steps: int | None) -> int | None:
+    """Find the step after which a finished run is lengthened; None unless a greater length is the only change."""
+    if steps is None or not changed_flags or not LENGTH_FLAGS.issuperset(changed_flags):
         return None
     try:
         record = checkpoint.read_record(config.out / CHECKPOINT)
@@ -162,7 +163,7 @@ def _select_loss_settings(values: dict) -> dict:
 
 
 def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
-    """Find the flags that differ from `--` and the path of their field, such as `--ema` for the field optim.ema.
+    """Find the flags whose name is not just `--` and the path of the field, such as `--ema` for the field optim.ema.
 
     Positional arguments are among them, because they have no dashes.
 

@@ -30,17 +30,17 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
     Raises:
         CheckpointError: the state cannot be written; the previous state is unchanged.
     """
-    temporary = path.with_suffix(".building")
+    temporary_path = path.with_suffix(".building")
     try:
-        save_file(tensors, temporary, metadata={METADATA_KEY: json.dumps(values)})
-        # Without this, the file may be empty after a power failure.
-        flush(temporary)
-        os.replace(temporary, path)
+        save_file(tensors, temporary_path, metadata={METADATA_KEY: json.dumps(values)})
+        # Without this flush, the file may be empty after a power failure.
+        flush(temporary_path)
+        os.replace(temporary_path, path)
         with suppress(OSError):  # a directory cannot be flushed on every system
             flush(path.parent)
     except (OSError, SafetensorError) as error:
         with suppress(OSError):
-            temporary.unlink()
+            temporary_path.unlink()
         raise CheckpointError("run-state-not-written", path=path, reason=first_line(error)) from error
 
 

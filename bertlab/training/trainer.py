@@ -147,7 +147,7 @@ class Trainer:
         self.optimizer.working_model.train()
         self.divergence_detector = DivergenceDetector()
         self.signals = StopSignals(can_stop_alone=distributed.is_main_process())
-        self._stop_signal = 0
+        self._stop_signal = 0  # the number of the signal that the main process received; 0 if there was none
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
@@ -232,7 +232,7 @@ class Trainer:
 
     def _step(self, share_done: float) -> StepReport:
         """Train on the next batch; save the state from before the update if a save is due and the loss is normal."""
-        snapshot = self._snapshot() if self._is_save_due() else None
+        loop_state = self._collect_loop_state() if self._is_save_due() else None
         start_time = self._read_clock()
         if self.batches.update_progress(share_done):
             self.divergence_detector.reset()
@@ -254,10 +254,10 @@ class Trainer:
             if self.saved_step is not None:
                 saved_message = Message("run-saved-step", step=self.saved_step)
             raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved_message) from None
-        if snapshot and self.divergence_detector.is_stable:
+        if loop_state and self.divergence_detector.is_stable:
             # The weights are still those after the previous step, and the loss of this step shows that they are good.
             save_start_time = self._read_clock()
-            self._save(*snapshot)
+            self._save(*loop_state)
             start_time += self._read_clock() - save_start_time  # the training time does not include saving
         self.optimizer.step(learning_rate)
         # All processes use the clock and the stop signal of the main process, so that they end after the same step.
@@ -296,15 +296,15 @@ class Trainer:
 
     def save(self) -> None:
         """Write the state of the run."""
-        self._save(*self._snapshot())
+        self._save(*self._collect_loop_state())
 
     def _save_if_stable(self) -> None:
         """Write the state of the run, unless the latest losses are far above the reference."""
         if self.state_path and self.divergence_detector.is_stable:
             self.save()
 
-    def _snapshot(self) -> tuple[dict, dict[str, torch.Tensor]]:
-        """Collect the state other than weights: progress, position in the data, divergence detector, random state."""
+    def _collect_loop_state(self) -> tuple[dict, dict[str, torch.Tensor]]:
+        """Collect JSON values (progress, position in the data, divergence detector), and the random state (tensors)."""
         # "place" and "watch" are old names: the keys stay the same, so that the states of older runs can be read.
         values = {
             "progress": asdict(self.progress),
@@ -317,7 +317,7 @@ class Trainer:
         return values, random_state
 
     def _save(self, values: dict, random_state: dict[str, torch.Tensor]) -> None:
-        """Write the weights, the optimiser state and the result of `_snapshot` to the state file."""
+        """Write the weights, the optimiser state and the result of `_collect_loop_state` to the state file."""
         if distributed.is_main_process():
             write_state(self.state_path, self.optimizer.state() | random_state, values)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds

@@ -217,9 +217,9 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
             model = keep_neurons(model, choose_neurons(importance.neurons_LI, config.neurons))
             changes["neurons"] = model.config.intermediate_size
         if config.heads:
-            chosen = choose_heads(importance.heads_LN, config.heads, model.config.pruned_heads)
-            model = prune(model, chosen)
-            changes["pruned_heads"] = [list(pair) for pair in chosen]
+            heads_to_prune = choose_heads(importance.heads_LN, config.heads, model.config.pruned_heads)
+            model = prune(model, heads_to_prune)
+            changes["pruned_heads"] = [list(pair) for pair in heads_to_prune]
     if config.magnitude:
         model, masks = zero_small_weights(model, config.magnitude)
         changes["zero_weights"] = config.magnitude
@@ -237,9 +237,9 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
 
 def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec) -> TrainingData:
     """Read the training rows, whose labels must be those of the checkpoint, in the same order."""
-    limit = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
+    max_tokens = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
     options = TrainingOptions(
-        data=config.data, validation=None, max_tokens=limit, stride=loaded.stride, seed=config.seed
+        data=config.data, validation=None, max_tokens=max_tokens, stride=loaded.stride, seed=config.seed
     )
     data = task_type.read_training_data(spec, loaded, options)
     if data.labels and data.labels != loaded.config.labels:
@@ -273,11 +273,11 @@ def run(config: CompressConfig) -> None:
     rows = [("", "before", "after", "after / before")]
     values = [asdict(each) for each in (result.before, result.after)]
     # Field of `Measurements` -> (title of its row, number format).
-    names = {
+    row_formats = {
         "megabytes": ("size in MB", "{:.1f}"), "parameters": ("weights that are not zero", "{:,}"),
         "latency_ms": ("one text in ms (median)", "{:.2f}"), "texts_per_second": ("texts/s in batches", "{:.1f}"),
     }  # fmt: skip
-    for name, (title, number_format) in names.items():
+    for name, (title, number_format) in row_formats.items():
         before, after = (each[name] for each in values)
         rows.append((title, number_format.format(before), number_format.format(after), f"{after / before:.2f}"))
     for name, before in result.before.metrics.items():

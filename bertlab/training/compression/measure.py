@@ -20,7 +20,7 @@ class Measurements:
     """The measurements of one checkpoint."""
 
     megabytes: float
-    """The size of the weights: of the file, or with four bytes per parameter before compression, in 10^6 bytes."""
+    """The size in 10^6 bytes: before compression, that of four bytes per parameter; after it, that of the file."""
     parameters: int | None
     """The number of weights that are not zero; None for an ONNX file."""
     latency_ms: float
@@ -57,7 +57,7 @@ def measure_speed(
     """Measure the latency of one text and the throughput of batches, of several models alternately.
 
     Args:
-        models: the models; they compute each text one after the other, because the speed of a shared machine drifts.
+        models: the models; they take turns at each batch, because the speed of a shared machine drifts.
         head: the output layer to compute; "" for the hidden states.
         inputs: the inputs of a task.
         pad_id: the token id of padding.

@@ -121,7 +121,7 @@ def _make_mask_settings(mask: float, random: float) -> dict:
 TABLES = {
     # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than is
     # practical on two CPU cores, for which these tables are designed. NER also depends on context on both sides, and
-    # shows such differences sooner. The paper has no such column, so it is optional.
+    # shows such differences sooner. The paper's table has no column for NER, so this column is optional.
     "table5": Table(
         "Effect of the pre-training tasks",
         "table 5, section 5.1",
@@ -143,8 +143,8 @@ TABLES = {
             "left-to-right": {"pair_objective": "none", "left_to_right": True},
         },
     ),
-    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To suit two CPU cores, these have a third
-    # of the layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and
+    # The paper's models have 3 to 24 layers with hidden sizes 768 and 1024. To suit two CPU cores, our models have a
+    # third of the layers, and hidden sizes and heads in similar proportions. Each title gives layers x hidden size and
     # attention heads; the values of the paper's model are in brackets.
     "table6": Table(
         "Effect of the model size",

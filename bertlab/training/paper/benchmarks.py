@@ -1,7 +1,7 @@
 """Tables 1 to 4 of the paper: GLUE, SQuAD v1.1, SQuAD v2.0 and SWAG, with the published results beside ours.
 
-Each table has one row with our results: those of a checkpoint that was fine-tuned on each task separately. There is one
-cell per task, even for a task with several columns, such as MNLI.
+Each table has one row with our results: those of a checkpoint that was fine-tuned on each task separately. A cell is
+the result for one task and one seed, even if the task has several columns in the paper, as MNLI has.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
 """
@@ -115,17 +115,18 @@ def read_cells(directory: Path) -> tuple[str, dict[str, list[dict]]]:
         directory: any directory. Files that are missing or damaged are treated as missing.
 
     Returns:
-        The checkpoint of --from, and for each task the metrics of every seed; ("", {}) if there is no such table.
+        The checkpoint of --from, and for each task the metrics of every seed; ("", {}) if the directory contains
+        none of these tables.
     """
     settings = _read_json(directory / "reproduce.json")
     if settings.get("table") not in BENCHMARK_TABLES:
         return "", {}
-    cells: dict[str, list[dict]] = {}
+    metrics_by_task: dict[str, list[dict]] = {}
     for name in BENCHMARK_TABLES[settings["table"]].columns:
         for path in sorted(directory.glob(f"{OURS}-seed*/{name}.json")):
             if metrics := select_metrics(_read_json(path).get("figures")):
-                cells.setdefault(name, []).append(metrics)
-    return str(settings.get("from_", "")), cells
+                metrics_by_task.setdefault(name, []).append(metrics)
+    return str(settings.get("from_", "")), metrics_by_task
 
 
 def select_metrics(metrics: object) -> dict[str, float]:

@@ -37,9 +37,9 @@ from bertlab.training.pretraining.recipes import fast
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
 # The optimiser of tables that were begun before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
-# The learning rates of full fine-tuning of the small models of tables 5 to 8, of checkpoints in tables 1 to 4, and of
-# BiLSTMs on a frozen encoder.
-FINETUNING_LEARNING_RATE, BENCHMARK_LEARNING_RATE, FROZEN_ENCODER_LEARNING_RATE = 3e-4, 1e-4, 1e-3
+BENCHMARK_LEARNING_RATE = 1e-4  # of fine-tuning in tables 1 to 4
+FINETUNING_LEARNING_RATE = 3e-4  # of fine-tuning in tables 5 to 8, whose models are small
+FROZEN_ENCODER_LEARNING_RATE = 1e-3  # of training a BiLSTM on a frozen encoder
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def _compute_cell(
     yield "done", 1.0
 
 
-def _finetune(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
+def _finetune(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
     """Fine-tune once; yield (finished share, {}) for each step, then (1.0, results)."""
-    for report in run_with_evaluations(run, data):
+    for report in run_with_evaluations(run_config, data):
         if isinstance(report, Evaluation):
             evaluation = report
         else:
@@ -135,12 +135,12 @@ def _finetune(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, 
     yield 1.0, {"figures": evaluation.metrics, "steps": evaluation.step, "minutes": minutes}
 
 
-def _search_grid(run: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
+def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
     """Fine-tune with every setting of the paper's grid; yield (finished share, {}) for each step, then (1.0, results).
 
     The results are those of the setting with the best value of the task's first metric.
     """
-    search_config, results = replace(run, grid=True), []
+    search_config, results = replace(run_config, grid=True), []
     with hyperparameter_search.lock_run(search_config):
         for number, total, _, reports in hyperparameter_search.search(search_config, data, results):
             for report in reports:
@@ -260,14 +260,15 @@ def read_table(config: ReproduceConfig) -> dict:
 def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
     """Make the settings of the pre-training run that a row starts from."""
     changes = ALL_TABLES[config.table].pretrainings[row.pretrained]
-    run = fast(
+    run_config = fast(
         config.corpus,
         config.out / f"pretrained-seed{seed}" / row.pretrained,
         preset=config.preset, batch_size=config.batch_size, max_tokens=config.max_tokens, seed=seed,
         validation=config.validation, evaluate_every=10**9, snapshots=False, sample_predictions=False,
         device=config.device, threads=config.threads, optim=config.optim, **changes,
     )  # fmt: skip
-    return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes_per_run)
+    limits = {"steps": config.steps} if config.steps else {"minutes": config.minutes_per_run}
+    return replace(run_config, **limits)
 
 
 def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
@@ -350,8 +351,8 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # The limits that apply are recorded, not the flags. Older directories record 10 minutes, which was the default of
-    # --minutes; now the flag has no default, and 10 minutes is the limit that applies without it.
+    # The limits that apply are recorded, not the flags, which may be unset: without --minutes, tables 5 to 8 record 10
+    # minutes, as in older directories, which were begun when 10 was the default of the flag.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 

@@ -79,9 +79,9 @@ class RunArtifacts:
             self._predict_samples(is_final=True)
         num_pairs = 4 * self.config.evaluate_rows
         metrics = self._evaluate(num_pairs, is_final=True)
-        trained = self.trainer.optimizer.final_model
+        final_model = self.trainer.optimizer.final_model
         # The checkpoint is written last, because it marks the run as finished.
-        if get_masked_lm(trained) is not get_result_model(trained):
+        if get_masked_lm(final_model) is not get_result_model(final_model):
             self._save_generator(self.config.out / GENERATOR, metrics, num_pairs)
         self._save(self.config.out / CHECKPOINT, metrics, num_pairs=num_pairs)
 
@@ -101,7 +101,7 @@ class RunArtifacts:
         return error
 
     def _evaluate(self, num_pairs: int, is_final: bool = False) -> dict:
-        """Evaluate on held-out pairs, and log the metrics; {} without held-out text or in other processes."""
+        """Evaluate on held-out pairs, and log the metrics; {} without held-out text or outside the main process."""
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
@@ -150,7 +150,7 @@ class RunArtifacts:
     def _write_checkpoint(
         self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, num_pairs: int
     ) -> None:
-        """Write a checkpoint of `model` with its record and model card; does nothing in other processes."""
+        """Write a checkpoint of `model` with its record and model card; only the main process does this."""
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer

@@ -83,8 +83,8 @@ def evaluate_pretraining(
     loss = TOKEN_OBJECTIVES[token_objective].make_loss(loss, replaced_weight)
     was_training = model.training
     model.eval()
-    counts: dict[str, int] = {}
-    sums: dict[str, float] = {}
+    counts: dict[str, int] = {}  # part of the loss -> number of items; "rows" -> number of pairs
+    sums: dict[str, float] = {}  # metric -> sum over the items that it is averaged over
     with torch.inference_mode():
         for _ in progress(range(0, max_pairs, batch_size)):
             if sampler.position.epoch:  # the corpus has no more pairs; go on, so that a progress bar reaches its end

@@ -22,7 +22,8 @@ from bertlab.text.tokenizers.extension import extend_tokenizer, learn_new_tokens
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 STORY_WORLD = "story-world"  # as the only TEXT, this name stands for generated stories
-MAX_SAMPLE_PARTS = 256  # the sample is read in at most about this many parts, because opening a shard takes time
+# The text on which a vocabulary is trained is read from at most about this many shards, because opening one takes time.
+MAX_SAMPLE_PARTS = 256
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
         if invalid > len(facts["first_invalid"]):
             print("  ...")
     if "seconds" in facts:
-        # The command found a finished corpus, of which it can change only the weights.
+        # Whether the corpus existed already; then the command can change only its weights.
         was_prepared = earlier_facts is not None and earlier_facts | {"weights": None} == facts | {"weights": None}
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
         if was_prepared and earlier_facts.get("weights") != facts.get("weights"):
@@ -149,15 +150,16 @@ def _prepare_stories(config: PrepareConfig) -> Corpus:
     stories_directory = config.out.with_name(f"{config.out.name}-stories")
     training_file = write_stories(stories_directory, world, config.documents)
     held_out_file = write_stories(stories_directory, world, max(1, config.documents // 10), held_out=True)
-    # Lowercasing also removes accents, which would split Hangul syllables into letters. A language with a script of its
-    # own therefore needs a cased vocabulary.
+    # Lowercasing includes the removal of accents, and this would split Hangul syllables into letters. A language with a
+    # script of its own therefore needs a cased vocabulary.
     is_cased = config.cased or bool(languages()[config.language].script)
     config_without_story_flags = replace(config, language=DEFAULT, documents=PrepareConfig.documents)
-    # The vocabulary covers every character, because the stories have no rare ones that come from other languages.
+    # The vocabulary covers every character, because the stories contain no rare characters of other languages.
     training_config = replace(
         config_without_story_flags, text=(str(training_file),), cased=is_cased and config.tokenizer is None
     )
     corpus = _prepare_texts(training_config, coverage=1.0)
+    # The held-out stories use the vocabulary of the corpus, so the flags for making a vocabulary have their defaults.
     vocabulary_flags = {"tokenizer": str(config.out / "tokenizer"), "vocab_size": PrepareConfig.vocab_size}
     vocabulary_flags |= {"sample": PrepareConfig.sample, "cased": False, "extend_vocabulary": None}
     held_out_config = replace(
@@ -206,7 +208,8 @@ def _choose_vocabulary(
         train_options: further arguments of `Tokenizer.train`.
 
     Returns:
-        The tokenizer or the function, and the settings of the training (None for an existing tokenizer as it is).
+        The tokenizer or the function, and the settings of the training (None for an existing tokenizer that is used
+        unchanged).
     """
     if config.tokenizer is None:
 

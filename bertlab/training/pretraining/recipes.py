@@ -82,7 +82,8 @@ def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainC
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
 
-# Value of --recipe -> the function of the recipe; "plain" stands for the defaults of `PretrainConfig`.
+# Value of --recipe -> the function of the recipe. The value "plain" needs none: it stands for the defaults of
+# `PretrainConfig`.
 RECIPES = {"google": google, "fast": fast, "stories": stories}
 
 

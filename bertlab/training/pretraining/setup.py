@@ -155,7 +155,7 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
 
 
 def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedTokenModel:
-    """Make a generator with random weights for a discriminator."""
+    """Make a generator with random weights, and combine it with the discriminator."""
     sizes = make_generator_config(discriminator.config, config.generator_size)
     sizes = sizes.replace(initializer_range=_choose_initializer_range(config, sizes.hidden_size))
     generator = FastBert(sizes, heads=("mlm",))
