@@ -67,7 +67,7 @@ class ShuffledSampler:
         return -(-self.count // self.batch_size)
 
     def update_progress(self, progress: float) -> bool:
-        """Return False: unlike the batches of `PairSampler`, these are of the same kind during the whole run."""
+        """Return False: the batches are of the same kind during the whole run; see `PairSampler.update_progress`."""
         return False
 
     def __iter__(self):

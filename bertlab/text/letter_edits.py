@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
-# The letters into which the decomposition takes modern syllables apart: initial consonants, vowels, final consonants.
+# The letters of modern syllables in Unicode's decomposition: initial consonants, vowels, final consonants.
 INITIALS = tuple(map(chr, range(0x1100, 0x1113)))
 VOWELS = tuple(map(chr, range(0x1161, 0x1176)))
 FINALS = tuple(map(chr, range(0x11A8, 0x11C3)))
@@ -66,8 +66,8 @@ def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
     indices = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
     for number in indices:
         for letter in LATIN:
-            new = letter.upper() if word[number].isupper() else letter
-            yield word[:number] + new + word[number + 1 :], "replace"
+            new_letter = letter.upper() if word[number].isupper() else letter
+            yield word[:number] + new_letter + word[number + 1 :], "replace"
     for number in indices:
         yield word[:number] + word[number + 1 :], "drop"
     for number in range(len(word) + 1):
@@ -84,7 +84,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
     def join(number: int, *syllables: list[str]) -> str:
-        """Replace the syllables from index `number` on, and compose the word."""
+        """Return the word in which `syllables` replace the same number of syllables from index `number` on."""
         changed = [*parts[:number], *syllables, *parts[number + len(syllables) :]]
         return unicodedata.normalize("NFC", "".join(letter for part in changed for letter in part))
 
@@ -104,15 +104,19 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ counts as no consonant."""
-    initial, rest = second[0], second[1:]
+    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ counts as no consonant.
+
+    Yields:
+        the letters of both syllables after the swap, or nothing if it is impossible.
+    """
+    initial, other_letters = second[0], second[1:]
     if len(first) == 3:
         if first[2] in _INITIAL_OF and initial == SILENT:
-            yield first[:2], [_INITIAL_OF[first[2]], *rest]
+            yield first[:2], [_INITIAL_OF[first[2]], *other_letters]
         elif first[2] in _INITIAL_OF and initial in _FINAL_OF:
-            yield [*first[:2], _FINAL_OF[initial]], [_INITIAL_OF[first[2]], *rest]
+            yield [*first[:2], _FINAL_OF[initial]], [_INITIAL_OF[first[2]], *other_letters]
     elif initial in _FINAL_OF and initial != SILENT:
-        yield [*first, _FINAL_OF[initial]], [SILENT, *rest]
+        yield [*first, _FINAL_OF[initial]], [SILENT, *other_letters]
 
 
 # the kinds of errors that `corrupt` can make; the first four are those of `list_edits`

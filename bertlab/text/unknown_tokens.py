@@ -1,4 +1,4 @@
-"""Texts of which a vocabulary knows too little, such as emoji, or texts in another script."""
+"""Recognise texts that a vocabulary cannot represent, for example emoji or another script."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ def is_mostly_unknown(tokens: Sequence[str], unk: str) -> bool:
 
     Args:
         tokens: the tokens, without [CLS] and [SEP].
-        unk: the token that stands for unknown ones.
+        unk: the token that stands for text outside the vocabulary.
 
     >>> [is_mostly_unknown(tokens.split(), "[UNK]") for tokens in ("[UNK] . , .", "[UNK] green tea", ". .")]
     [True, False, False]

@@ -71,7 +71,7 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
-    """Map word numbers to the numbers of the same words in an edited text; deleted words are left out.
+    """Map word numbers, from 0, to those of the corresponding words in an edited text; deleted words are left out.
 
     The result is empty if the two texts have no word in common.
 
@@ -86,7 +86,7 @@ def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Se
         return set()
     new_numbers = {}
     for _, start, end, new_start, new_end in edits:
-        # Both texts have the same number of words here: equal ones, or one edited word for each old word.
+        # In this part, both texts have the same number of words: equal ones, or one edited word for each old word.
         if end - start == new_end - new_start:
             new_numbers |= zip(range(start, end), range(new_start, new_end), strict=True)
     return {new_numbers[number] for number in numbers if number in new_numbers}

@@ -1,1 +1,1 @@
-"""WordPiece tokenizers: their files, their training, encoding and decoding."""
+"""Tokenizers, WordPiece and others: their files, their training, encoding and decoding."""

@@ -1,8 +1,8 @@
 """Extend a WordPiece vocabulary with tokens of another domain; the existing tokens keep their ids.
 
-A new token joins consecutive tokens into which the old vocabulary splits a word; often it is the whole word. The search
-for the longest match finds it before these tokens, so every text in which they occur gets fewer tokens. Words with
-characters that the old vocabulary lacks stay [UNK].
+A new token joins consecutive tokens into which the old vocabulary splits a word; often it is the whole word. WordPiece
+searches for the longest match, so it finds the new token before the shorter ones, and the word gets fewer tokens. Words
+with characters that the old vocabulary lacks stay [UNK].
 """
 
 import heapq
@@ -18,12 +18,12 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 MIN_FREQUENCY = 2  # the minimum number of passages in which a new token must occur
 PASSAGE_TOKENS = 2048  # a word counts once per passage; otherwise the names in one novel would dominate
-MAX_WORDS = 200_000  # of the words that are split, only the most frequent ones are examined, which bounds the memory
+MAX_WORDS = 200_000  # the maximum number of split words that are examined, the most frequent ones; it bounds the memory
 BATCH_TEXTS = 64  # the number of texts that are tokenised at once
 
 
 def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
-    """Choose new tokens one after another: each time the token that reduces the number of tokens in a text most.
+    """Choose new tokens one after another, each time the one that reduces the number of tokens of the texts most.
 
     Args:
         tokenizer: the vocabulary to extend, which must be WordPiece.
@@ -37,7 +37,7 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
 
 
 def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tuple[str, ...]]:
-    """Count for each word that a WordPiece vocabulary splits the passages in which it occurs -> {its tokens: count}."""
+    """Count the passages in which each word of several tokens occurs -> {tokens of the word: number of passages}."""
     continues = [token.startswith(CONTINUATION) for token in tokenizer.vocab]
     counts, texts = Counter(), iter(texts)
     while batch := list(islice(texts, BATCH_TEXTS)):
@@ -60,8 +60,8 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
     ['teapot', 'mugs']
     """
     counts = list(word_counts.values())
-    boundaries = []  # for each word, the offsets between its tokens, with its start and its end
-    occurrences = defaultdict(list)  # candidate -> the words in which it occurs, with its start and end
+    boundaries = []  # for each word, the offsets at which its tokens begin, and the offset of the word's end
+    occurrences = defaultdict(list)  # candidate -> [(number of a word, start and end of the candidate in it)]
     for number, pieces in enumerate(word_counts):
         ends, text = [0], ""
         for piece in pieces:
@@ -83,21 +83,21 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
                 last = number, end
         return matches
 
-    def measure(candidate: str) -> int:
+    def count_saved_tokens(candidate: str) -> int:
         """Count the tokens that a candidate saves; 0 if it is too rare."""
         matches = find_occurrences(candidate)
         frequency = sum(counts[number] for number, inner in matches if inner)
         return sum(counts[number] * len(inner) for number, inner in matches) if frequency >= MIN_FREQUENCY else 0
 
-    # A token that is chosen can only reduce what the others save. Therefore a candidate whose old value is the largest
-    # is the best one if its new value is still at least as large as all other old values.
-    # The values in the queue are negative, because `heapq` returns the smallest entry first.
-    queue = [(-measure(candidate), candidate) for candidate in occurrences]
+    # The queue has the number of saved tokens of each candidate, as a negative value, because `heapq` returns the
+    # smallest entry first. Each choice can only reduce these numbers, so those in the queue may be too large. The
+    # first candidate is the best one if its number is unchanged; otherwise it is queued again with its new number.
+    queue = [(-count_saved_tokens(candidate), candidate) for candidate in occurrences]
     heapq.heapify(queue)
     chosen = []
     while queue and len(chosen) < count:
         old_value, candidate = heapq.heappop(queue)
-        value = -measure(candidate)
+        value = -count_saved_tokens(candidate)
         if value == 0:
             continue
         if value > old_value:
@@ -117,7 +117,7 @@ def extend_tokenizer(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer:
 
 
 def is_extension(tokenizer: Tokenizer, base: Tokenizer) -> bool:
-    """Whether a tokenizer is another one with further tokens: its first ids and its normalisation are the same."""
+    """Whether `tokenizer` is `base` with further tokens: all other ids, and the normalisation, are the same."""
     if tokenizer.kind != "WordPiece" or base.kind != "WordPiece" or tokenizer.vocab_size <= base.vocab_size:
         return False
     description, base_description = tokenizer.describe(), base.describe()
@@ -127,11 +127,11 @@ def is_extension(tokenizer: Tokenizer, base: Tokenizer) -> bool:
 
 
 def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
-    """Split a token of another vocabulary with a WordPiece vocabulary, and return the ids; they may be that of [UNK].
+    """Split a token of another vocabulary with a WordPiece vocabulary, and return the ids.
 
-    A token with "##" is split as the rest of a word.
+    A token with "##" is split like the end of a word. If a token cannot be split, the only id is that of [UNK].
     """
     continues = token.startswith(CONTINUATION)
     text, unknown = token.removeprefix(CONTINUATION), tokenizer.special.unk
     search = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, continues)
-    return [tokenizer.vocab[each] for each in search.tokens]
+    return [tokenizer.vocab[piece] for piece in search.tokens]

@@ -38,7 +38,8 @@ PARTS = {
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
 MAX_REPLACEMENT_BYTES = 128  # the longest text with which a table of SentencePiece may replace a character
-MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
+# the maximum length of a word that a tokenizer.json may set; the time to split a word is quadratic in its length
+MAX_WORD_CHARS = 10_000
 
 
 def build_backend(
@@ -58,8 +59,8 @@ def build_backend(
     backend.normalizer = normalizers.BertNormalizer(True, chinese, strip_accents, lowercase)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
-    present = [token for token in SPECIAL_TOKENS if token in ids]
-    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in present])
+    special_tokens = [token for token in SPECIAL_TOKENS if token in ids]
+    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
     if {"[CLS]", "[SEP]"} <= ids.keys():
         backend.post_processor = processors.TemplateProcessing(
             single="[CLS]:0 $A:0 [SEP]:0",
@@ -77,7 +78,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
         max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
 
     Raises:
-        CheckpointError: the file is damaged, or describes a tokenizer that no family of encoders has.
+        CheckpointError: the file is damaged, or describes a tokenizer that no supported model family uses.
     """
     data = read_json_object(path)
     model = data.get("model")
@@ -192,11 +193,11 @@ def _check_bpe(path: Path, model: dict) -> None:
         for merge in merges
     ):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    texts = ("continuing_subword_prefix", "end_of_word_suffix", "unk_token")
+    text_fields = ("continuing_subword_prefix", "end_of_word_suffix", "unk_token")
     _check_settings(
         path,
         model,
-        {name: model.get(name) is None or isinstance(model[name], str) for name in texts}
+        {name: model.get(name) is None or isinstance(model[name], str) for name in text_fields}
         | {"dropout": not model.get("dropout")},  # dropout would leave out merges at random
     )
 
@@ -249,7 +250,7 @@ def _check_added_tokens(path: Path, added: object) -> None:
         return
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
     for token in added if isinstance(added, list) else [None]:
-        valid = (
+        is_valid = (
             isinstance(token, dict)
             and type(token.get("id")) is int
             and 0 <= token["id"] < 2**31
@@ -257,12 +258,20 @@ def _check_added_tokens(path: Path, added: object) -> None:
             and token["content"] != ""
             and all(isinstance(token.get(flag, False), bool) for flag in flags)
         )
-        if not valid:
+        if not is_valid:
             raise CheckpointError("tokenizer-added-tokens-invalid", path=path)
 
 
 def _check_part(path: Path, part: str, fields: object, accepted_types: set[str], is_member: bool = False) -> None:
-    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported."""
+    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported.
+
+    Args:
+        path: the file, for the message.
+        part: the part of the tokenizer.json, a key of `PARTS`.
+        fields: the description of the component, which should be an object.
+        accepted_types: the accepted types of the component.
+        is_member: whether the component is a member of a "Sequence"; such a member may not be a "Sequence" itself.
+    """
     type_name = fields.get("type") if isinstance(fields, dict) else None
     if not isinstance(type_name, str) or type_name not in accepted_types or (is_member and type_name == "Sequence"):
         raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(type_name))

@@ -15,7 +15,7 @@ class SearchStep:
     """One step of the search: the longest token of the vocabulary with which the rest of a word begins."""
 
     start: int
-    """The index in the word of the character at which the step starts."""
+    """The index, in the word, of the first character that the step examines."""
     rejected: tuple[str, ...]
     """The candidates that are not in the vocabulary, in the order in which they were tried, longest first."""
     token: str
@@ -76,7 +76,7 @@ def search_word(
 
     Args:
         word: a word after normalisation, without spaces.
-        vocab: the number of every token.
+        vocab: token -> its id.
         max_characters: a longer word becomes `unknown`.
         unknown: the token of a word that cannot be split.
         continues: whether `word` is the rest of a longer word, so that its first token begins with "##" too.
@@ -122,11 +122,12 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
     """Reconstruct how training built a token from its characters.
 
     Training joins the most frequent pair of neighbouring tokens, adds it to the vocabulary and repeats, so an older
-    token has a smaller number. The reconstruction repeats this: it joins the two neighbours that give the oldest token.
+    token has a smaller number. The reconstruction begins with the characters,
+    and repeatedly joins the two neighbours that give the oldest token.
 
     Args:
         token: a token of the vocabulary.
-        vocab: the number of every token, of a vocabulary for which `shows_merge_order` holds.
+        vocab: token -> its id, in a vocabulary for which `shows_merge_order` holds.
         first_id: the smallest number of a token that was made by a merge.
 
     >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}

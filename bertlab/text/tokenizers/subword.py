@@ -40,7 +40,7 @@ class SubwordTokenizer(Tokenizer):
     """A byte-level BPE or Unigram vocabulary.
 
     A "[MASK]" in a text stands for the vocabulary's own mask token, such as "<mask>", so that the same texts and
-    links work with every checkpoint.
+    the same links to pages of the app work with every checkpoint.
     """
 
     def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
@@ -124,7 +124,7 @@ class SubwordTokenizer(Tokenizer):
 
 
 def _skip_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the offsets of a token without the spaces before it, which some vocabularies include."""
+    """Return the offsets of a token without leading spaces, which some vocabularies count as part of the token."""
     first = start
     while first < end and text[first].isspace():
         first += 1
@@ -137,8 +137,8 @@ def _map_characters_to_bytes() -> dict[str, int]:
     A printable Latin-1 character stands for its own byte; characters from 256 on stand for the other bytes.
     """
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+    other_bytes = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(other_bytes)}
 
 
 # character of a byte-level vocabulary -> the byte that it stands for
@@ -148,7 +148,7 @@ _BYTE_OF_CHARACTER = _map_characters_to_bytes()
 def decode_byte_level(token: str) -> str:
     """Show a byte-level token as text; bytes that do not form complete characters are shown in hexadecimal.
 
-    A token with characters outside the byte alphabet is returned as it is.
+    A token with a character that stands for no byte is returned as it is.
 
     >>> [decode_byte_level(token) for token in ("ĠëĤ", "ĠtÃªte", "a", "고")]
     ['Ġ⟨eb82⟩', 'Ġtête', 'a', '고']
@@ -156,8 +156,8 @@ def decode_byte_level(token: str) -> str:
     if any(character not in _BYTE_OF_CHARACTER for character in token):
         return token
     raw = bytes(_BYTE_OF_CHARACTER[character] for character in token)
-    space, rest = (SPACE, raw[1:]) if raw[:1] == b" " else ("", raw)
+    space, text_bytes = (SPACE, raw[1:]) if raw[:1] == b" " else ("", raw)
     try:
-        return space + rest.decode()
+        return space + text_bytes.decode()
     except UnicodeDecodeError:
-        return f"{space}⟨{rest.hex()}⟩"
+        return f"{space}⟨{text_bytes.hex()}⟩"

@@ -31,7 +31,7 @@ def learn_vocabulary(
     Args: see `Tokenizer.train`.
 
     Raises:
-        DataError: there is no text; stripping accents would split its syllables (Hangul); or the vocabulary is too
+        DataError: there is no text; stripping accents would split Hangul syllables; or the vocabulary is too
             small for the alphabet.
     """
     texts = iter(texts)

@@ -38,7 +38,7 @@ from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogate
 
 __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
 
-# Files of tokenizers that are not read; `transformers` converts them to a tokenizer.json.
+# Tokenizer files that bertlab does not read; `transformers` can convert them to a tokenizer.json.
 UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
 # A vocabulary with at least this many words of a second language counts as multilingual. The shipped vocabularies,
@@ -143,9 +143,9 @@ class Tokenizer:
         tokenizer = cls(build_backend(vocab, lowercase, strip_accents, max_word_chars=max_word_chars))
         if tokenizer.language != DEFAULT:
             uses_script = languages()[tokenizer.language].uses_script
-            split = next((t for t in vocab if uses_script(t) and tokenizer._normalise(t) != t), None)
-            if split is not None:
-                raise CheckpointError("vocab-syllables-split", path=path, token=repr(split))
+            split_token = next((t for t in vocab if uses_script(t) and tokenizer._normalise(t) != t), None)
+            if split_token is not None:
+                raise CheckpointError("vocab-syllables-split", path=path, token=repr(split_token))
         return tokenizer
 
     @classmethod
@@ -249,7 +249,7 @@ class Tokenizer:
             return self._backend.encode_batch(texts, add_special_tokens=False)
 
     def split_words(self, text: str) -> list[str]:
-        """Normalise a text and split it at spaces and punctuation, as before the search for tokens.
+        """Normalise a text and split it at spaces and punctuation, as `encode` does before it searches for tokens.
 
         A special token in the text, such as "[MASK]", is a word of its own.
         """
@@ -291,7 +291,7 @@ class Tokenizer:
 
     @cached_property
     def vocab(self) -> Mapping[str, int]:
-        """The number of every token."""
+        """Token -> its id."""
         return {token: id for id, token in enumerate(self._tokens)}
 
     @cached_property
@@ -338,7 +338,7 @@ class Tokenizer:
 
     @cached_property
     def _word_counts(self) -> dict[str, int]:
-        """The number of tokens with at least two letters in the script of each language, by language code."""
+        """Language code -> the number of tokens of at least two letters in the script of that language."""
         words = [token for token in self.tokens(range(self.vocab_size)) if sum(map(str.isalpha, token)) > 1]
         tests = {code: has_latin_letters if code == DEFAULT else row.uses_script for code, row in languages().items()}
         return {code: sum(map(is_of_language, words)) for code, is_of_language in tests.items()}
@@ -348,7 +348,7 @@ class Tokenizer:
         return [self._tokens[id] for id in ids]
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        """Return a readable text for ids. The original spaces are lost and, if uncased, the original capitals."""
+        """Return a readable text for ids, without the original spaces and, in an uncased vocabulary, without capitals."""
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.decode([int(id) for id in ids], skip_special_tokens=skip_special)
 
@@ -391,7 +391,7 @@ class Tokenizer:
 
 def select_tokenizer_class(backend: tokenizers.Tokenizer) -> type[Tokenizer]:
     """Return the class for a tokenizer of the `tokenizers` library."""
-    from bertlab.text.tokenizers.subword import SubwordTokenizer  # a subclass
+    from bertlab.text.tokenizers.subword import SubwordTokenizer  # that module imports this one
 
     return Tokenizer if isinstance(backend.model, tokenizers.models.WordPiece) else SubwordTokenizer
 
