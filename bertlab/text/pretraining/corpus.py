@@ -23,7 +23,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # if a block has exactly 16 batches, that is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# name of a field until version 0.1 -> its current name: in corpus.json, and in its field `settings`
+# name until version 0.1 -> current name, of the fields of corpus.json and of the members of its field `settings`
 OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
 OLD_SETTINGS = {"damaged": "invalid"}
 

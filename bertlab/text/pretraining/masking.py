@@ -152,22 +152,22 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
         The masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
         int64 [P]. Every row has K = rule.count_slots(T) slots; the label of an unused slot is `IGNORED`.
     """
-    size = batch.input_ids_BT.shape[1]
+    width = batch.input_ids_BT.shape[1]  # T, the length of a row with padding
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT
     length_B = batch.attention_mask_BT.sum(1, dtype=torch.float64)
     quota_B = torch.minimum((rule.probability * length_B).round().clamp(min=1), maskable_BT.sum(1))
     quota_B = quota_B * (key_B >= 0)
-    draw_BT = draw_uniform(key_B, 0, size)
+    draw_BT = draw_uniform(key_B, 0, width)
     if rule.continues_V is None:
-        position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.count_slots(size)]
+        position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.count_slots(width)]
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
         used_BK = rank_K < quota_B[:, None]
     else:
         first_BT = _find_first_tokens(batch.input_ids_BT, maskable_BT, rule.continues_V)
         if len(rule.span_lengths) > 1:
-            first_BT = _join_words(first_BT, maskable_BT, draw_uniform(key_B, SPAN_STREAM, size), rule.span_lengths)
+            first_BT = _join_words(first_BT, maskable_BT, draw_uniform(key_B, SPAN_STREAM, width), rule.span_lengths)
         chosen_BT = _choose_whole_words(first_BT, maskable_BT, draw_BT, quota_B)
-        position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.count_slots(size)]
+        position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.count_slots(width)]
         used_BK = chosen_BT.gather(1, position_BK)
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
@@ -178,7 +178,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     replacement_BK = torch.where(is_mask_BK, rule.mask_id, replacement_BK)
 
     masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(used_BK, replacement_BK, original_BK))
-    row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size
+    row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * width
     labels_BK = original_BK.masked_fill(~used_BK, IGNORED)
     return replace(batch, input_ids_BT=masked_BT), (row_start_B1 + position_BK).flatten(), labels_BK.flatten()
 
@@ -199,7 +199,7 @@ def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
 def _find_first_tokens(
     input_ids_BT: torch.Tensor, maskable_BT: torch.Tensor, continues_V: torch.Tensor
 ) -> torch.Tensor:
-    """Find the column of the first token of the word that each token belongs to -> [B, T]."""
+    """For each token, find the column of the first token of its word -> [B, T]."""
     column_T = torch.arange(input_ids_BT.shape[1], device=input_ids_BT.device)
     continues_BT = continues_V[input_ids_BT] & maskable_BT
     continues_BT[:, 1:] &= maskable_BT[:, :-1]

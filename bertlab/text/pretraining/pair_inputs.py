@@ -29,8 +29,8 @@ def assemble_inputs(
     t = np.arange(max_tokens)
     first_sep = 1 + a_length
     last_sep = np.where(b_length, 2 + a_length + b_length, first_sep)
-    source_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
-    ids_BT = documents.tokens[source_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
+    token_index_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
+    ids_BT = documents.tokens[token_index_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
     ids_BT[:, 0] = cls_id
     ids_BT[(t == first_sep) | (t == last_sep)] = sep_id
     ids_BT[t > last_sep] = pad_id

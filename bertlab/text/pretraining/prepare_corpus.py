@@ -134,7 +134,7 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
     """Return which settings of an existing corpus differ from the requested ones.
 
     Some settings are not compared: those that did not exist when the corpus was made, the action for invalid rows if
-    there were none, and the vocabulary if it is not given but trained.
+    the corpus has none, and the vocabulary if it is to be trained.
     """
     existing, requested = (
         values | {"sources": [os.path.normpath(source) for source in values["sources"]]}
@@ -142,7 +142,7 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
     )
     irrelevant = {"invalid": not facts["invalid"], "vocabulary": not requested["vocabulary"]}
     changed = [name for name in existing if existing[name] != requested.get(name) and not irrelevant.get(name)]
-    if "sources" in changed:
+    if "sources" in changed:  # then the files differ too, which needs no message of its own
         changed = [name for name in changed if name != "files"]
     vocabulary_change = Message("corpus-change-vocabulary")
     descriptions = {

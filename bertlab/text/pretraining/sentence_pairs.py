@@ -111,7 +111,7 @@ def make_pairs(
         documents: the documents to cut.
         max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
         rng: the random number generator.
-        short_probability: the probability that all pairs of a document get a random shorter length instead.
+        short_probability: the probability that all pairs of a document get the same random shorter length.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
             a B from another document of the same source, and the B that it replaces is used for the next pair. If there
             is no other document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
@@ -130,7 +130,7 @@ def make_pairs(
     for d in has_one_sentence_D.nonzero()[0]:
         begin, end = cuts_D[d]
         cuts_D[d] = np.array([begin, rng.integers(begin + 1, end), end])
-    rows: list[tuple[int, ...]] = []
+    rows: list[tuple[int, ...]] = []  # for each pair, the values of the fields of `Pairs`
     for d in range(len(documents)):
         target = max_tokens - 3
         if rng.random() < short_probability:
@@ -147,7 +147,7 @@ def make_pairs(
             label, document_b, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, next_first = NOT_NEXT, middle
-                # whether the chunk has its full length, and not only the rest of the document
+                # False if the document ends before the chunk has its target length
                 is_full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
                 document_b = _draw_other_document(candidates, d, documents.original_D, num_tokens_D, length_b, rng)
@@ -208,11 +208,11 @@ def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.nda
         original_D: the field of `Documents`.
         group_D: the group of each document, by source and by whether it has one sentence.
     """
-    _, first = np.unique(original_D, return_index=True)
-    count_G = np.bincount(group_D[first])
+    _, first_copies = np.unique(original_D, return_index=True)
+    count_G = np.bincount(group_D[first_copies])
     pool_D = np.where(count_G[group_D] < MIN_DOCUMENTS, -1, group_D)
     pools = {pool: np.flatnonzero(pool_D == pool) for pool in np.unique(pool_D)}
-    for pool, members in pools.items():
+    for pool, members in pools.items():  # a pool with copies of a single document offers no other document
         if len(np.unique(original_D[members])) == 1:
             pools[pool] = members[:0]
     return [pools[pool] for pool in pool_D]
@@ -235,8 +235,8 @@ def _draw_other_document(
     sample = sample[original_D[sample] != original_D[d]]
     if not len(sample):
         sample = candidates[original_D[candidates] != original_D[d]]
-    long = sample[num_tokens_D[sample] >= min_tokens]
-    return int(long[0] if len(long) else sample[np.argmax(num_tokens_D[sample])])
+    long_enough = sample[num_tokens_D[sample] >= min_tokens]
+    return int(long_enough[0] if len(long_enough) else sample[np.argmax(num_tokens_D[sample])])
 
 
 def _find_cuts(documents: Documents, d: int, max_sentence_tokens: int) -> np.ndarray:
@@ -285,6 +285,7 @@ def _draw_span(
     Returns:
         The position of the first token, and the position after the last.
     """
+    # the index of the last sentence at which a span of this length can begin
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     if position is None:
         first = int(rng.integers(0, latest + 1))
@@ -294,11 +295,12 @@ def _draw_span(
     else:
         first = min(latest, int(np.abs(cuts[:-1] - (cuts[0] + position * (cuts[-1] - cuts[0]))).argmin()))
     start = int(cuts[first])
+    sentence_ends = cuts[first + 1 :]
     if is_minimum:
-        end = int(cuts[first + 1 :].searchsorted(start + length))
+        last = int(sentence_ends.searchsorted(start + length))
     else:
-        end = int(np.abs(cuts[first + 1 :] - (start + length)).argmin())
-    return start, int(cuts[min(first + 1 + end, len(cuts) - 1)])
+        last = int(np.abs(sentence_ends - (start + length)).argmin())
+    return start, int(sentence_ends[min(last, len(sentence_ends) - 1)])
 
 
 def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):

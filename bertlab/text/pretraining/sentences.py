@@ -19,8 +19,8 @@ _BEFORE_NUMBER = {
     "No", "Nos", "Vol", "vol", "Fig", "Figs", "fig", "figs", "Eq", "Ch", "Sec", "Art", "p", "pp", "c", "ca",
     "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec",
 }  # fmt: skip
-# The sentence goes on if the next word is in lower case or in Hangul, because Korean sentences seldom end with such an
-# abbreviation.
+# After these abbreviations, the sentence goes on if the next word is in lower case. It also goes on before Hangul,
+# because Korean sentences seldom end with such an abbreviation.
 _BEFORE_LOWER_CASE = {
     "etc", "Inc", "Ltd", "Co", "Corp", "Bros", "Jr", "Sr", "al", "Ph.D", "Dept", "approx", "est", "a.m", "p.m",
 }  # fmt: skip
@@ -36,7 +36,7 @@ _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[가나다라마바사아자차카타�
 # a year before a period, and a month after it: 2024. 5.
 _YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}$"), re.compile(r"\d{1,2}\.")
 _DATE_PART = re.compile(r"(?<!\d)\d{4}(?:\. ?\d{1,2}){1,2}$")  # 2024. 5 and 2024. 5. 3
-_DATE_LENGTH = 12  # the maximum number of characters in such a part
+_DATE_LENGTH = 12  # the maximum number of characters that `_DATE_PART` matches
 _NEXT_LENGTH = 12  # how many characters after a period are examined; more than any word of `_FIRST_WORDS` has
 _OPENING = "\"'“‘([{"  # quotation marks and brackets that may stand before a word
 
@@ -87,18 +87,19 @@ def _is_continued(line: str, start: int, period: int, next_start: int) -> bool:
         next_start: the first character after the period and the space.
     """
     word = line[max(start, line.rfind(" ", start, period) + 1) : period].lstrip(_OPENING)
-    following = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING)
-    if not word or not following:
+    next_text = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING)
+    if not word or not next_text:
         return False
-    first = following[0]
-    if word in _BEFORE_ANY_WORD or (first.isdigit() and word in _BEFORE_NUMBER):
+    next_character = next_text[0]
+    if word in _BEFORE_ANY_WORD or (next_character.isdigit() and word in _BEFORE_NUMBER):
         return True
     if word in _BEFORE_LOWER_CASE:
-        return first.isalpha() and not first.isupper()
+        return next_character.isalpha() and not next_character.isupper()
     if word[-1].isupper():
-        return bool(_INITIALS.fullmatch(word)) and first.isalpha() and following.split()[0] not in _FIRST_WORDS
+        is_initial = _INITIALS.fullmatch(word) is not None
+        return is_initial and next_character.isalpha() and next_text.split()[0] not in _FIRST_WORDS
     if word[-1].isdigit():
         tail = line[max(start, period - _DATE_LENGTH - 1) : period]
-        if _DATE_PART.search(tail) or (_YEAR.search(tail) and _MONTH.match(following)):
+        if _DATE_PART.search(tail) or (_YEAR.search(tail) and _MONTH.match(next_text)):
             return True
     return period - start <= len("(100") and bool(_ITEM_NUMBER.fullmatch(line, start, period))

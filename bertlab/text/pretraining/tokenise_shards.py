@@ -155,8 +155,8 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
                     errors.append(error)
                     continue
                 documents.append((ids, lengths))
-                num_characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
-                counts.add(Counts(1, len(ids), num_characters, size))
+                num_characters, num_bytes = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
+                counts.add(Counts(1, len(ids), num_characters, num_bytes))
                 buffered_tokens += len(ids)
             if buffered_tokens > MAX_BUFFERED_TOKENS:
                 buckets += _write_documents(documents, shard, rng, writer)

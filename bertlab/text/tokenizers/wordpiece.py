@@ -348,7 +348,7 @@ class Tokenizer:
         return [self._tokens[id] for id in ids]
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        """Return a readable text for ids, without the original spaces and, in an uncased vocabulary, without capitals."""
+        """Return a readable text for ids. Original spaces are lost; with an uncased vocabulary, capitals too."""
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.decode([int(id) for id in ids], skip_special_tokens=skip_special)
 
