@@ -159,8 +159,8 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
     """Make a configuration from keyword arguments.
 
-    A string is converted to a path if the field is a path, a list to a tuple. A dictionary changes fields of a nested
-    configuration.
+    A string is converted to a path if the field is a path, and a list is converted to a tuple. A dictionary changes
+    fields of a nested configuration.
 
     Args:
         config_class: the dataclass of the configuration.

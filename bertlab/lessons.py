@@ -28,7 +28,7 @@ PAGE_LESSONS = {
 """Page of the app -> the number of the lesson that computes by hand what the page shows."""
 Value = TypeVar("Value")
 Condition = tuple[Callable[[Any], Any], str]
-"""A function that returns whether the answer to an exercise meets a condition, and the advice to print if not."""
+"""(function that returns whether an answer meets a condition, advice to print if the answer does not)"""
 
 
 def language() -> str:
@@ -165,9 +165,9 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     if answer is ...:
         print(render("lesson-not-answered", language(), number=number))
         return
-    for condition, advice in conditions:
+    for meets_condition, advice in conditions:
         try:
-            is_met = bool(condition(answer))
+            is_met = bool(meets_condition(answer))
         except Exception:  # noqa: BLE001  an answer may be of any type
             is_met = False
         if not is_met:

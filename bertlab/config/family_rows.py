@@ -51,7 +51,7 @@ register_family(
     )
 )  # fmt: skip
 
-# how RoBERTa, XLM-RoBERTa and Longformer store output layers, and the other settings that they have in common
+# Output layer -> how RoBERTa stores it. XLM-RoBERTa and Longformer differ only in the name of the class.
 ROBERTA_HEADS = {
     "mlm": HeadNames(
         "RobertaForMaskedLM", {"": "lm_head", "dense": "lm_head.dense", "norm": "lm_head.layer_norm"}
@@ -63,6 +63,7 @@ ROBERTA_HEADS = {
         for name in ("classify", "regress")
     },
 }  # fmt: skip
+# The other settings of RoBERTa. XLM-RoBERTa has the same ones; Longformer changes the names of tensors.
 _ROBERTA = {
     "prefix": "roberta",
     "tensors": rename_tensors(BERT_TENSORS, "bert", "roberta"),

@@ -40,14 +40,14 @@ def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
     default = RotaryAttention()
     parameters = fields.get("rope_parameters") or {}
     thetas = []
-    for kind, old_name, value in (
+    for kind, old_name, default_theta in (
         ("full_attention", "global_rope_theta", default.global_theta),
         ("sliding_attention", "local_rope_theta", default.local_theta),
     ):
         row = (parameters.get(kind) if isinstance(parameters, Mapping) else None) or {}
         if not isinstance(row, Mapping) or row.get("rope_type", "default") != "default":
             raise CheckpointError("config-rotary-unsupported", name="rope_parameters")
-        thetas.append(row.get("rope_theta", fields.get(old_name) or value))
+        thetas.append(row.get("rope_theta", fields.get(old_name) or default_theta))
     types = fields.get("layer_types")
     global_every = fields.get("global_attn_every_n_layers") or default.global_every
     if isinstance(types, list) and types:

@@ -249,6 +249,7 @@ def _compute_side(session: Session, text: str, pair: str | None) -> tuple[tuple[
 def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Units:
     """Group the tokens of an input into words; [CLS] and [SEP] count as words."""
     spans_by_segment = (find_words(text), find_words(pair or ""))
+    # (segment, number of a word), or (position,) of a special token -> (its text, the positions of its tokens)
     positions_by_word: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
         if row.special and row.start == row.end:

@@ -160,8 +160,8 @@ def prepare_embed(info: CheckpointInfo, texts: Sequence[str]) -> Query:
     """
     settings = info.loaded.sentence_settings
     inputs, truncated = encode_sentences(info.tokenizer, texts, settings, info.config.max_tokens)
-    for row, each in enumerate(inputs):
-        if len(each) < 3:  # nothing between [CLS] and [SEP]
+    for row, model_input in enumerate(inputs):
+        if len(model_input) < 3:  # nothing between [CLS] and [SEP]
             raise TextError("text-without-tokens", row=row + 1)
 
     def finish(outputs: list[torch.Tensor]) -> dict:
@@ -201,14 +201,17 @@ def compute_outputs(
     index_R = None
     if positions is not None:
         num_tokens = batch.input_ids_BT.shape[1]
-        index_R = torch.tensor([row * num_tokens + position for row, each in enumerate(positions) for position in each])
-        index_R = index_R.to(batch.input_ids_BT.device)
+        # the indices of the positions in the flattened batch
+        indices = [
+            row * num_tokens + position for row, row_positions in enumerate(positions) for position in row_positions
+        ]
+        index_R = torch.tensor(indices, device=batch.input_ids_BT.device)
     outputs = compute_head_output(model, head, batch, index_R).float().cpu()
     if positions is not None:
-        return list(outputs.split([len(each) for each in positions]))
+        return list(outputs.split([len(row_positions) for row_positions in positions]))
     if head and HEADS[head].reads_pooled:
         return list(outputs)
-    return [output_TK[: len(each.ids)] for output_TK, each in zip(outputs, inputs, strict=True)]
+    return [output_TK[: len(model_input.ids)] for output_TK, model_input in zip(outputs, inputs, strict=True)]
 
 
 def answer_query(model: Bert, pad_id: int, query: Query, batch_size: int = 8, progress: Callable = iter) -> object:
@@ -254,13 +257,16 @@ def _compute_all(
     """Compute the outputs for the inputs of each query, longest inputs first."""
     # (query, index of one of its inputs) for the inputs of all queries
     rows = [(query, index) for query in queries for index in range(len(query.inputs))]
-    order = sorted(range(len(rows)), key=lambda row: -len(rows[row][0].inputs[rows[row][1]].ids))
+    lengths = [len(query.inputs[index].ids) for query, index in rows]
+    order = sorted(range(len(rows)), key=lambda number: -lengths[number])
     outputs: list[torch.Tensor] = [torch.empty(0)] * len(rows)
     for first in progress(range(0, len(order), batch_size)):
-        chosen = [rows[row] for row in order[first : first + batch_size]]
-        positions = None if chosen[0][0].positions is None else [query.positions[index] for query, index in chosen]
-        computed = compute(chosen[0][0].head, [query.inputs[index] for query, index in chosen], positions)
-        for row, output in zip(order[first : first + batch_size], computed, strict=True):
-            outputs[row] = output
+        numbers = order[first : first + batch_size]
+        batch = [rows[number] for number in numbers]
+        first_query = batch[0][0]  # all queries need the same output layer
+        positions = None if first_query.positions is None else [query.positions[index] for query, index in batch]
+        batch_outputs = compute(first_query.head, [query.inputs[index] for query, index in batch], positions)
+        for number, output in zip(numbers, batch_outputs, strict=True):
+            outputs[number] = output
     remaining = iter(outputs)
     return [list(islice(remaining, len(query.inputs))) for query in queries]
