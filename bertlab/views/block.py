@@ -25,7 +25,9 @@ MAX_NEURONS = 10  # neurons with a bar, those with the strongest activations
 MAX_TOKEN_NAMES = 40  # the rollout of a longer text labels only every second token, or fewer
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
 _LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; shapes and norms are in the left one
-_CAPTION, _ROW, _STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16  # heights in pixels
+# Heights in pixels: of a caption, a row of a folded vector, the lowest strip, the row of a token, the bars of neurons,
+# and the gap below a panel.
+_CAPTION, _ROW, _STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class _Column:
 
     def __init__(self, height: int):
         self.figure = empty_figure(height=height)
-        self.height = height - _TOP - 8
-        self.count = 0
+        self.height = height - _TOP - 8  # pixels, without the margins
+        self.count = 0  # of pairs of axes
 
     def add_axes(self, panel: _Panel, left: float = 0.0, right: float = 1.0) -> tuple[str, dict]:
         """Add a pair of axes where a panel is drawn; return their suffix and the arguments that select them.
@@ -132,7 +134,7 @@ def block_steps(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
         block: from `Session.block`.
         lang: language of the captions.
     """
-    names, values, weighted = _most_attended(block, lang)
+    names, values, weighted = _collect_most_attended(block, lang)
     head_size = len(block.head_output_D)
     strip_height = max(_ROW * len(_fold(block.heads_H, head_size)[0]), _STRIP)
     heights = [_TOKEN_ROW * len(names), _STRIP, *[strip_height] * 5, _BARS, *[strip_height] * 3]
@@ -275,7 +277,7 @@ def _lay_out(block: BlockMap, heights: list[int], lang: str) -> list[_Panel]:
     return panels
 
 
-def _most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _collect_most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return labels, value vectors and weighted values of the most attended tokens; the last row sums up the others."""
     labels = token_labels(block.tokens)
     shown_positions = sorted(np.argsort(-block.probs_T, kind="stable")[:MAX_TOKENS].tolist())
@@ -286,8 +288,8 @@ def _most_attended(block: BlockMap, lang: str) -> tuple[list[str], np.ndarray, n
     values, weighted = block.value_TD[shown_positions], block.weighted_TD[shown_positions]
     others = np.setdiff1d(np.arange(len(labels)), shown_positions)
     if len(others):
-        rest = render("figure-block-others", lang, count=len(others))
-        names.append(f"{escape_markup(rest)} {_round_percent(float(block.probs_T[others].sum()))}")
+        others_label = render("figure-block-others", lang, count=len(others))
+        names.append(f"{escape_markup(others_label)} {_round_percent(float(block.probs_T[others].sum()))}")
         # NaN, because the other tokens have no common value vector
         values = np.vstack([values, np.full_like(values[:1], np.nan)])
         weighted = np.vstack([weighted, block.weighted_TD[others].sum(0)])

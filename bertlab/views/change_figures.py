@@ -30,7 +30,9 @@ from bertlab.views.shortening import display_width, shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
-NUM_BEST = 5  # `top_k` of `Session.intervene`: how many of the most probable outcomes it returns, before and after
+# The default `top_k` of `Session.intervene`, which returns this number of the most probable outcomes before the change,
+# and the same number of those after it.
+NUM_BEST = 5
 MIN_ROWS = 2 * NUM_BEST  # enough rows for all of these outcomes
 MAX_TITLE_WIDTH = 15  # an outcome's title is at most as wide as this number of Latin letters
 MIN_COLOUR_LIMIT = 0.5  # the full colour of a head map stands for at least this change in log-odds
@@ -61,8 +63,9 @@ def before_after(
     row_count = max(len(outcomes), MIN_ROWS) if len(outcomes) >= NUM_BEST else len(outcomes)
     figure = empty_figure(height=70 + 44 * row_count)
     parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))
-    changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in outcomes]
-    for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in outcomes]), strict=True):
+    after_texts = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in outcomes]
+    before_texts = [percent(o.before) for o in outcomes]
+    for (label, colour, values), texts in zip(parts, (after_texts, before_texts), strict=True):
         figure.add_bar(
             x=values, y=list(range(len(outcomes))), orientation="h", name=escape_markup(label), text=texts,
             marker={"color": colour, "cornerradius": 3}, textposition="outside", cliponaxis=False,

@@ -14,7 +14,7 @@ from bertlab.views.palette import transparent
 QUADRATIC = "attention-scores"  # the part of the FLOP that grows with the square of the length
 # (factor, decimal prefix), the largest factor first
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-# unit -> (durations below this number of seconds are shown in the unit, length of the unit in seconds)
+# unit -> (the duration from which the next longer unit is used, the length of the unit), both in seconds
 DURATIONS = {"ms": (1, 1e-3), "seconds": (120, 1), "minutes": (7_200, 60), "hours": (2 * 86_400, 3_600)}
 DAY, YEAR = 86_400, 365.25 * 86_400  # seconds
 
@@ -23,7 +23,7 @@ def part_bars(parts: Mapping[str, float], unit: str = "", *, lang: str = DEFAULT
     """Draw the parts of a cost as horizontal bars, each with its amount and its share.
 
     Args:
-        parts: {part: amount}, such as `Cost.parameters`; the largest comes first.
+        parts: {part: amount}, such as `Cost.parameters`, in any order; the bar of the largest part is at the top.
         unit: the unit of the amounts: "" (a count), "FLOP" or "B".
         lang: the language.
     """
@@ -71,7 +71,7 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
             hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
     totals = [sum(columns[name][index] for name in names) for index in range(len(lengths))]
-    return _finish_growth(figure, max(totals), unit, lang)
+    return _add_growth_axes(figure, max(totals), unit, lang)
 
 
 def score_curves(columns: Columns, *, lang: str = DEFAULT) -> go.Figure:
@@ -91,11 +91,11 @@ def score_curves(columns: Columns, *, lang: str = DEFAULT) -> go.Figure:
             customdata=[format_quantity(amount, "FLOP") for amount in columns[name]],
             hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
-    return _finish_growth(figure, max(columns["full"]), "FLOP", lang)
+    return _add_growth_axes(figure, max(columns["full"]), "FLOP", lang)
 
 
-def _finish_growth(figure: go.Figure, largest: float, unit: str, lang: str) -> go.Figure:
-    """Add the axes of a figure of growth with the sequence length."""
+def _add_growth_axes(figure: go.Figure, largest: float, unit: str, lang: str) -> go.Figure:
+    """Add the axes of a figure that shows growth with the sequence length, up to the amount `largest`."""
     ticks = [largest * share for share in (0, 0.25, 0.5, 0.75, 1)]
     figure.update_yaxes(
         showgrid=True, gridcolor=GRID, tickvals=ticks, ticktext=[format_quantity(tick, unit) for tick in ticks]
@@ -130,9 +130,9 @@ def format_quantity(amount: float, unit: str = "") -> str:
     >>> format_quantity(110_106_428), format_quantity(2.283e19, "FLOP"), format_quantity(0, "B")
     ('110 M', '22.8 EFLOP', '0 B')
     """
-    for size, prefix in PREFIXES:
-        if amount >= size:
-            number = amount / size
+    for factor, prefix in PREFIXES:
+        if amount >= factor:
+            number = amount / factor
             digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
             return f"{number:,.{digits}f} {prefix}{unit}".strip()
     return f"{amount:.0f} {unit}".strip()
@@ -144,8 +144,8 @@ def format_duration(seconds: float, lang: str = DEFAULT) -> str:
     >>> format_duration(0.25), format_duration(90), format_duration(3 * 86_400)
     ('250 ms', '90.0 s', '3.0 days')
     """
-    for unit, (longest, length) in DURATIONS.items():
-        if seconds < longest:
+    for unit, (limit, length) in DURATIONS.items():
+        if seconds < limit:
             number = seconds / length
             return render(
                 f"figure-cost-{unit}",

@@ -64,7 +64,7 @@ def confusion_map(
         showscale=False,
         hoverinfo="skip",
     )
-    # transparent marks that contain the texts lie on the cells
+    # on each cell lies a transparent mark, which contains the text of the cell
     cells = [(label, prediction) for label in positions for prediction in positions]
     texts = [f"{counts_GP[cell]:,}<br>{shares_GP[cell]:.0%}" if counts_GP[cell] else "" for cell in cells]
     figure.add_scatter(

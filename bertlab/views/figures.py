@@ -59,7 +59,7 @@ TEMPLATE = go.layout.Template(
 PERCENT_TICKS = ".3~p"
 # "tickmode" is set because a second axis would otherwise use the ticks of the first
 _PERCENT_AXIS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-_MAX_DIMENSIONS = 96  # of a vector in `embedding_strips`
+_MAX_DIMENSIONS = 96  # of an embedding that `embedding_strips` shows
 
 
 def mask_bars(
@@ -185,11 +185,11 @@ def span_curves(
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None
     if best:
-        inside = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
-        if inside:
+        answer_words = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
+        if answer_words:
             figure.add_vrect(
-                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.3, line_width=0, layer="below",
-                name=escape_markup(shade), showlegend=True,
+                answer_words[0] - 0.5, answer_words[-1] + 0.5, fillcolor=BLUE, opacity=0.3, line_width=0,
+                layer="below", name=escape_markup(shade), showlegend=True,
             )  # fmt: skip
     return figure
 

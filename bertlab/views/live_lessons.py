@@ -132,7 +132,7 @@ def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Colle
     if view is None and (step.question is None or step.question.answer is None):
         return None
     # In these two cases the view would answer the question: the page Guess shows the prediction after the guess, and a
-    # step that shows another checkpoint asks for the prediction of this one.
+    # step that shows another checkpoint asks for the prediction of the file's own one.
     step_checkpoint = step.parameters.get("checkpoint", checkpoint)
     waits = view is not None and step.question is not None and (step.page == "guess" or step_checkpoint != checkpoint)
     return {

@@ -1,4 +1,4 @@
-"""Figures of the next-sentence laboratory: ranked candidates, and the results of the test pairs by kind."""
+"""Figures of next-sentence prediction: ranked candidates for sentence B, and the results of test pairs by kind."""
 
 from collections.abc import Sequence
 

@@ -17,7 +17,8 @@ The colours of the series and of the heads were found by a search. Among colours
 background, they have the largest minimum OKLab distance under normal vision and under simulated protanopia,
 deuteranopia and tritanopia.
 
-Both scales are drawn on light and on dark backgrounds, so their contrast to both must grow with the value.
+Both scales, diverging and sequential, are drawn on light and on dark backgrounds, so the contrast of a colour to both
+backgrounds must grow with the value.
 """
 
 import json

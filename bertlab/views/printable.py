@@ -11,7 +11,7 @@ the text survives every editor and mail program. Control characters or letters b
 import numpy as np
 
 _BASE = 91  # the number of digits in the alphabet
-_FIRST = 35  # the digit 0 is "#"
+_FIRST = 35  # the character code of the digit 0, which is "#"
 BLOCK = 13  # bytes that become 16 characters
 
 
@@ -28,10 +28,10 @@ def encode_printable(data: bytes) -> str:
     digits = np.empty((len(blocks), 16), np.uint8)
     for pair in range(8):
         byte, bit = divmod(13 * pair, 8)
-        following = blocks[:, byte + 2] if byte + 2 < BLOCK else 0
-        three_bytes = (blocks[:, byte] << 16) | (blocks[:, byte + 1] << 8) | following
+        third_byte = blocks[:, byte + 2] if byte + 2 < BLOCK else 0
+        three_bytes = (blocks[:, byte] << 16) | (blocks[:, byte + 1] << 8) | third_byte
         value = (three_bytes >> (24 - bit - 13)) & 0x1FFF
         digits[:, 2 * pair], digits[:, 2 * pair + 1] = value // _BASE, value % _BASE
     characters = digits + _FIRST
-    characters[characters == ord("<")] = ord("!")  # the text may have no "<", and no digit is "!" otherwise
+    characters[characters == ord("<")] = ord("!")  # the text must not contain "<"; no other digit is written as "!"
     return characters.tobytes().decode("ascii")

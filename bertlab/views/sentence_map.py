@@ -13,11 +13,13 @@ from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
 from bertlab.views.figures import COLOURS, DIVERGING, GREY, empty_figure, escape_markup
 from bertlab.views.shortening import shorten, shorten_to_width
 
-MAX_NAMED = 14  # clusters with a colour and a symbol of their own; further ones look alike
+MAX_NAMED = 14  # clusters that have a colour and a symbol of their own; all further clusters look alike
 MAX_MATRIX_ROWS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
 # a colour and a symbol together identify a cluster, so that nobody depends on colours
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-HOVER_LENGTH, NAME_WIDTH, LABEL_WIDTH = 90, 22, 16  # characters; wide East Asian ones count twice in a width
+HOVER_LENGTH = 90  # maximum number of characters of a text in a tooltip
+# maximum widths of a cluster's name on the map and beside the matrix, in Latin letters
+NAME_WIDTH, LABEL_WIDTH = 22, 16
 
 
 def sentence_map(
@@ -27,7 +29,7 @@ def sentence_map(
     *,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The texts as points; a cluster has a colour, a symbol and a name. `customdata` of a point is its index.
+    """The texts as points; a cluster has a colour, a symbol and a name. The customdata of a point is its text's index.
 
     Args:
         texts: the texts.
@@ -37,14 +39,8 @@ def sentence_map(
     """
     figure = empty_figure(height=460)
     names = [name_cluster(each, lang) for each in clusters.clusters[:MAX_NAMED]]
-    # for each text: the cluster if it is drawn with a name, MAX_NAMED for all other clusters, NO_CLUSTER for none
-    shown_label_S = np.array(
-        [
-            label if 0 <= label < MAX_NAMED else MAX_NAMED * (label != NO_CLUSTER) - (label == NO_CLUSTER)
-            for label in clusters.labels
-        ],
-        int,
-    )
+    # for each text: its cluster, but MAX_NAMED for every cluster without a name, and NO_CLUSTER (-1) if it is in none
+    shown_label_S = np.minimum(np.array(clusters.labels, int), MAX_NAMED)
     groups = [(NO_CLUSTER, render("figure-no-cluster", lang), GREY, "circle-open")]
     groups += [
         (index, name, COLOURS[index % len(COLOURS)], SYMBOLS[(index + index // len(COLOURS)) % len(SYMBOLS)])

@@ -1,4 +1,4 @@
-"""The figure of `bertlab bench serve`: a bar for each step to faster serving."""
+"""The figure of `bertlab bench serve`: a bar for each optimisation step towards faster serving."""
 
 from collections.abc import Mapping
 

@@ -24,7 +24,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 
 BAR_WIDTH = 24  # columns of the terminal
-CONTEXT_CHARACTERS = 160  # characters of the passage shown before and after an answer
+CONTEXT_CHARACTERS = 160  # characters of the passage that are shown before an answer, and as many after it
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
 
@@ -40,8 +40,8 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
 
 def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> list[str]:
     """Both sentences, then the probabilities that B follows A and that it does not."""
-    shares = zip(prediction.outcomes, (prediction.probability, 1 - prediction.probability), strict=True)
-    rows = [(label, bar(share), percent(share)) for label, share in shares]
+    probabilities = (prediction.probability, 1 - prediction.probability)
+    rows = [(label, bar(p), percent(p)) for label, p in zip(prediction.outcomes, probabilities, strict=True)]
     return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *format_table(rows, "<<>")]
 
 

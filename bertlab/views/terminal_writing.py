@@ -16,7 +16,7 @@ def writing_lines(
     surprise: TextSurprise,
     proposals: Sequence[WordProposals],
     threshold: float,
-    ahead: TypeAhead,
+    type_ahead: TypeAhead,
     corrections: Sequence[Correction] | None = None,
 ) -> list[str]:
     """The surprise of every word, proposals for those above the threshold, suggested changes, and the next words."""
@@ -39,9 +39,9 @@ def writing_lines(
         changes = [(make_printable(row.original), "->", make_printable(row.replacement), f"+{row.gain:.1f} nats")
                    for row in corrections]  # fmt: skip
         lines += ["", "suggested changes:" if changes else "no changes are suggested", *format_table(changes, "<<<>")]
-    predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(ahead.gaps, 1)]
-    predictions += [("ending of the last word", ahead.endings)] if ahead.endings else []
-    predictions += [("next word", ahead.words), ("last word of the sentence", ahead.last_words)]
+    predictions = [(f"gap {number}", gap.words) for number, gap in enumerate(type_ahead.gaps, 1)]
+    predictions += [("ending of the last word", type_ahead.endings)] if type_ahead.endings else []
+    predictions += [("next word", type_ahead.words), ("last word of the sentence", type_ahead.last_words)]
     return [*lines, "", *format_table([(name, _list_words(words)) for name, words in predictions], "<<")]
 
 

@@ -46,7 +46,7 @@ class AttentionWidget(anywidget.AnyWidget):
         return html.attention_html(self._attention, options=self._options | {"state": self.state})
 
     def _pack_attention(self, attention: AttentionMap) -> AttentionPack:
-        """Store an attention map and its compressed form, and return the latter."""
+        """Compress an attention map, store both the map and its compressed form, and return the compressed form."""
         self._attention, self._pack = attention, AttentionPack(attention)
         return self._pack
 

@@ -258,10 +258,10 @@ def windows_figure(
         hovertemplate=f"{escape_markup(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
         showlegend=False,
     )
-    answered = [(row, reading) for row, reading in zip(rows, span_xray.readings, strict=True) if reading.answer]
+    rows_with_answer = [(row, reading) for row, reading in zip(rows, span_xray.readings, strict=True) if reading.answer]
     figure.add_scatter(
-        x=[sum(reading.answer) / 2 for _, reading in answered],
-        y=[row for row, _ in answered],
+        x=[sum(reading.answer) / 2 for _, reading in rows_with_answer],
+        y=[row for row, _ in rows_with_answer],
         mode="markers",
         name=escape_markup(labels[1]),
         marker={"color": "rgba(0, 0, 0, 0)", "size": 12, "symbol": "circle", "line": {"color": BLUE, "width": 3}},
