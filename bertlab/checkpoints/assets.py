@@ -8,8 +8,9 @@ themselves and take precedence.
 import os
 from pathlib import Path
 
-# The environment variable for `assets`, then those for the two directories in it: kind of directory -> variable.
+# The environment variable for the path of `assets`.
 ASSETS_VARIABLE = "BERTLAB_ASSETS"
+# Directory in `assets` -> the environment variable for its path.
 DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
 # The root of the clone, if the package is used from one.
 REPOSITORY = Path(__file__).parents[2]

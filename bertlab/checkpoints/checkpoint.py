@@ -186,7 +186,7 @@ def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Toke
 
 
 def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and in the tokenizer all of them differ.
+    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and all of them differ from the tokenizer's.
 
     One wrong id does not mean that the tokenizer belongs to another model: many multilingual models have the tokenizer
     of XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.

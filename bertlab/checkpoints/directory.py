@@ -44,7 +44,15 @@ def flush(path: Path) -> None:
 
 
 def _swap(new_directory: Path, target: Path, obsolete_files: set[str]) -> None:
-    """Rename `new` to `target`. An old `target` is renamed before that, and renamed back on failure."""
+    """Rename `new_directory` to `target`, and move the other files of an existing `target` to it.
+
+    An existing `target` is first renamed. If the new directory then cannot be renamed, `target` gets its name back.
+
+    Args:
+        new_directory: the new directory.
+        target: the directory to replace or create.
+        obsolete_files: the names of files of an existing `target` that are deleted.
+    """
     if not target.exists():
         new_directory.rename(target)
     else:

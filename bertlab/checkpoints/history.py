@@ -21,8 +21,8 @@ from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
-# Names in a run directory: the settings, the log, the directories of the snapshots and of the result, and the record in
-# each of these checkpoints.
+# Names in a run directory: the settings, the log, the directories of the snapshots and of the result. `RECORD` is a
+# file in each snapshot and in the result.
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 STALL_SECONDS = 300  # a run without a result counts as stopped if its log has not changed for this long
 THINNED_ROWS = 400  # the approximate number of rows of training steps in a thinned log
@@ -217,7 +217,7 @@ def read_sample_predictions(rows: Iterable[Mapping]) -> list[SamplePrediction]:
 
 
 def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
-    """Return the mean of a metric over the last steps of a log that have it; None if no step has it.
+    """Return the mean of a metric over the last `steps` training steps that have it; None if no step has it.
 
     >>> compute_recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
@@ -301,7 +301,7 @@ def is_number(value: object) -> bool:
 
 
 def _has_diverged(losses: list) -> bool:
-    """Whether the mean of the last `_WINDOW_STEPS` losses is far above the lowest mean of `_WINDOW_STEPS` in a row."""
+    """Whether the mean loss of the last `_WINDOW_STEPS` steps is far above the lowest mean of any such window."""
     values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW_STEPS:
         return False

@@ -95,7 +95,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     """Find the output layer that the tensors of a classifier belong to, and its labels.
 
     Several output layers store their tensors under the same name, such as "classifier". The architecture in config.json
-    tells which of them it is. Without an architecture, a checkpoint without a pooler is a tagger, because
+    tells which of them the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
     `transformers` writes no pooler for taggers.
 
     Args:
@@ -167,7 +167,7 @@ def hf_to_state(
             the tensor that it is tied to.
     """
     family = config.family
-    unused = _rename_tensors(tensors, family)
+    unused = _rename_tensors(tensors, family)  # at first all tensors; in the end those that the model does not use
     stored_modules = {name.rpartition(".")[0] for name in unused}
     _check_layers(stored_modules, config)
     shared = _find_shared_modules(family, stored_modules)
@@ -235,7 +235,11 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 
 
 def _find_own_modules(name: str, family: Family) -> set[str]:
-    """Return the modules of a checkpoint that belong to this output layer and to no other."""
+    """Return the modules of a checkpoint from which it follows that the checkpoint has this output layer.
+
+    A module is left out if it also belongs to an output layer with another name in the checkpoint. Output layers with
+    the same name, such as "classifier", are told apart by `find_classifier`.
+    """
     modules = set(get_hf_head_names(name, family).modules.values())
     return modules - {
         module

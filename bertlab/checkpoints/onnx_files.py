@@ -3,7 +3,7 @@
 `checkpoint.load` opens the directory; `nn/onnx_model.py` says what the loaded model can do, and shows how a server uses
 it. Other programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64,
 with any number of rows and tokens), its output is `logits`. A file for masked language modelling has one more input,
-`positions`: the tokens to predict, as row * tokens + token.
+`positions`: the indices of the tokens to predict, counted over all rows: row * (tokens per row) + token.
 """
 
 import copy
@@ -131,7 +131,7 @@ def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
 
 
 def _add_metadata(path: Path, graph: OnnxGraph, weights: str) -> None:
-    """Store the version, the output layers and the type of the weights in the file."""
+    """Store the result of `make_metadata` (format version, output layers, type of the weights) in the file."""
     onnx = _require_onnx()
     file = onnx.load(path)
     onnx.helper.set_model_props(file, {METADATA: make_metadata(graph.head_names, weights)})

@@ -68,12 +68,12 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
     old_tokenizer = checkpoint.tokenizer
     num_old = old_tokenizer.vocab_size  # the tables may have more rows, which belong to no token
     new_tokens = tokenizer.tokens(range(num_old, tokenizer.vocab_size))
-    pieces = [split_token(token, old_tokenizer) for token in new_tokens]
+    piece_ids = [split_token(token, old_tokenizer) for token in new_tokens]
     state = dict(checkpoint.model.state_dict())
     for name, dim in TOKEN_DIMENSIONS.items():
         if name in state:
             old_V = state[name].movedim(dim, 0)  # with or without a second dimension
-            added_V = torch.stack([old_V[ids].mean(0) for ids in pieces])
+            added_V = torch.stack([old_V[ids].mean(0) for ids in piece_ids])
             state[name] = torch.cat([old_V[:num_old], added_V]).movedim(0, dim).contiguous()
     model = FastBert(checkpoint.config.replace(vocab_size=tokenizer.vocab_size), heads=checkpoint.heads)
     model.load_state_dict(state)

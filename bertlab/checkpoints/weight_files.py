@@ -46,7 +46,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
         tensor = counts.nonzero().to(torch.uint8).view(tensor.dtype)
     # torch cannot sum eight-bit tensors. Float64 values are converted to float32, in which they must be finite too.
     wide = tensor if tensor.itemsize in (2, 4) else tensor.float()
-    # One sum is several times faster than a check of every element, which is needed only if the sum overflows.
+    # One sum is several times as fast as a check of every element. The check is needed only if the sum is not finite.
     return bool(wide.sum(dtype=torch.float32).isfinite()) or bool(wide.isfinite().all())
 
 

@@ -1,1 +1,1 @@
-"""Classroom mode without the app: lesson files, and the state and guesses of a class; without Streamlit and models."""
+"""The parts of classroom mode that need neither Streamlit nor a model: lesson files, and the state of a class."""

@@ -29,7 +29,7 @@ def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
     Args:
         lesson: the lesson.
         language: the code of the language of the headings.
-        address: the address of the app, for the links to its pages; "" for none.
+        address: the address of the app, for the links to its pages; "" for a handout without links.
     """
     steps = "".join(_make_step(lesson, index, language, address) for index in range(len(lesson.steps)))
     answers = "".join(

@@ -9,14 +9,14 @@
     title = "A pronoun"
     minutes = 5
     page = "attention?a=The+cat+slept+because+it+was+tired.&layer=1"   # an address copied from the browser works too
-    say = "Text for the students, in Markdown. Computed when it is shown: *it* attends to { $key } with { $share }."
+    say = "Text for the students, in Markdown. Computed values: *it* attends to { $key } with { $share }."
     notes = "Notes that only the teacher sees."
     hide_page = true      # optional: hide the page until the answer is shown, if the page would give it away
 
     [steps.question]
     ask = "Which word does *it* attend to most?"
     choices = ["cat", "slept", "tired"]     # or `kind = "number"`, or `kind = "word"`
-    answer = 1                              # the number of a choice, a number, or a word; optional
+    answer = 1                              # the number of a choice (from 1), a number, or a word; optional
     reveal = "Text to show after the guesses, in Markdown."
 
 The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. The files of a lesson in different languages have
@@ -100,7 +100,7 @@ class Step:
     page: str
     """The name of the page, "start" for the start page."""
     parameters: Mapping[str, str]
-    """The parameters in the address of the page: {name: value}."""
+    """The query parameters in the address of the page: {name: value}."""
     say: str
     """The text that the students read, in Markdown. It may contain names of computed values, such as `{ $share }`."""
     notes: str

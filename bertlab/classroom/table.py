@@ -13,7 +13,7 @@ MAX_MINUTES = 600  # of a lesson or a step
 
 
 class Table:
-    """A table of a lesson file, whose errors name the file, the place and the field.
+    """A table of a lesson file. Its errors name the file, the place and the field.
 
     Args:
         path: the file.
@@ -86,7 +86,7 @@ class Table:
         return names
 
     def read_tables(self, name: str) -> list:
-        """Read a list that is not empty. The elements are not checked here, but when a `Table` is made of each."""
+        """Read a non-empty list of tables. Its elements are checked later, when a `Table` is made of each."""
         values = self.content.get(name)
         if not isinstance(values, list) or not values:
             raise self.make_error(name, Message("lesson-expected-steps"))

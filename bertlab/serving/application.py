@@ -23,7 +23,7 @@ from bertlab.serving.metrics import ServerMetrics
 JSON_MEDIA_TYPE = "application/json"
 INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")  # the routes that compute no prediction
 STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimitExceeded: 504}
-"""Type of an error -> HTTP status; 422 for all others."""
+"""Type of an error -> HTTP status. An error of another type has 422, or 500 if its id is in `SERVER_ERRORS`."""
 SERVER_ERRORS = ("out-of-memory", "unexpected-error", "unexpected-error-without-log")
 """The ids of errors that are not the client's fault; the status is 500."""
 RETRY_SECONDS = {429: 1, 503: 5}
@@ -105,7 +105,7 @@ def make_openapi(app: FastAPI, language: str) -> dict:
     for path, methods in schema["paths"].items():
         for method in methods.values():
             method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
-            # it describes the error format of FastAPI, which this server does not use
+            # FastAPI's description of this status has an error format that the server does not use
             method["responses"].pop("422", None)
     components = schema.get("components", {}).get("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
@@ -137,8 +137,8 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def handle_invalid_fields(request: Request, error: RequestValidationError) -> Response:
-        status, described = describe_invalid_fields(request.url.path, error.errors())
-        return _reply(request, described, status)
+        status, field_error = describe_invalid_fields(request.url.path, error.errors())
+        return _reply(request, field_error, status)
 
     @app.exception_handler(BodyTooLarge)
     async def handle_large_body(request: Request, error: BodyTooLarge) -> Response:
@@ -168,7 +168,7 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
 
 
 class RequestCounter:
-    """A middleware that counts replies by route and status, and their times.
+    """A middleware that counts replies by route and status, and measures the time of each reply.
 
     Args:
         app: the application.
@@ -179,7 +179,7 @@ class RequestCounter:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, and count its reply."""
+        """Run the application, count its reply, and measure the time until the reply begins."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         start = time.perf_counter()

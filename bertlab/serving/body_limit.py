@@ -26,13 +26,13 @@ class BodyTooSlow(HTTPException):
 
 
 class BodyLimit:
-    """A middleware: reading a body raises an exception if it is too large or arrives too slowly.
+    """A middleware: reading the body of a request raises an exception if the body is too large or arrives too slowly.
 
-    (The class of Starlette with this purpose replies in plain text.)
+    Starlette has a class for this purpose, but it replies in plain text instead of JSON.
 
     Args:
         app: the application.
-        max_bytes: the maximum size.
+        max_bytes: the maximum size of a body.
         seconds: the maximum time between two parts of a body.
     """
 

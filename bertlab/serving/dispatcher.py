@@ -38,7 +38,7 @@ class Dispatcher:
         metrics: the metrics that the dispatcher updates.
 
     Attributes:
-        description: what the workers say about the checkpoint, once they have started.
+        description: the description of the checkpoint, from a worker. It is set when the first worker has started.
         workers: the workers that are ready: {number of a worker, counted from 0: worker}.
     """
 

@@ -59,7 +59,10 @@ class RequestQueue:
         self._has_requests.set()
 
     def put_back(self, requests: list[Request]) -> None:
-        """Put requests whose worker has died in front of all others, although the queue may be full."""
+        """Put requests whose worker has died in front of all others, even if the queue is full.
+
+        Requests that already have a reply are left out.
+        """
         self._requests[:0] = [request for request in requests if not request.future.done()]
         if self._requests:
             self._has_requests.set()
@@ -68,7 +71,7 @@ class RequestQueue:
         """Remove a request if it still waits."""
         if request in self._requests:
             self._requests.remove(request)
-            self._update()
+            self._clear_event_if_empty()
 
     async def wait_for_request(self) -> None:
         """Wait until the queue is not empty. Another worker may nevertheless take the request first."""
@@ -88,7 +91,7 @@ class RequestQueue:
         if not self._requests:
             return []
         oldest = self._requests[0]
-        # the second number is the share of one free worker, rounded up
+        # the second argument of `min` is the number of requests per free worker, rounded up
         size = min(batch_size, -(-len(self._requests) // max(1, free_workers)))
         batch = [oldest]
         if not oldest.attempts:
@@ -100,10 +103,10 @@ class RequestQueue:
                     break
                 batch.append(request)
         self._requests = [request for request in self._requests if request not in batch]
-        self._update()
+        self._clear_event_if_empty()
         return batch
 
-    def _update(self) -> None:
+    def _clear_event_if_empty(self) -> None:
         """Let `wait_for_request` wait again if the queue has become empty."""
         if not self._requests:
             self._has_requests.clear()

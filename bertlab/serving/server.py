@@ -71,7 +71,10 @@ async def _serve(options: ServeOptions, listener: socket.socket) -> None:
 
 @contextlib.contextmanager
 def _ignore_signals_after_stop():
-    """Ignore the stop signal that uvicorn raises again after it has stopped, which would end the process too early."""
+    """Ignore the stop signal that uvicorn raises again when it has stopped.
+
+    By default, this signal would end the process before the workers are stopped.
+    """
     handlers = {each: signal.signal(each, lambda *_: None) for each in STOP_SIGNALS}
     try:
         yield

@@ -30,7 +30,7 @@ class Description:
     checkpoint: str
     """The name of the checkpoint."""
     missing: dict[str, BertlabError]
-    """For each command that the checkpoint does not support, the error that says what is missing."""
+    """Command that the checkpoint does not support -> the error that says what is missing."""
 
 
 @dataclass(frozen=True)

@@ -53,13 +53,14 @@ class Worker:
         arguments = (worker_end, options.checkpoint, options.precision, options.batch_size)
         self.process = CONTEXT.Process(target=run_worker, args=arguments, daemon=True)
         self.process.start()
-        worker_end.close()  # otherwise reading would not end when the worker dies
+        # While this process also has the worker's end open, reading from the pipe would not end when the worker dies.
+        worker_end.close()
         threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wait in a thread until the process has ended, then set `has_died`."""
         wait([self.process.sentinel])
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        with contextlib.suppress(RuntimeError):  # raised if the loop is closed
             loop.call_soon_threadsafe(self.has_died.set)
 
     @property
@@ -101,7 +102,7 @@ class Worker:
             raise WorkerLost from error
 
     def stop(self) -> None:
-        """Let the process end, or kill it if it does not."""
+        """Close the pipe, so that the process ends, and kill the process if it has not ended after `STOP_SECONDS`."""
         self.connection.close()
         if not wait([self.process.sentinel], STOP_SECONDS):
             self.process.kill()
