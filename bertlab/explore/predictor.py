@@ -121,7 +121,7 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the document that sentence A comes from.
-            draws: how many draws, whose seeds are counted from 1, or their seeds.
+            draws: the seeds of the draws; an integer n means the seeds 1 to n.
             documents: as in `pretraining_example`.
             settings: fields of `DrawSettings`.
 
@@ -149,7 +149,7 @@ class Predictor(CheckpointInfo):
             passage: the text that contains the answer. A long passage is read in overlapping windows.
             n_best: maximum number of answers.
             max_answer_tokens: maximum number of tokens of an answer.
-            stride: distance in tokens between the starts of two windows. Default: as in fine-tuning, or 128.
+            stride: distance in tokens between the starts of neighbouring windows. Default: as in fine-tuning, or 128.
             max_tokens: tokens of a window, including the question. Default: as in fine-tuning, but at least 384.
             batch_size: number of windows computed at once; it limits the memory for a passage of any length.
             null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's by more than this.
@@ -173,7 +173,7 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
-        """Predict the probability of each choice as the continuation of a context, in the given order.
+        """Predict for each choice, in the order of `choices`, the probability that it continues the context.
 
         Raises:
             TextError: there are fewer than two choices.

@@ -181,7 +181,9 @@ class ExampleDrawer:
         tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
         # the first row of hidden_RH belongs to [CLS], the others to the slots
         hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][slots]
-        predictions = self._predict(hidden_PH, labels_P[slots].tolist(), [tokens[at] for at in positions], top_k)
+        predictions = self._predict(
+            hidden_PH, labels_P[slots].tolist(), [tokens[position] for position in positions], top_k
+        )
         objective = self.settings.pair_objective
         label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
@@ -251,8 +253,9 @@ def read_documents(language: str) -> tuple[str, ...]:
 
 def _read_losses(seed: int, loss: Loss) -> ExampleLosses:
     """Read the losses of a draw from the result of the loss function."""
-    pair = [float(value) for name, value in loss.parts.items() if name != "mlm"]
-    return ExampleLosses(seed, float(loss.parts["mlm"]), pair[0] if pair else None, float(loss.value))
+    # there is at most one loss besides the MLM loss, that of the sentence pair
+    pair_loss = next((float(value) for name, value in loss.parts.items() if name != "mlm"), None)
+    return ExampleLosses(seed, float(loss.parts["mlm"]), pair_loss, float(loss.value))
 
 
 def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tuple[ExampleLosses, ...]:
@@ -267,7 +270,7 @@ def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tu
 
 
 def _join_documents(documents: Sequence[Sequence[np.ndarray]], original_D: np.ndarray) -> Documents:
-    """Make the `Documents` of tokenised sentences, all of one source."""
+    """Make the `Documents` of tokenised sentences, all of one source; `original_D` is a field of `Documents`."""
     lengths = np.array([len(ids) for document in documents for ids in document], np.int64)
     tokens = np.concatenate([ids for document in documents for ids in document])
     counts = np.array([len(document) for document in documents], np.int64)
