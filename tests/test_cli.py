@@ -132,7 +132,7 @@ def test_flags_of_sections_change_a_recipe():
     google = recipe_from_arguments(words)
     paths = {"corpus": Path("corpus"), "out": Path("run")}
     optim = replace(google.optim, lr=2e-4)
-    assert config == replace(google, **paths, mask=0.3, sample_predictions=False, optim=optim)
+    assert config == replace(google, **paths, chosen_share=0.3, sample_predictions=False, optim=optim)
     words[-1] = "--no-watch"  # the old spelling
     assert parse(PretrainConfig, words, default=recipe_from_arguments(words)) == config
 

@@ -312,7 +312,7 @@ def test_a_family_is_pretrained_and_transformers_opens_its_checkpoint(family, co
 
 
 def test_a_family_brings_settings_that_flags_change():
-    assert recipe_from_arguments(["--family", "modernbert"]).mask == 0.3
+    assert recipe_from_arguments(["--family", "modernbert"]).chosen_share == 0.3
     fast = recipe_from_arguments(["--recipe=fast", "--family=albert"])
     assert (fast.pair_objective, fast.optim.name, fast.start) == ("order", "muon", "neighbours")
     settings = make_recipe_settings(None, Path("run"), recipe="fast", family="roberta", pair_objective="next")

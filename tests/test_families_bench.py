@@ -95,7 +95,7 @@ def test_pretraining_again_replaces_the_rows_of_its_tasks(corpus, tasks, tmp_pat
 
 def test_a_row_that_was_half_written_is_dropped(tmp_path):
     path = tmp_path / "rows.jsonl"
-    row = {"family": "bert", "seed": 0, "part": "sst2", "value": 1.0}
+    row = {"family": "bert", "seed": 0, "part": "sst2", "value": 1.0, "settings": {}}
     append_row(path, row)
     path.write_text(path.read_text() + '{"family": "be')
     assert len(read_rows(path)) == 1
@@ -116,9 +116,9 @@ def test_families_differ_only_in_what_their_papers_change(corpus, tmp_path):
         if len({str(getattr(config, field)) for config in configs.values()}) > 1
     }
     assert differing == {
-        "family", "pair_objective", "token_objective", "mask", "mask_share", "random_share", "start", "teacher",
+        "family", "pair_objective", "token_objective", "chosen_share", "mask_share", "random_share", "start", "teacher",
     }  # fmt: skip
-    assert [name for name, config in configs.items() if config.mask != 0.25] == ["modernbert"]
+    assert [name for name, config in configs.items() if config.chosen_share != 0.25] == ["modernbert"]
     assert {name: config.start for name, config in configs.items() if config.start != "neighbours"} == {
         "modernbert": "paper", "distilbert": "teacher",
     }  # fmt: skip

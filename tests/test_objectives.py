@@ -180,7 +180,7 @@ def test_longer_pairs_begin_at_their_share_of_the_run_and_continue(corpus):
 
 
 def test_a_run_may_begin_without_masks(corpus):
-    run, usual = sampler(corpus, unmasked_share=0.25), sampler(corpus)
+    run, usual = sampler(corpus, pairs_only_share=0.25), sampler(corpus)
     for step in range(32):
         assert run.update_progress(step / 40) == (step in (10, 30))
         usual.update_progress(step / 40)
@@ -188,20 +188,20 @@ def test_a_run_may_begin_without_masks(corpus):
         batch, expected = next(run), next(usual)
         assert torch.equal(batch.inputs.input_ids_BT, expected.inputs.input_ids_BT)
         assert torch.equal(batch.key_B, torch.full_like(batch.key_B, -1) if step < 10 else expected.key_B)
-        again = sampler(corpus, unmasked_share=0.25, position=position)
+        again = sampler(corpus, pairs_only_share=0.25, position=position)
         assert not again.update_progress(step / 40)
         assert torch.equal(next(again).key_B, batch.key_B)
 
 
 def test_only_sentence_pairs_are_trained_without_masks(corpus, tmp_path):
-    config = settings(corpus, tmp_path / "run", steps=12, unmasked_share=0.5, random_b_position="same")
+    config = settings(corpus, tmp_path / "run", steps=12, pairs_only_share=0.5, random_b_position="same")
     reports = list(pretrain(config))
     assert [report.metrics["mlm_loss"] == 0 for report in reports] == [True] * 6 + [False] * 6
     assert all(report.metrics["nsp_loss"] > 0 for report in reports)
 
 
 def test_without_sentence_pairs_tokens_are_masked_from_the_start(corpus, tmp_path):
-    config = settings(corpus, tmp_path / "run", steps=2, unmasked_share=0.5, pair_objective="none")
+    config = settings(corpus, tmp_path / "run", steps=2, pairs_only_share=0.5, pair_objective="none")
     assert all(report.metrics["mlm_loss"] > 0 for report in pretrain(config))
 
 
@@ -239,7 +239,7 @@ def test_the_jump_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
         ({"final_max_tokens": 32}, "final-max-tokens-too-few", {"value": 32}),
         ({"final_max_tokens": 1024}, "pairs-too-long", {"positions": 512}),
         ({"final_share": 1.5, "final_max_tokens": 64}, "setting-out-of-range", {"flag": "final-share"}),
-        ({"mask": 0.0}, "setting-out-of-range", {"flag": "mask"}),
+        ({"chosen_share": 0.0}, "setting-out-of-range", {"flag": "chosen-share"}),
         ({"teacher_share": 0.9}, "teacher-flags-without-teacher", {"flags": ["--teacher-share"]}),
     ],
 )

@@ -64,45 +64,45 @@ def draw_many(session: Session, count: int, **settings):
 
 def test_15_percent_are_chosen_of_which_80_10_10_are_masked_random_unchanged(session):
     examples = draw_many(session, 300)
-    fates = Counter(row.fate for example in examples for row in example.predictions)
-    count, tokens = sum(fates.values()), sum(len(example.tokens) for example in examples)
+    counts = Counter(row.replacement_kind for example in examples for row in example.predictions)
+    count, tokens = sum(counts.values()), sum(len(example.tokens) for example in examples)
     assert count / tokens == pytest.approx(0.15, abs=0.01)
-    for fate, share in (("mask", 0.8), ("random", 0.1), ("unchanged", 0.1)):
-        assert fates[fate] / count == pytest.approx(share, abs=4 * (share * (1 - share) / count) ** 0.5), fate
+    for kind, share in (("mask", 0.8), ("random", 0.1), ("unchanged", 0.1)):
+        assert counts[kind] / count == pytest.approx(share, abs=4 * (share * (1 - share) / count) ** 0.5), kind
 
 
 def test_the_shares_follow_the_settings(session):
-    examples = draw_many(session, 150, mask=0.4, mask_share=0.2, random_share=0.5)
-    fates = Counter(row.fate for example in examples for row in example.predictions)
-    count, tokens = sum(fates.values()), sum(len(example.tokens) for example in examples)
+    examples = draw_many(session, 150, chosen_share=0.4, mask_share=0.2, random_share=0.5)
+    counts = Counter(row.replacement_kind for example in examples for row in example.predictions)
+    count, tokens = sum(counts.values()), sum(len(example.tokens) for example in examples)
     assert count / tokens == pytest.approx(0.4, abs=0.02)
-    for fate, share in (("mask", 0.2), ("random", 0.5), ("unchanged", 0.3)):
-        assert fates[fate] / count == pytest.approx(share, abs=4 * (share * (1 - share) / count) ** 0.5), fate
+    for kind, share in (("mask", 0.2), ("random", 0.5), ("unchanged", 0.3)):
+        assert counts[kind] / count == pytest.approx(share, abs=4 * (share * (1 - share) / count) ** 0.5), kind
 
 
-def test_every_token_that_the_model_reads_fits_its_fate(session):
+def test_every_token_that_the_model_reads_fits_the_kind_of_its_replacement(session):
     for example in draw_many(session, 60):
         by_position = {row.position: row for row in example.predictions}
         assert [row.position for row in example.predictions] == sorted(by_position)
         for token in example.tokens:
-            assert token.fate == getattr(by_position.get(token.position), "fate", None)
-            if token.fate == "mask":
-                assert token.read == "[MASK]"
-            elif token.fate == "random":
-                assert token.read not in SPECIAL
+            assert token.replacement_kind == getattr(by_position.get(token.position), "replacement_kind", None)
+            if token.replacement_kind == "mask":
+                assert token.input_token == "[MASK]"
+            elif token.replacement_kind == "random":
+                assert token.input_token not in SPECIAL
             else:
-                assert token.read == token.token
-            if token.fate:
+                assert token.input_token == token.token
+            if token.replacement_kind:
                 assert token.token not in SPECIAL
                 row = by_position[token.position]
-                assert (row.token, row.read) == (token.token, token.read)
+                assert (row.token, row.input_token) == (token.token, token.input_token)
 
 
 def test_whole_words_are_chosen_together(session):
     text = "The potters carried lanterns. The keepers asked for bowls. Kettles boiled on the harbours."
     num_long = 0
     for number in range(1, 60):
-        example = session.pretraining_example(text, number, whole_word=True, mask=0.3, documents=POOL)
+        example = session.pretraining_example(text, number, whole_word=True, chosen_share=0.3, documents=POOL)
         words: list[list] = []
         for token in example.tokens:
             if token.token.startswith("##") and words and not example.tokens[token.position - 1].special:
@@ -110,8 +110,8 @@ def test_whole_words_are_chosen_together(session):
             else:
                 words.append([token])
         for word in words:
-            assert len({token.fate is None for token in word}) == 1, [token.token for token in word]
-            num_long += len(word) > 1 and word[0].fate is not None
+            assert len({token.replacement_kind is None for token in word}) == 1, [token.token for token in word]
+            num_long += len(word) > 1 and word[0].replacement_kind is not None
     assert num_long > 20
 
 
@@ -348,19 +348,19 @@ def test_the_default_settings_are_those_of_pre_training():
         assert getattr(defaults, name) == PretrainConfig.__dataclass_fields__[name].default, name
 
 
-def test_views_escape_hostile_texts_and_name_every_fate(session):
-    example = session.pretraining_example(TEXT, 1, mask=0.5)
+def test_views_escape_hostile_texts_and_name_every_kind_of_replacement(session):
+    example = session.pretraining_example(TEXT, 1, chosen_share=0.5)
     hostile = "<script>alert(1)</script> %{y}"
     example = replace(
-        example, tokens=tuple(replace(token, token=hostile, read=hostile) for token in example.tokens),
+        example, tokens=tuple(replace(token, token=hostile, input_token=hostile) for token in example.tokens),
         predictions=tuple(replace(row, token=hostile) for row in example.predictions),
     )  # fmt: skip
     html = views.example_html(example)
     assert "<script" not in html
     assert html.count("&lt;script&gt;") >= len(example.tokens)
-    for fate in ("mask", "random", "unchanged"):
-        count = sum(token.fate == fate for token in example.tokens)
-        assert f"{views._name_fates('en')[fate]} {count}" in html
+    for kind in ("mask", "random", "unchanged"):
+        count = sum(token.replacement_kind == kind for token in example.tokens)
+        assert f"{views._name_replacement_kinds('en')[kind]} {count}" in html
     grid = views.candidate_grid(example)
     assert len(grid.layout.yaxis.tickvals) == len(example.predictions)
     assert not any("<script" in text for text in (*grid.layout.yaxis.ticktext, *grid.data[0].customdata[0]))
@@ -396,7 +396,7 @@ def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
     out = capsys.readouterr().out
     example = session.pretraining_example(TEXT, 3, whole_word=True)
     assert f"seed 3: {example.label_name}" in out
-    assert " ".join(token.read for token in example.tokens) in out
+    assert " ".join(token.input_token for token in example.tokens) in out
     assert f"sum {example.losses.total:.3f}" in out
     old_spelling = ["--draw" if argument == "--seed" else argument for argument in arguments]
     assert main([*old_spelling, "--json"]) == 0

@@ -95,8 +95,8 @@ def test_the_sliders_change_the_draw(shipped):
     app.slider(key="random-share").set_value(100).run()
     tokens = tokens_of(app)
     assert "[MASK] 0" in tokens
-    assert f"{text('figure-fate-unchanged')} 0" in tokens
-    count = int(re.search(rf"{text('figure-fate-random')} (\d+)", tokens)[1])
+    assert f"{text('figure-replacement-unchanged')} 0" in tokens
+    count = int(re.search(rf"{text('figure-replacement-random')} (\d+)", tokens)[1])
     total = len(re.findall("<bdi", tokens))
     assert count == pytest.approx(0.5 * total, abs=1)
 
@@ -112,7 +112,9 @@ def test_shares_of_a_link_that_exceed_100_percent_are_one_line(shipped):
 def test_code_and_results_of_the_page_contain_its_settings(shipped):
     app = open_pretraining(document="Tea and bread. Rain fell.", draw="3", order="1", mask="30")
     code = saved_figures(app)[0]["code"]
-    assert "session.pretraining_example('Tea and bread. Rain fell.', 3, mask=0.3, pair_objective='order')" in code
+    assert (
+        "session.pretraining_example('Tea and bread. Rain fell.', 3, chosen_share=0.3, pair_objective='order')" in code
+    )
     subject = saved_figures(app)[1]["subject"]
     assert subject["text"] == "Tea and bread. Rain fell."
     assert subject["checkpoint"] == "strongest"

@@ -21,7 +21,7 @@ def test_the_google_recipe_has_the_settings_of_the_paper():
     config = google(Path("corpus"), Path("out"))
     assert (config.preset, config.steps, config.batch_size) == ("base", 1_000_000, 256)
     assert (config.max_tokens, config.final_max_tokens, config.final_share) == (128, 512, 0.1)
-    assert (config.dropout, config.init, config.start, config.pair_objective, config.mask) == (
+    assert (config.dropout, config.init, config.start, config.pair_objective, config.chosen_share) == (
         0.1,
         0.02,
         "paper",
@@ -51,8 +51,8 @@ def test_a_preset_sets_the_heads_in_the_recipe_of_stories():
 
 def test_only_sentence_pairs_delay_the_masks_in_the_recipe_of_stories():
     pairs, tokens = (recipe_from_arguments(["--recipe", "stories", *words]) for words in ([], ["--family", "roberta"]))
-    assert pairs.unmasked_share == pairs.optim.low_share > 0
-    assert (tokens.pair_objective, tokens.unmasked_share, tokens.optim.low_share) == ("none", 0, 0)
+    assert pairs.pairs_only_share == pairs.optim.low_share > 0
+    assert (tokens.pair_objective, tokens.pairs_only_share, tokens.optim.low_share) == ("none", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,11 @@ def test_python_also_trains_on_stories_with_their_recipe(tmp_path, monkeypatch):
     bertlab.pretrain(None, tmp_path / "run", mask=0.3)
     bertlab.pretrain(None, tmp_path / "run", recipe="fast")
     bertlab.pretrain(None, tmp_path / "run", from_="scratch")
-    assert [(config.recipe, config.mask) for config in seen] == [("stories", 0.3), ("fast", 0.25), ("plain", 0.15)]
+    assert [(config.recipe, config.chosen_share) for config in seen] == [
+        ("stories", 0.3),
+        ("fast", 0.25),
+        ("plain", 0.15),
+    ]
 
 
 @pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])

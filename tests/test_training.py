@@ -888,7 +888,10 @@ def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
 
 
 OLD_RUN = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
-OLD_SETTINGS = {"second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share"}
+OLD_SETTINGS = {
+    "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share", "mask": "chosen_share",
+    "unmasked_share": "pairs_only_share",
+}  # fmt: skip
 OLD_OPTIM = {"clip": "max_grad_norm", "method": "name"}
 OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds", "watched": "samples"}
 

@@ -34,6 +34,7 @@ from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import RESULTS_PATH, find_current_commit
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
+from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.devices import describe_hardware
 from bertlab.training.paper.task_data import find_task_directory
@@ -97,8 +98,8 @@ class FamiliesBenchConfig(BenchOptions):
     """Inputs per step of pre-training."""
     max_tokens: int = 128
     """Tokens per input of pre-training."""
-    mask: float = 0.25
-    """Share of the tokens that is chosen for prediction; 0.3 for modernbert, as in its paper."""
+    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.25
+    """Share of all tokens that is chosen for prediction; 0.3 for modernbert, as in its paper."""
     lr: float = 1e-3
     """Learning rate of pre-training, with Muon."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
@@ -130,8 +131,9 @@ def read_rows(path: Path) -> list[dict]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
+            row["settings"] = rename_keys(row["settings"], SETTING_KEYS)
             rows.append(row | {"key": (row["family"], row["seed"], row["part"])})
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             if number < len(lines):
                 raise DataError("bench-results-line-invalid", path=str(path), line=number) from None
     return rows

@@ -81,8 +81,8 @@ class FamilySettings:
     """Inputs per step of pre-training."""
     max_tokens: int
     """Tokens per input of pre-training."""
-    mask: float
-    """Share of the tokens that are predicted, except in families whose paper has another share."""
+    chosen_share: float
+    """Share of all tokens that is chosen for prediction, except in families whose paper has another share."""
     lr: float
     """Learning rate of pre-training with Muon."""
     precision: str
@@ -106,7 +106,7 @@ def make_pretraining_config(
         changes |= {"teacher": settings.teacher, "start": "teacher"}
     common = {
         "layers": settings.layers, "hidden": settings.hidden, "attention_heads": settings.attention_heads,
-        "batch_size": settings.batch_size, "max_tokens": settings.max_tokens, "mask": settings.mask,
+        "batch_size": settings.batch_size, "max_tokens": settings.max_tokens, "chosen_share": settings.chosen_share,
         "minutes": settings.minutes, "precision": settings.precision,
         "optim": OptimConfig(lr=settings.lr, warmup=0.03, decay=0.6, name="muon"),
     }  # fmt: skip

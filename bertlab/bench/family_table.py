@@ -141,7 +141,7 @@ def _format_table(table: FamilyTable) -> list[str]:
         f"## {size}, {settings['minutes']:g} minutes",
         "",
         f"{settings['attention_heads']} heads, batches of {settings['batch_size']} x {settings['max_tokens']} tokens, "
-        f"{100 * settings['mask']:g} % of them predicted (ModernBERT: 30 %), Muon with a learning rate of "
+        f"{100 * settings['chosen_share']:g} % of them predicted (ModernBERT: 30 %), Muon with a learning rate of "
         f"{settings['lr']:g}, {settings['precision']}; teacher: *{settings['teacher']}*. "
         f"Text: {settings['corpus']['tokens']:,} tokens; held out: {settings['evaluation_rows']:,} inputs. "
         f"{days}, {table.hardware}.",

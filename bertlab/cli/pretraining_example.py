@@ -22,12 +22,12 @@ class PretrainingExampleOptions(TextQuery):
     pair_objective: Literal["next", "order"] = "next"
     """Sentence-pair objective: next (sentence B follows A, or is random with a probability of 50%), or order (A and B
     are neighbours, swapped with a probability of 50%)."""
-    mask: float = 0.15
-    """Share of the tokens that is chosen for prediction. --mask-share and --random-share set how they are replaced."""
+    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.15
+    """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_share: float = 0.8
-    """Of the tokens to predict, the share that is replaced by [MASK]."""
+    """Of the chosen tokens, the share that is replaced by [MASK]."""
     random_share: float = 0.1
-    """Of the tokens to predict, the share that is replaced by a random token; the rest of them stay unchanged."""
+    """Of the chosen tokens, the share that is replaced by a random token; the rest of them stay unchanged."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     max_tokens: int = 128
@@ -43,7 +43,7 @@ def pretraining_example(config: PretrainingExampleOptions) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
     example = session.pretraining_example(
-        text, config.seed, top_k=config.top_k, pair_objective=config.pair_objective, mask=config.mask,
+        text, config.seed, top_k=config.top_k, pair_objective=config.pair_objective, chosen_share=config.chosen_share,
         mask_share=config.mask_share, random_share=config.random_share, whole_word=config.whole_word,
         max_tokens=config.max_tokens,
     )  # fmt: skip

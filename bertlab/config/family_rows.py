@@ -245,7 +245,7 @@ register_family(
         pooler_has_norm=True,
         mlm_activation="gelu",
         token_heads_have_dense_layer=True,
-        pretraining={"pair_objective": "none", "mask": 0.3, "start": "paper"},
+        pretraining={"pair_objective": "none", "chosen_share": 0.3, "start": "paper"},
         feed_forward_ratio=1.5,
     )
 )  # fmt: skip

@@ -13,7 +13,7 @@ RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision
 
 SETTING_KEYS = {
     "damaged": "invalid", "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share",
-    "watch": "sample_predictions",
+    "watch": "sample_predictions", "mask": "chosen_share", "unmasked_share": "pairs_only_share",
 }  # fmt: skip
 """Settings in `run.json`, and keyword arguments of the functions in `bertlab.api`."""
 

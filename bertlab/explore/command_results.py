@@ -20,7 +20,11 @@ def describe_result(command: str, result: object) -> dict:
             return {"label": result.label, "asked": result.asked} | as_json(result)
         case "pretraining-example":
             row = as_json(result)
-            return {"draw": result.draw} | row | {"losses": {"draw": result.draw} | row["losses"]}
+            # the old names of some fields, which scripts may still read
+            row["draw"], row["losses"]["draw"] = result.draw, result.draw
+            for token in (*row["tokens"], *row["predictions"]):
+                token["fate"], token["read"] = token["replacement_kind"], token["input_token"]
+            return row
         case "answer":
             return {"text": result.text} | as_json(result)
         case "classify":

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
+from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 from bertlab.explore import lens as logit_lens
 from bertlab.explore import queries
 from bertlab.explore.checkpoint_info import CheckpointInfo
@@ -98,7 +99,7 @@ class Predictor(CheckpointInfo):
                 examples.
             top_k: number of candidates for each predicted token.
             documents: the documents that a random B comes from; by default short ones in the language of the text.
-            settings: fields of `DrawSettings`, such as `mask`, `mask_share` or `pair_objective`.
+            settings: fields of `DrawSettings`, such as `chosen_share`, `mask_share` or `pair_objective`.
 
         Raises:
             TextError: the text has fewer than two tokens.
@@ -317,8 +318,8 @@ class Predictor(CheckpointInfo):
 
     def _make_drawer(self, text: str, documents: Sequence[str] | None, settings: dict) -> ExampleDrawer:
         """Make the object that draws pre-training examples; the arguments are those of `pretraining_example`."""
-        objective = self.loaded.pair_objective
-        return ExampleDrawer(self.model, self.tokenizer, objective, text, DrawSettings(**settings), documents)
+        draw_settings = DrawSettings(**rename_keys(settings, SETTING_KEYS))
+        return ExampleDrawer(self.model, self.tokenizer, self.loaded.pair_objective, text, draw_settings, documents)
 
     def _require_head(self, task_type: str) -> None:
         """Raise MissingHead if the checkpoint has no output layer for a task type."""

@@ -19,12 +19,12 @@ import torch
 
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import detect_language, read_data
-from bertlab.config.limits import MAX_INTEGER, Limit, check_limits
+from bertlab.config.limits import MAX_INTEGER, check_limits
 from bertlab.explore.pretraining_results import (
     ExampleLosses,
     ExampleToken,
-    Fate,
     PretrainingExample,
+    ReplacementKind,
     TokenPrediction,
 )
 from bertlab.nn.bert import Bert
@@ -47,12 +47,12 @@ class DrawSettings:
 
     pair_objective: Literal["next", "order"] = "next"
     """The sentence-pair objective: NSP, where B is random in half of the pairs, or SOP, where half are swapped."""
-    mask: float = 0.15
-    """The share of tokens to predict."""
+    chosen_share: float = 0.15
+    """The share of tokens that are chosen for prediction."""
     mask_share: float = 0.8
-    """The share of predicted tokens that [MASK] replaces."""
+    """Of the chosen tokens, the share that [MASK] replaces."""
     random_share: float = 0.1
-    """The share of predicted tokens that a random token replaces; the rest stay unchanged."""
+    """Of the chosen tokens, the share that a random token replaces; the rest stay unchanged."""
     whole_word: bool = False
     """Whether all tokens of a word are masked together."""
     max_tokens: int = 128
@@ -63,9 +63,6 @@ class DrawSettings:
         if PAIR_OBJECTIVES.get(self.pair_objective) is None:
             objectives = [name for name, objective in PAIR_OBJECTIVES.items() if objective]
             raise BertlabError("pair-objective-unknown", objective=self.pair_objective, objectives=objectives)
-        limit = Limit(0, excludes_minimum=True, below=1)
-        if not limit.contains(self.mask):
-            raise BertlabError("setting-out-of-range", flag="mask", value=str(self.mask), limit=limit.describe())
         if self.mask_share + self.random_share > 1 + 1e-9:
             raise BertlabError("mask-shares-too-large")
 
@@ -126,7 +123,7 @@ class ExampleDrawer:
         # copies of the text share its index, so that B never comes from one of them
         self.original_D = np.array([0 if other == text else index for index, other in enumerate(self.texts)])
         rule = MaskRule.for_tokenizer(
-            tokenizer, settings.mask, settings.whole_word, mask_share=settings.mask_share,
+            tokenizer, settings.chosen_share, settings.whole_word, mask_share=settings.mask_share,
             random_share=settings.random_share,
         )  # fmt: skip
         # the checkpoint has no loss for an objective that it was not trained on
@@ -177,8 +174,10 @@ class ExampleDrawer:
         slots = (labels_P != IGNORED).nonzero().flatten()
         slots = slots[index_P[slots].argsort()]  # in the order of the input
         positions = index_P[slots].tolist()
-        fates = dict(zip(positions, self._read_fates(drawn.batch, len(index_P), slots), strict=True))
-        tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, fates)
+        replacement_kinds = dict(
+            zip(positions, self._find_replacement_kinds(drawn.batch, len(index_P), slots), strict=True)
+        )
+        tokens = self._make_tokens(drawn.batch.inputs.input_ids_BT[0], inputs, replacement_kinds)
         # the first row of hidden_RH belongs to [CLS], the others to the slots
         hidden_PH = hidden_RH[len(hidden_RH) - len(index_P) :][slots]
         predictions = self._predict(
@@ -196,7 +195,7 @@ class ExampleDrawer:
         """Tokenise the sentences of a text; those without tokens are left out."""
         return [np.array(ids) for ids in self.tokenizer.encode_plain(split_sentences(text)) if ids]
 
-    def _read_fates(self, batch: PairBatch, size: int, slots: torch.Tensor) -> list[Fate]:
+    def _find_replacement_kinds(self, batch: PairBatch, size: int, slots: torch.Tensor) -> list[ReplacementKind]:
         """Find what replaces the tokens at some `slots`; `size` is K, the number of all slots."""
         is_masked_1K, is_random_1K = draw_replacement_kinds(batch.key_B, size, self.loss.rule)
         return [
@@ -206,13 +205,15 @@ class ExampleDrawer:
             )
         ]
 
-    def _make_tokens(self, ids_T: torch.Tensor, inputs, fates: dict[int, Fate]) -> tuple[ExampleToken, ...]:
+    def _make_tokens(
+        self, ids_T: torch.Tensor, inputs, replacement_kinds: dict[int, ReplacementKind]
+    ) -> tuple[ExampleToken, ...]:
         """List the tokens before and after masking."""
         originals, input_tokens = (self.tokenizer.tokens(ids.tolist()) for ids in (ids_T, inputs.input_ids_BT[0]))
         segments = inputs.token_type_ids_BT[0].tolist()
         added_ids = {self.tokenizer.cls_id, self.tokenizer.sep_id}
         return tuple(
-            ExampleToken(position, token, segment, id in added_ids, input_token, fates.get(position))
+            ExampleToken(position, token, segment, id in added_ids, input_token, replacement_kinds.get(position))
             for position, (token, segment, id, input_token) in enumerate(
                 zip(originals, segments, ids_T.tolist(), input_tokens, strict=True)
             )
@@ -231,7 +232,7 @@ class ExampleDrawer:
             probability = probs_V[label]
             predictions.append(
                 TokenPrediction(
-                    token.position, token.token, label, token.fate, token.read, float(probability),
+                    token.position, token.token, label, token.replacement_kind, token.input_token, float(probability),
                     1 + int((probs_V > probability).sum()), -float(probability.clamp(min=MIN_PROBABILITY).log()),
                     tuple(map(Candidate, self.tokenizer.tokens(ids), ids, probs)),
                 )

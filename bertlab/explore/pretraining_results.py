@@ -10,8 +10,8 @@ from bertlab.tasks.masked_lm import Candidate
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
-Fate = Literal["mask", "random", "unchanged"]
-"""What replaces a predicted token: [MASK], a random token, or nothing."""
+ReplacementKind = Literal["mask", "random", "unchanged"]
+"""What replaces a predicted token in the input: [MASK], a random token, or nothing ("unchanged")."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,20 @@ class ExampleToken:
     """0 for [CLS] A [SEP], 1 for B [SEP]."""
     special: bool
     """Whether the token is a [CLS] or [SEP] that was added to the sentences."""
-    read: str
+    input_token: str
     """The token that the model reads here; it differs from `token` where the token is replaced."""
-    fate: Fate | None = None
+    replacement_kind: ReplacementKind | None = None
     """What replaces the token, if it is predicted; otherwise None."""
+
+    @property
+    def fate(self) -> ReplacementKind | None:
+        """The old name of `replacement_kind`."""
+        return self.replacement_kind
+
+    @property
+    def read(self) -> str:
+        """The old name of `input_token`."""
+        return self.input_token
 
 
 @dataclass(frozen=True)
@@ -61,9 +71,9 @@ class TokenPrediction:
     """The true token, which is the label."""
     id: int
     """Its token id."""
-    fate: Fate
+    replacement_kind: ReplacementKind
     """What replaces it in the input."""
-    read: str
+    input_token: str
     """The token that the model reads here."""
     probability: float
     """The probability of the true token, in 0..1."""
@@ -73,6 +83,16 @@ class TokenPrediction:
     """-ln of the probability, in nats."""
     candidates: tuple[Candidate, ...]
     """The most probable tokens, most probable first."""
+
+    @property
+    def fate(self) -> ReplacementKind:
+        """The old name of `replacement_kind`."""
+        return self.replacement_kind
+
+    @property
+    def read(self) -> str:
+        """The old name of `input_token`."""
+        return self.input_token
 
 
 @dataclass(frozen=True)

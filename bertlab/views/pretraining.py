@@ -1,4 +1,4 @@
-"""Views of one pre-training example: its tokens and what replaces them (their fates), the candidates, the losses.
+"""Views of one pre-training example: its tokens and what replaces some of them, the candidates, the losses.
 
 As in `passage` and `figures`, text is escaped, and colour never has a meaning alone.
 """
@@ -19,7 +19,7 @@ from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten_to_width
 
 # (colour, line style) of a predicted token, by what replaces it
-_FATES = {
+_REPLACEMENT_STYLES = {
     "mask": (PALETTE["marks"][3], "double"),
     "random": (PALETTE["marks"][4], "dashed"),
     "unchanged": (PALETTE["marks"][2], "solid"),
@@ -37,7 +37,7 @@ def example_html(example: PretrainingExample, *, lang: str = DEFAULT) -> str:
         example: from `Session.pretraining_example`.
         lang: language of the legend and the tooltips.
     """
-    names = _name_fates(lang)
+    names = _name_replacement_kinds(lang)
     tokens = " ".join(_draw_token(token, names) for token in example.tokens)
     return (
         f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{tokens}</div>'
@@ -141,7 +141,8 @@ def candidate_columns(example: PretrainingExample) -> Columns:
     return {
         "draw": [example.seed] * len(pairs),
         "position": [row.position for row, _, _ in pairs], "true_token": [row.token for row, _, _ in pairs],
-        "fate": [row.fate for row, _, _ in pairs], "input_token": [row.read for row, _, _ in pairs],
+        "replacement_kind": [row.replacement_kind for row, _, _ in pairs],
+        "input_token": [row.input_token for row, _, _ in pairs],
         "true_probability": [row.probability for row, _, _ in pairs], "true_rank": [row.rank for row, _, _ in pairs],
         "loss": [row.loss for row, _, _ in pairs], "candidate_rank": [rank for _, rank, _ in pairs],
         "candidate": [candidate.token for _, _, candidate in pairs],
@@ -159,31 +160,31 @@ def loss_columns(losses: Sequence[ExampleLosses]) -> Columns:
     return columns
 
 
-def _name_fates(lang: str) -> dict[str, str]:
-    """Return the name of every fate in a language."""
-    return {fate: render(f"figure-fate-{fate}", lang) for fate in _FATES}
+def _name_replacement_kinds(lang: str) -> dict[str, str]:
+    """Return {kind of replacement: its name in a language}."""
+    return {kind: render(f"figure-replacement-{kind}", lang) for kind in _REPLACEMENT_STYLES}
 
 
 def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
     """One token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
     label, title = escape_html(token.token), str(token.position)
-    if token.fate is None:
+    if token.replacement_kind is None:
         style = _SPECIAL if token.special else _SENTENCES["ab"[token.segment]]
         return f'<bdi style="{_style(*style, 0.12)}" title="{title}">{label}</bdi>'
-    if token.fate != "unchanged":
-        label = f'<s style="opacity: 0.75;">{label}</s> <b>{escape_html(token.read)}</b>'
+    if token.replacement_kind != "unchanged":
+        label = f'<s style="opacity: 0.75;">{label}</s> <b>{escape_html(token.input_token)}</b>'
     else:
         label = f"<b>{label}</b>"
-    style = _style(*_FATES[token.fate], 0.3)
-    return f'<bdi style="{style}" title="{title}: {escape(names[token.fate])}">{label}</bdi>'
+    style = _style(*_REPLACEMENT_STYLES[token.replacement_kind], 0.3)
+    return f'<bdi style="{style}" title="{title}: {escape(names[token.replacement_kind])}">{label}</bdi>'
 
 
 def _draw_legend(example: PretrainingExample, lang: str) -> str:
-    """The fates with the number of their tokens, and the two sentences, as HTML."""
-    names = _name_fates(lang)
+    """The kinds of replacement, each with its number of tokens, and the two sentences, as HTML."""
+    names = _name_replacement_kinds(lang)
     entries = [
-        (style, f"{names[fate]} {sum(token.fate == fate for token in example.tokens)}", 0.3)
-        for fate, style in _FATES.items()
+        (style, f"{names[kind]} {sum(token.replacement_kind == kind for token in example.tokens)}", 0.3)
+        for kind, style in _REPLACEMENT_STYLES.items()
     ]
     entries += [(style, render(f"figure-sentence-{name}", lang), 0.12) for name, style in _SENTENCES.items()]
     return " ".join(

@@ -8,10 +8,12 @@ from bertlab.views.terminal import make_printable
 
 def example_lines(example: PretrainingExample) -> list[str]:
     """The label of the pair and the input, then the prediction for every chosen token, then the losses."""
-    input_line = " ".join(token.read for token in example.tokens)
+    input_line = " ".join(token.input_token for token in example.tokens)
     rows = [("token", "replaced by", "probability", "rank", "-ln p", "predictions")]
     for row in example.predictions:
-        replacement = {"mask": "[MASK]", "random": f"{row.read} (random)", "unchanged": "(unchanged)"}[row.fate]
+        replacement = {"mask": "[MASK]", "random": f"{row.input_token} (random)", "unchanged": "(unchanged)"}[
+            row.replacement_kind
+        ]
         candidates = ", ".join(candidate.token for candidate in row.candidates)
         rows.append(
             (

@@ -36,15 +36,15 @@ names = pick(
 rng = np.random.default_rng(0)
 count = 1_000_000
 is_chosen = rng.random(count) < 0.15
-fate = rng.choice(list(names), size=count, p=[0.8, 0.1, 0.1])
+kinds = rng.choice(list(names), size=count, p=[0.8, 0.1, 0.1])
 
-share_masked = (is_chosen & (fate == "mask")).mean()
+share_masked = (is_chosen & (kinds == "mask")).mean()
 assert abs(is_chosen.mean() - 0.15) < 0.002 and abs(share_masked - 0.12) < 0.002
 show_table(
     pick(en=("of all tokens", "share"), ko=("전체 토큰 가운데", "비율")),
     [
         (pick(en="chosen", ko="고른 토큰"), f"{is_chosen.mean():.1%}"),
-        *((names[name], f"{(is_chosen & (fate == name)).mean():.1%}") for name in names),
+        *((names[name], f"{(is_chosen & (kinds == name)).mean():.1%}") for name in names),
     ],
 )
 # %% [markdown] en
@@ -67,14 +67,14 @@ text = pick(
 )
 example = session.pretraining_example(text, seed=5)
 
-print(" ".join(token.read for token in example.tokens))
+print(" ".join(token.input_token for token in example.tokens))
 show_table(
     pick(en=("position", "in the text", "what happens", "the model reads"), ko=("위치", "텍스트", "바꾸는 방법", "모델이 읽는 토큰")),
-    [(p.position, p.token, names[p.fate], p.read) for p in example.predictions],
+    [(p.position, p.token, names[p.replacement_kind], p.input_token) for p in example.predictions],
 )
 for token in example.tokens:
     is_predicted = token.position in [p.position for p in example.predictions]
-    assert is_predicted or token.read == token.token  # all other tokens are read as they are
+    assert is_predicted or token.input_token == token.token  # all other tokens are read as they are
 # %% [markdown] en
 # ## From a vector to a probability
 #
@@ -136,7 +136,7 @@ show(
 losses = [-np.log(p.probability) for p in example.predictions]
 show_table(
     pick(en=("token", "what happens", "p", "−ln p"), ko=("토큰", "바꾸는 방법", "p", "−ln p")),
-    [(p.token, names[p.fate], f"{p.probability:.1%}", f"{loss:.2f}") for p, loss in zip(example.predictions, losses)],
+    [(p.token, names[p.replacement_kind], f"{p.probability:.1%}", f"{loss:.2f}") for p, loss in zip(example.predictions, losses)],
 )
 assert np.isclose(np.mean(losses), example.losses.mlm, atol=0.02)
 print(f"{np.mean(losses):.2f}   exp: {np.exp(np.mean(losses)):.1f}")

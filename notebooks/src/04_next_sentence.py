@@ -54,7 +54,7 @@ text = pick(
     ko="여객선은 아침 일곱 시에 항구를 떠난다. 차와 승객 이백 명을 태운다. 겨울에는 폭풍 때문에 자주 떠나지 못한다. 그러면 섬 사람들은 "
     "바다가 잔잔해지기를 기다린다.",
 )
-examples = [session.pretraining_example(text, seed=seed, mask=0.01) for seed in range(1, 41)]
+examples = [session.pretraining_example(text, seed=seed, chosen_share=0.01) for seed in range(1, 41)]
 
 drawn = [next(example for example in examples if example.label_name == label) for label in ("IsNext", "NotNext")]
 show_table(

@@ -55,7 +55,7 @@ def choose_settings(objective: str) -> dict[str, object]:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
     """
     mask_container, *share_containers = st.container(key="shares").columns(4)
-    settings = {"mask": _draw_slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
+    settings = {"chosen_share": _draw_slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
     for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
         share = _draw_slider(container, name, 0, 100, default, on_change=_balance_shares, args=(name,))
         settings[name.replace("-", "_")] = share
@@ -69,7 +69,7 @@ def choose_settings(objective: str) -> dict[str, object]:
             help=t("pretraining-order-help"),
         )  # fmt: skip
     settings["pair_objective"] = "order" if is_order else "next"
-    defaults = {"mask": 15, "mask_share": 80, "random_share": 10, "whole_word": False, "pair_objective": "next"}
+    defaults = {"chosen_share": 15, "mask_share": 80, "random_share": 10, "whole_word": False, "pair_objective": "next"}
     return {
         name: value / 100 if type(value) is int else value
         for name, value in settings.items()
@@ -140,10 +140,12 @@ def show_predictions(example: calls.Expression) -> None:
     data = pretraining.candidate_columns(example.result)
     plots.draw("candidates", pretraining.candidate_grid, example, data=data, lang=language())
     display.sentence(sentences.predictions(example.result))
-    notes = {fate: f" ({t(f'figure-fate-{fate}')})" for fate in ("random", "unchanged")}
+    notes = {kind: f" ({t(f'figure-replacement-{kind}')})" for kind in ("random", "unchanged")}
     display.table(
         {
-            t("pretraining-token"): [f"{row.token} → {row.read}{notes.get(row.fate, '')}" for row in rows],
+            t("pretraining-token"): [
+                f"{row.token} → {row.input_token}{notes.get(row.replacement_kind, '')}" for row in rows
+            ],
             t("pretraining-probability"): [percent(row.probability) for row in rows],
             t("pretraining-rank"): [f"{row.rank:,}" for row in rows],
             t("pretraining-token-loss"): [f"{row.loss:.2f}" for row in rows],

@@ -36,7 +36,7 @@ class Position:
     has_long_pairs: bool = False
     """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
     has_masks: bool = True
-    """Whether tokens are masked; False in the first part of a run with `unmasked_share`."""
+    """Whether tokens are masked; False in the first part of a run with `pairs_only_share`."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class PairSampler:
             pairs, but about as many tokens.
         prefetch_blocks: how many blocks are drawn in advance, each by one worker process; this changes no batch.
         random_b_position: where in its document a random B begins, see `make_pairs`. In long pairs, it is always "any".
-        unmasked_share: the share of the run, at its start, in which nothing is masked.
+        pairs_only_share: the share of the run, at its start, in which nothing is masked.
         mask_copies: the number of epochs after which the same pairs and masks are repeated, in the same order; 0 for
             new ones in every epoch.
     """
@@ -87,14 +87,14 @@ class PairSampler:
         long_pairs: LongPairs | None = None,
         prefetch_blocks: int = 0,
         random_b_position: RandomBPosition = "any",
-        unmasked_share: float = 0.0,
+        pairs_only_share: float = 0.0,
         mask_copies: int = 0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
-        self.position, self.shard = position or Position(has_masks=not unmasked_share), shard
+        self.position, self.shard = position or Position(has_masks=not pairs_only_share), shard
         self.pair_objective, self.long_pairs = pair_objective, long_pairs
-        self.random_b_position, self.unmasked_share = random_b_position, unmasked_share
+        self.random_b_position, self.pairs_only_share = random_b_position, pairs_only_share
         self.mask_copies = mask_copies
         self._current: tuple[Position, BlockPairs] | None = None
         self.prefetch_blocks, self._pool = prefetch_blocks, None
@@ -109,7 +109,7 @@ class PairSampler:
         Returns:
             Whether this call switched to masks or to long pairs. Long pairs begin with the next block.
         """
-        if not self.position.has_masks and progress >= self.unmasked_share:
+        if not self.position.has_masks and progress >= self.pairs_only_share:
             self.position = replace(self.position, has_masks=True)
             return True
         if self.long_pairs is None or self.position.has_long_pairs or progress < 1 - self.long_pairs.share:

@@ -36,7 +36,15 @@ from bertlab.training.run_settings import CHECKPOINT, GENERATOR
 from bertlab.training.trainer import Trainer
 
 # The settings that the model card lists.
-CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
+CARD_SETTINGS = (
+    "max_tokens",
+    "final_max_tokens",
+    "final_share",
+    "chosen_share",
+    "mask_share",
+    "random_share",
+    "whole_word",
+)
 CARD_SETTINGS += ("dropout",)
 # The settings that the model card lists in addition for replaced-token detection.
 GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")

@@ -42,10 +42,10 @@ class PretrainConfig(RunConfig):
     SECTIONS: ClassVar = {
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
         "pair": (
-            "max_tokens", "final_max_tokens", "final_share", "pair_objective", "random_b_position", "unmasked_share",
+            "max_tokens", "final_max_tokens", "final_share", "pair_objective", "random_b_position", "pairs_only_share",
         ),
         "mask": (
-            "mask", "mask_copies", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right",
+            "chosen_share", "mask_copies", "whole_word", "mask_spans", "mask_share", "random_share", "left_to_right",
             "token_objective", "replaced_weight", "teacher", "teacher_share", "teacher_cosine",
         ),
         "monitoring": (
@@ -69,7 +69,7 @@ class PretrainConfig(RunConfig):
     family: FamilyName = "bert"
     """The architecture when training from random weights. Each family also has defaults of its own: roberta and
     distilbert train without sentence pairs, albert with sentence-order prediction, modernbert without pairs and with
-    --mask 0.3, electra with --token-objective replaced and without pairs. The vocabulary is that of the corpus.
+    --chosen-share 0.3, electra with --token-objective replaced and without pairs. The vocabulary is that of the corpus.
     distilbert is usually trained with --teacher NAME --start teacher."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
@@ -110,8 +110,8 @@ class PretrainConfig(RunConfig):
     --max-tokens applies to the whole run."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: the share of the run that this last part takes."""
-    mask: float = 0.15
-    """Share of the tokens that is chosen for prediction. --mask-share and --random-share set how they are replaced."""
+    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.15
+    """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_copies: int = 0
     """Number of differently masked copies of the corpus. 0 is dynamic masking, as in RoBERTa: every epoch draws new
     masks and sentence pairs. 1 is static masking: every epoch repeats those of the first. google-research/bert makes
@@ -123,9 +123,9 @@ class PretrainConfig(RunConfig):
     1/n, as in ALBERT. geometric: one to ten words with geometric frequencies, 3.8 on average, as in SpanBERT. Each
     token of a span is replaced independently (see --mask-share), whereas SpanBERT replaces all of them alike."""
     mask_share: float = 0.8
-    """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
+    """Of the chosen tokens, the share that is replaced by [MASK] (appendix C.2 of the paper)."""
     random_share: float = 0.1
-    """Of the tokens to predict, the share that is replaced by a random token; the rest of them stay unchanged."""
+    """Of the chosen tokens, the share that is replaced by a random token; the rest of them stay unchanged."""
     left_to_right: bool = False
     """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1 of the paper). Needs
     --pair-objective none."""
@@ -148,7 +148,7 @@ class PretrainConfig(RunConfig):
     B in short documents without reading A: a random B may be the beginning of a document; a B that follows A never is,
     and is often the end of one. The long pairs of the last part of the run (--final-max-tokens) are always drawn as in
     the paper."""
-    unmasked_share: float = 0.0
+    pairs_only_share: Annotated[float, tyro.conf.arg(aliases=("--unmasked-share",))] = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
     At the start of the training, the gradient of the masked tokens would be much larger than that of the pairs, whose
     labels carry only one bit each; when the model is first trained on the pairs alone, it learns to compare sentences.

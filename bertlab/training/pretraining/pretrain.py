@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.families import FAMILIES
-from bertlab.config.limits import Limit, check_limits, find_differing_flags
+from bertlab.config.limits import check_limits, find_differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES
 from bertlab.text.pretraining.corpus import read_facts
@@ -78,7 +78,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         long_pairs=LongPairs(config.final_max_tokens, config.final_share) if config.final_max_tokens else None,
         prefetch_blocks=resolve_loader_workers(config, device),
         random_b_position=config.random_b_position,
-        unmasked_share=0.0 if config.pair_objective == "none" else config.unmasked_share,
+        pairs_only_share=0.0 if config.pair_objective == "none" else config.pairs_only_share,
         mask_copies=config.mask_copies,
     )
     rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
@@ -130,11 +130,6 @@ def _use_stories(config: PretrainConfig) -> PretrainConfig:
 def _check_settings(config: PretrainConfig) -> None:
     """Raise BertlabError if a setting is out of its range, or if settings contradict each other."""
     check_limits(config)
-    # `config.limits` cannot contain this limit, because --mask has a different meaning in `bertlab heads`: which
-    # [MASK] to predict.
-    if not 0 < config.mask < 1:
-        limit = Limit(0, excludes_minimum=True, below=1).describe()
-        raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
     if config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
@@ -182,7 +177,7 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
 def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
     """Make the rule that chooses the tokens to predict and replaces them."""
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
-    return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, config.mask_spans, **shares)
+    return MaskRule.for_tokenizer(tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares)
 
 
 def run(config: PretrainConfig) -> None:

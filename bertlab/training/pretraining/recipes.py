@@ -29,8 +29,8 @@ def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     )  # fmt: skip
     settings = {
         "preset": "base", "steps": 1_000_000, "batch_size": 256, "max_tokens": 128, "final_max_tokens": 512,
-        "final_share": 0.1, "mask": 0.15, "pair_objective": "next", "dropout": 0.1, "init": 0.02, "start": "paper",
-        "optim": optim,
+        "final_share": 0.1, "chosen_share": 0.15, "pair_objective": "next", "dropout": 0.1, "init": 0.02,
+        "start": "paper", "optim": optim,
     }  # fmt: skip
     return PretrainConfig(corpus=corpus, out=out, recipe="google", **(settings | changes))
 
@@ -44,7 +44,7 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """
     settings = {
         "preset": "mini", "batch_size": 16, "max_tokens": 128, "final_max_tokens": 512, "final_share": 0.1,
-        "mask": 0.25, "dropout": 0.0, "start": "neighbours",
+        "chosen_share": 0.25, "dropout": 0.0, "start": "neighbours",
         "optim": OptimConfig(lr=1e-3, warmup=0.03, decay=0.6, name="muon"),
     }  # fmt: skip
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
@@ -64,13 +64,13 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
-        "final_share": 0.3, "mask": 0.2, "dropout": 0.0, "start": "matches", "random_b_position": "same",
-        "unmasked_share": 0.15, "optim": OptimConfig(lr=2e-3, warmup=0.03, decay=0.6, low_share=0.15, name="muon"),
+        "final_share": 0.3, "chosen_share": 0.2, "dropout": 0.0, "start": "matches", "random_b_position": "same",
+        "pairs_only_share": 0.15, "optim": OptimConfig(lr=2e-3, warmup=0.03, decay=0.6, low_share=0.15, name="muon"),
     }  # fmt: skip
     if changes.get("preset", "tiny") != "tiny":
         settings["attention_heads"] = None
     if changes.get("pair_objective", "next") == "none":
-        settings |= {"unmasked_share": 0.0, "optim": replace(settings["optim"], low_share=0.0)}
+        settings |= {"pairs_only_share": 0.0, "optim": replace(settings["optim"], low_share=0.0)}
     return PretrainConfig(corpus=corpus, out=out, recipe="stories", **(settings | changes))
 
 

@@ -1,7 +1,7 @@
 figure-draw = draw
-figure-fate-mask = [MASK]
-figure-fate-random = random token
-figure-fate-unchanged = unchanged
+figure-replacement-mask = [MASK]
+figure-replacement-random = random token
+figure-replacement-unchanged = unchanged
 figure-loss-mlm = MLM loss
 figure-loss-pair = sentence-pair loss
 figure-loss-total = sum

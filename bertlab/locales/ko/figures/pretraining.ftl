@@ -1,7 +1,7 @@
 figure-draw = 뽑기
-figure-fate-mask = [MASK]
-figure-fate-random = 무작위 토큰
-figure-fate-unchanged = 그대로
+figure-replacement-mask = [MASK]
+figure-replacement-random = 무작위 토큰
+figure-replacement-unchanged = 그대로
 figure-loss-mlm = MLM 손실
 figure-loss-pair = 문장 쌍 손실
 figure-loss-total = 합
