@@ -75,7 +75,7 @@ def call_function(
         arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
             and the generated code contains its code.
         compute_with: a function with the same arguments that computes the result in the app, such as a cached version
-            of `function`; the generated code calls `function` all the same.
+            of `function`; the generated code still calls `function`.
         steps: further imports and assignments that the generated code needs.
         options: its keyword arguments.
 

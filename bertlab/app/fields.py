@@ -207,8 +207,8 @@ def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
     Raises:
         CheckpointError: the checkpoint cannot be opened.
     """
-    tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
-    default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
+    stored_threshold = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
+    default = round(min(max(stored_threshold, -MAX_TAU), MAX_TAU), 1)
     return url_fields.number(
         container.slider, t("tau"), -MAX_TAU, MAX_TAU, default, key="tau", step=0.1, format="%.1f", help=t("tau-help")
     )

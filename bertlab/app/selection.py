@@ -50,12 +50,12 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     session = sessions.open_session(checkpoint)
     name = os.path.basename(session.name)
     st.sidebar.html(f'<p class="small"><b>{escape_html(name)}</b><br>{describe_size(session.config)}</p>')
-    chosen = st.session_state.get("opened", sessions.AUTO)
-    if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
-        frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
+    chosen_name = st.session_state.get("opened", sessions.AUTO)
+    if chosen_name != sessions.AUTO and sessions.find_checkpoint(chosen_name) != checkpoint:
+        frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen_name), used=name))
     note_other_language(checkpoint, command, texts)
-    is_in_other_language = chosen == sessions.AUTO and detect_text_language(texts) == session.language != language()
-    if is_in_other_language and not _is_language_shipped(command, language()):
+    is_in_other_language = detect_text_language(texts) == session.language != language()
+    if chosen_name == sessions.AUTO and is_in_other_language and not _is_language_shipped(command, language()):
         frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
 
@@ -148,9 +148,9 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
             checkpoint supports the command.
     """
     code = detect_text_language(texts) or language()
-    chosen = st.session_state.get("opened", sessions.AUTO)
-    if chosen != sessions.AUTO:
-        checkpoint = sessions.find_checkpoint(chosen)
+    chosen_name = st.session_state.get("opened", sessions.AUTO)
+    if chosen_name != sessions.AUTO:
+        checkpoint = sessions.find_checkpoint(chosen_name)
         if supports_command(sessions.open_session(checkpoint), command):
             return checkpoint
         with suppress(CheckpointError):

@@ -202,18 +202,18 @@ def results(rows: Sequence[TaskResult]) -> Sentence | None:
     Args:
         rows: (system, split, result in percent); our own results have the split "validation".
     """
-    published = [row for row in rows if row[1] != "validation"]
-    own = [row for row in rows if row[1] == "validation"]
-    if not published:
+    published_rows = [row for row in rows if row[1] != "validation"]
+    own_rows = [row for row in rows if row[1] == "validation"]
+    if not published_rows:
         return None
-    best = max(published, key=lambda row: row[2])
-    values = {"best": Quote(best[0]), "value": best[2]}
-    if not own:
+    best_published = max(published_rows, key=lambda row: row[2])
+    values = {"best": Quote(best_published[0]), "value": best_published[2]}
+    if not own_rows:
         return make_sentence("results", **values)
-    ours = max(own, key=lambda row: row[2])
-    difference = round(ours[2], 1) - round(best[2], 1)
+    best_own = max(own_rows, key=lambda row: row[2])
+    difference = round(best_own[2], 1) - round(best_published[2], 1)
     id = "results-below" if difference < 0 else "results-above"
-    return make_sentence(id, ours=Quote(ours[0]), own_value=ours[2], difference=abs(difference), **values)
+    return make_sentence(id, ours=Quote(best_own[0]), own_value=best_own[2], difference=abs(difference), **values)
 
 
 def compared_heads(comparison: Comparison) -> Sentence:

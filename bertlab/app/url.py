@@ -88,8 +88,10 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
 
 def make_address(values: Mapping[str, str]) -> dict[str, str]:
     """Make the parameters of a link within the session: the given values, and those named in `KEPT_BY_LINKS`."""
-    stored, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
-    kept_values = {name: stored[name] for name in KEPT_BY_LINKS if stored.get(name, "") != defaults.get(name, "")}
+    stored_values, defaults = st.session_state["url.values"], st.session_state["url.defaults"]
+    kept_values = {
+        name: stored_values[name] for name in KEPT_BY_LINKS if stored_values.get(name, "") != defaults.get(name, "")
+    }
     return dict(values) | kept_values
 
 
@@ -130,7 +132,8 @@ def _record_changes() -> None:
     """
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
-    previous, current = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
+    previous = snapshots.get(page, {})  # {name: its value after the previous run}
+    current = {name: state["url.values"][name] for name in state["url.page_values"]}
     old_values = {name: old for name, old in previous.items() if current.get(name, old) != old and name != "lang"}
     snapshots[page] = previous | current
     if old_values and not state["url.skip_undo"]:
@@ -154,9 +157,9 @@ def undo() -> bool:
     stack = state.get("url.undo_stacks", {}).get(state["url.page"], [])
     if not stack:
         return False
-    previous = stack.pop()
-    state["url.values"] |= previous
-    state["url.page_snapshots"][state["url.page"]] |= previous
+    previous_values = stack.pop()
+    state["url.values"] |= previous_values
+    state["url.page_snapshots"][state["url.page"]] |= previous_values
     state["url.after_undo"], state["url.last_change"] = True, ((), 0.0)
     return True
 

@@ -96,8 +96,8 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
         settings: further arguments of `widget`.
     """
     _replace_old_default(key, options[0], key)
-    stored = url.recall(key, options[0])
-    _initialise(key, stored if stored in options else options[0])
+    stored_option = url.recall(key, options[0])
+    _initialise(key, stored_option if stored_option in options else options[0])
     value = _draw(widget, label, key=key, options=options, **settings)
     url.store(key, value, options[0])
     return value
@@ -122,8 +122,8 @@ def multiple_choice(
         st.session_state["url.values"].pop(key, None)
         st.session_state.pop(key, None)
     stored = url.parse_value(url.recall(key, default_text), default)
-    stored = [option for option in stored if option in options] if isinstance(stored, list) else default
-    _initialise(key, stored)
+    stored_options = [option for option in stored if option in options] if isinstance(stored, list) else default
+    _initialise(key, stored_options)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
     value = _draw(widget, label, key=key, options=options, **settings)
     url.store(key, url.write_value(value), default_text)
@@ -154,9 +154,9 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
         key: the key of the widget.
     """
     state = st.session_state
-    old = state["url.defaults"].get(name, default)
-    is_untouched = key not in state or str(state[key]) == old
-    if old != default and state["url.values"].get(name) == old and is_untouched:
+    old_default = state["url.defaults"].get(name, default)
+    is_untouched = key not in state or str(state[key]) == old_default
+    if old_default != default and state["url.values"].get(name) == old_default and is_untouched:
         state["url.values"][name] = default
         url.forget_previous([name])
         state.pop(key, None)

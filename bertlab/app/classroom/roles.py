@@ -42,8 +42,8 @@ def identify_visitor() -> None:
     if not state.get("class.is_teacher"):
         state["class.is_teacher"] = is_key(key) or _equal(read_cookie(TEACHER_COOKIE), _digest_key())
     if "class.token" not in state:
-        stored = read_cookie(PARTICIPANT_COOKIE)
-        state["class.token"] = stored if is_token(stored) else secrets.token_hex(16)
+        stored_token = read_cookie(PARTICIPANT_COOKIE)
+        state["class.token"] = stored_token if is_token(stored_token) else secrets.token_hex(16)
     cookie = (
         {"name": TEACHER_COOKIE, "value": _digest_key()}
         if is_teacher()

@@ -65,9 +65,9 @@ def draw_question(place: Place, question: Question) -> None:
     store = current.open_store()
     counts = store.count_guesses(place.step_index)
     if place.phase != "closed":
-        answered = sum(counts.values())
-        present = max(store.count_present(), answered)
-        line = t("class-answered", answered=answered, present=present, waiting=present - answered)
+        num_answered = sum(counts.values())
+        num_present = max(store.count_present(), num_answered)
+        line = t("class-answered", answered=num_answered, present=num_present, waiting=num_present - num_answered)
         st.html(f'<p class="say" role="status">{line}</p>')
     # on the projector, a growing distribution would influence those who have not answered yet
     if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):

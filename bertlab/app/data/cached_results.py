@@ -27,9 +27,9 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of the methods in `stepwise_results.METHODS`; the others ignore it. It wraps the
-            sequence of the parts of the computation, as `frame.progress_bar` does. A part is a window of a passage, or
-            a group of random draws, texts, sentences or inputs; parts whose result is cached are left out. For
+        progress: reports the progress of the methods in `stepwise_results.METHODS`; other methods ignore it. It wraps
+            the sequence of the parts of the computation, as `frame.progress_bar` does. A part is a window of a passage,
+            or a group of random draws, texts, sentences or inputs; parts whose result is cached are left out. For
             `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
         options: its keyword arguments.
 

@@ -105,11 +105,11 @@ def resume(id: str) -> None:
         BertlabError: another job is running, or there is no such job.
     """
     with _background_process().lock:
-        stored = find(id)
+        stored_job = find(id)
         _check_no_job_runs()
-        (stored.directory / file_predictions.CANCEL).unlink(missing_ok=True)
-        file_predictions.write_state(stored.directory, replace(stored.state, status="waiting", reason=""))
-        _start_process(stored.directory)
+        (stored_job.directory / file_predictions.CANCEL).unlink(missing_ok=True)
+        file_predictions.write_state(stored_job.directory, replace(stored_job.state, status="waiting", reason=""))
+        _start_process(stored_job.directory)
 
 
 def cancel(id: str) -> None:
@@ -126,10 +126,10 @@ def delete(id: str) -> None:
         BertlabError: the job is running, or there is no such job.
     """
     with _background_process().lock:
-        stored = find(id)
-        if stored.is_running:
-            raise BertlabError("file-job-busy", title=stored.job.title)
-        shutil.rmtree(stored.directory, ignore_errors=True)
+        stored_job = find(id)
+        if stored_job.is_running:
+            raise BertlabError("file-job-busy", title=stored_job.job.title)
+        shutil.rmtree(stored_job.directory, ignore_errors=True)
 
 
 def find(id: str) -> StoredJob:
@@ -156,7 +156,7 @@ def list_jobs(command: str) -> list[StoredJob]:
     for id in _list_ids():
         with suppress(BertlabError):  # the job is damaged, or was deleted meanwhile
             jobs.append(find(id))
-    return [stored for stored in jobs if stored.job.command == command]
+    return [stored_job for stored_job in jobs if stored_job.job.command == command]
 
 
 def find_running() -> StoredJob | None:
@@ -186,8 +186,8 @@ def _find_running_id() -> str:
 
 def _check_no_job_runs() -> None:
     if _find_running_id():
-        running = find_running()
-        raise BertlabError("file-job-busy", title=running.job.title if running else "–")
+        running_job = find_running()
+        raise BertlabError("file-job-busy", title=running_job.job.title if running_job else "–")
 
 
 def _start_process(directory: Path) -> None:

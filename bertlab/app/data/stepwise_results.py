@@ -40,14 +40,14 @@ def compute_head_effects(
         BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises an error.
     """
     effects_by_layer = _cached_effects_by_layer(checkpoint, values, mask)
-    layers = open_session(checkpoint).config.num_layers
-    missing = [layer for layer in range(layers) if layer not in effects_by_layer]
-    if missing:
-        for part in open_session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
+    num_layers = open_session(checkpoint).config.num_layers
+    missing_layers = [layer for layer in range(num_layers) if layer not in effects_by_layer]
+    if missing_layers:
+        for part in open_session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing_layers):
             effects_by_layer[part.layers[0]] = part
             if progress:
-                progress(len(effects_by_layer) / layers)
-    return interventions.join_effects([effects_by_layer[layer] for layer in range(layers)])
+                progress(len(effects_by_layer) / num_layers)
+    return interventions.join_effects([effects_by_layer[layer] for layer in range(num_layers)])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -77,13 +77,13 @@ def compute_pretraining_losses(
     Raises:
         BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises an error.
     """
-    cached = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
-    missing = [number for number in range(1, draws + 1) if number not in cached]
-    groups = [missing[first : first + DRAWS_PER_GROUP] for first in range(0, len(missing), DRAWS_PER_GROUP)]
+    cached_losses = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
+    missing_draws = [number for number in range(1, draws + 1) if number not in cached_losses]
+    groups = [missing_draws[first : first + DRAWS_PER_GROUP] for first in range(0, len(missing_draws), DRAWS_PER_GROUP)]
     for group in (progress or iter)(groups):
         for losses in open_session(checkpoint).pretraining_losses(text, group, **settings):
-            cached[losses.seed] = losses
-    return tuple(cached[number] for number in range(1, draws + 1))
+            cached_losses[losses.seed] = losses
+    return tuple(cached_losses[number] for number in range(1, draws + 1))
 
 
 def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: ExampleLosses, **settings) -> None:
@@ -110,10 +110,10 @@ def compute_vectors(
     Raises:
         BertlabError: the checkpoint cannot be opened, or a line has no tokens.
     """
-    cached = _cached_vectors(checkpoint, lines)
-    if not cached:
-        cached.append(open_session(checkpoint).sentence_vectors(lines, progress=progress or iter))
-    return cached[0]
+    cached_list = _cached_vectors(checkpoint, lines)
+    if not cached_list:
+        cached_list.append(open_session(checkpoint).sentence_vectors(lines, progress=progress or iter))
+    return cached_list[0]
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -137,11 +137,11 @@ def compute_summary(
     Raises:
         BertlabError: the checkpoint cannot be opened, or the text has no sentence.
     """
-    cached = _cached_summary(checkpoint, text, num_sentences, tuple(sorted(options.items())))
-    if not cached:
+    cached_list = _cached_summary(checkpoint, text, num_sentences, tuple(sorted(options.items())))
+    if not cached_list:
         session = open_session(checkpoint)
-        cached.append(session.summarise(text, num_sentences, progress=progress or iter, **options))
-    return cached[0]
+        cached_list.append(session.summarise(text, num_sentences, progress=progress or iter, **options))
+    return cached_list[0]
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -165,10 +165,10 @@ def compute_writing_aid(
     Raises:
         BertlabError: the checkpoint cannot be opened, or the method raises an error.
     """
-    cached = _cached_writing(checkpoint, method, values, tuple(sorted(options.items())))
-    if not cached:
-        cached.append(getattr(open_session(checkpoint), method)(*values, progress=progress or iter, **options))
-    return cached[0]
+    cached_list = _cached_writing(checkpoint, method, values, tuple(sorted(options.items())))
+    if not cached_list:
+        cached_list.append(getattr(open_session(checkpoint), method)(*values, progress=progress or iter, **options))
+    return cached_list[0]
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -195,11 +195,11 @@ def compute_xray(
     Raises:
         BertlabError: the checkpoint cannot be opened, or `Session.xray` raises an error.
     """
-    cached = _cached_xray(checkpoint, question, text, n_best)
-    if not cached:
+    cached_list = _cached_xray(checkpoint, question, text, n_best)
+    if not cached_list:
         options = {"batch_size": WINDOWS_PER_BATCH, "progress": progress or iter}
-        cached.append(open_session(checkpoint).xray(question, text, n_best, **options))
-    return cached[0]
+        cached_list.append(open_session(checkpoint).xray(question, text, n_best, **options))
+    return cached_list[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -71,10 +71,12 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
     """
     newest_first = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
     all_shipped = history.find_shipped_runs().keys() >= runs.keys()
-    preferred = next((name for name in newest_first if all_shipped and _language_or_none(runs[name]) == language), None)
-    group = _comparison_group(runs[preferred or newest_first[0]]) if newest_first else None
-    selected = list(islice((name for name in newest_first if _comparison_group(runs[name]) == group), max_runs))
-    return [name for name in runs if name in selected]
+    newest_in_language = next(
+        (name for name in newest_first if all_shipped and _language_or_none(runs[name]) == language), None
+    )
+    group = _comparison_group(runs[newest_in_language or newest_first[0]]) if newest_first else None
+    selected_names = list(islice((name for name in newest_first if _comparison_group(runs[name]) == group), max_runs))
+    return [name for name in runs if name in selected_names]
 
 
 def read_language(run: Path) -> str:

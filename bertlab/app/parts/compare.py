@@ -69,16 +69,16 @@ def _list_words_split_differently(comparison: Comparison) -> None:
     if not units:
         frame.note(t("compare-words-split-alike"))
         return
-    listed = list(units.values())[:MAX_LISTED_WORDS]
+    listed_units = list(units.values())[:MAX_LISTED_WORDS]
     display.table(
         {
-            t("compare-split-word"): [unit.label for unit in listed],
-            t("compare-checkpoint-before"): [" ".join(unit.first_tokens) for unit in listed],
-            t("compare-checkpoint-after"): [" ".join(unit.second_tokens) for unit in listed],
+            t("compare-split-word"): [unit.label for unit in listed_units],
+            t("compare-checkpoint-before"): [" ".join(unit.first_tokens) for unit in listed_units],
+            t("compare-checkpoint-after"): [" ".join(unit.second_tokens) for unit in listed_units],
         }
     )
-    if len(units) > len(listed):
-        frame.note(t("compare-more-words-split", count=len(units) - len(listed)))
+    if len(units) > len(listed_units):
+        frame.note(t("compare-more-words-split", count=len(units) - len(listed_units)))
 
 
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
@@ -94,17 +94,17 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
     if not result.has_same_heads:
         frame.note(t("compare-different-head-counts"))
         return
-    most_different = np.unravel_index(int(result.js_LN.argmax()), result.js_LN.shape)
+    most_different_head = np.unravel_index(int(result.js_LN.argmax()), result.js_LN.shape)
     left, right = st.columns(2, gap="large")
     with right:
         st.subheader(t("compare-head"), anchor=False)
-        chosen = fields.layer_and_head(config, tuple(map(int, most_different)), "compare.")
-        _draw("head", differences.head_difference, comparison, *chosen, lang=language())
-        display.sentence(sentences.compared_head(result, *chosen))
+        chosen_head = fields.layer_and_head(config, tuple(map(int, most_different_head)), "compare.")
+        _draw("head", differences.head_difference, comparison, *chosen_head, lang=language())
+        display.sentence(sentences.compared_head(result, *chosen_head))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
         figure = differences.head_differences
-        _draw("heads", figure, comparison, chosen=chosen, lang=language(), on_click=_choose_head)
+        _draw("heads", figure, comparison, chosen=chosen_head, lang=language(), on_click=_choose_head)
         display.sentence(sentences.compared_heads(result))
     display.explain("js_distance", "attention_difference")
 
@@ -129,8 +129,8 @@ def draw_layers(comparison: calls.Expression) -> None:
         display.sentence(sentences.compared_layers(result))
     with right:
         st.subheader(t(f"compare-changed-{result.unit_kind}"), anchor=False)
-        last = len(result.cosine_distance_LU) - 1
-        layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
+        last_index = len(result.cosine_distance_LU) - 1
+        layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last_index, last_index, key="moved")
         _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
         display.sentence(sentences.changed_tokens(result, layer))
     display.explain("cka", "cosine_distance")

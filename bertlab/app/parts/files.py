@@ -113,14 +113,14 @@ def _draw_start(command: str, question: str) -> None:
         pair_column=pair_column, question=question if command == "answer" and not pair_column else "",
         num_rows=scan.num_rows, language=language(),
     )  # fmt: skip
-    running = file_jobs.find_running()
-    if running:
-        frame.note(t("files-busy", title=running.job.title, page=t(_name_page(running.job.command))))
+    running_job = file_jobs.find_running()
+    if running_job:
+        frame.note(t("files-busy", title=running_job.job.title, page=t(_name_page(running_job.job.command))))
     start_id = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             t(start_id, count=scan.num_rows), type="primary", icon=":material/play_arrow:", key="files-start",
-            on_click=_start_job, args=(job, upload), disabled=running is not None,
+            on_click=_start_job, args=(job, upload), disabled=running_job is not None,
         )  # fmt: skip
         st.caption(t("files-checkpoint", checkpoint=_name_checkpoint(job)), width="content")
 
@@ -131,14 +131,14 @@ def _scan_upload(upload) -> FileScan:
     Raises:
         DataError: the file cannot be read, or exceeds a limit.
     """
-    stored = st.session_state.get("files.scan")
-    if not stored or stored[0] != upload.file_id:
+    stored_scan = st.session_state.get("files.scan")
+    if not stored_scan or stored_scan[0] != upload.file_id:
         if upload.size > MAX_BYTES:
             raise DataError("file-job-too-large", path=make_printable(upload.name), megabytes=MAX_BYTES >> 20)
         with st.spinner(t("files-scanning")), labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-            stored = (upload.file_id, scan_file(path))
-        st.session_state["files.scan"] = stored
-    return stored[1]
+            stored_scan = (upload.file_id, scan_file(path))
+        st.session_state["files.scan"] = stored_scan
+    return stored_scan[1]
 
 
 def _draw_question_column(container, scan: FileScan, question: str) -> str:
@@ -180,34 +180,34 @@ def _run_action(action) -> None:
 @frame.show_errors()
 def _draw_job(id: str) -> None:
     """Draw the current state of a job. When its process has ended, run the whole page again."""
-    stored = file_jobs.find(id)
-    job, state = stored.job, stored.state
-    if stored.is_running != st.session_state.get("files.was_running", stored.is_running):
-        st.session_state["files.was_running"] = stored.is_running
+    stored_job = file_jobs.find(id)
+    job, state = stored_job.job, stored_job.state
+    if stored_job.is_running != st.session_state.get("files.was_running", stored_job.is_running):
+        st.session_state["files.was_running"] = stored_job.is_running
         st.rerun(scope="app")
-    st.session_state["files.was_running"] = stored.is_running
+    st.session_state["files.was_running"] = stored_job.is_running
     column_names = " + ".join(part for part in (job.pair_column or job.question, job.column) if part)
     display.table(
         {t("files-file"): [job.title], t("files-column"): [column_names], t("checkpoint"): [_name_checkpoint(job)]}
     )
     counts = {"done": state.done, "total": job.num_rows}
     share = min(state.done / max(1, job.num_rows), 1.0)
-    if stored.is_running and not state.done:
+    if stored_job.is_running and not state.done:
         st.progress(0.0, t("files-preparing"))
-    elif stored.is_running:
+    elif stored_job.is_running:
         remaining = format_duration((job.num_rows - state.done) * state.seconds / state.done, language())
         st.progress(share, t("files-progress", **counts, left=remaining))
     elif state.status != "finished":
         st.progress(share, t("files-progress-stopped", **counts))
-    if not stored.is_running and state.status in ("finished", "cancelled", "interrupted"):
+    if not stored_job.is_running and state.status in ("finished", "cancelled", "interrupted"):
         frame.note(t(f"files-{state.status}", **counts))
     if state.status == "failed":
         frame.note(t("files-failed", reason=state.reason), "error")
-    if stored.is_running:
+    if stored_job.is_running:
         st.caption(t("files-close-tab"))
-    _draw_job_buttons(stored)
+    _draw_job_buttons(stored_job)
     if state.done:
-        _draw_results(stored)
+        _draw_results(stored_job)
 
 
 def _name_checkpoint(job: FileJob) -> str:
@@ -215,15 +215,15 @@ def _name_checkpoint(job: FileJob) -> str:
     return make_printable(os.path.basename(job.checkpoint))
 
 
-def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
+def _draw_job_buttons(stored_job: file_jobs.StoredJob) -> None:
     """Draw the buttons that stop, continue, download, leave and delete a job."""
-    id, state = stored.id, stored.state
+    id, state = stored_job.id, stored_job.state
     with st.container(horizontal=True, vertical_alignment="center"):
-        if stored.is_running:
+        if stored_job.is_running:
             st.button(
-                t("files-cancelling" if stored.is_cancelling else "files-cancel"), icon=":material/stop:",
+                t("files-cancelling" if stored_job.is_cancelling else "files-cancel"), icon=":material/stop:",
                 key="files-cancel", on_click=_run_action, args=(lambda: file_jobs.cancel(id),),
-                disabled=stored.is_cancelling,
+                disabled=stored_job.is_cancelling,
             )  # fmt: skip
         elif state.status != "finished":
             st.button(
@@ -235,11 +235,11 @@ def _draw_job_buttons(stored: file_jobs.StoredJob) -> None:
             for suffix, media_type in MEDIA_TYPES.items():
                 st.download_button(
                     t("files-download", format=suffix[1:].capitalize() if suffix == ".parquet" else "CSV"),
-                    lambda suffix=suffix: file_results.export_results(stored.directory, suffix).read_bytes(),
-                    f"{stored.job.command}-{id[:15]}{suffix}", media_type, on_click="ignore",
+                    lambda suffix=suffix: file_results.export_results(stored_job.directory, suffix).read_bytes(),
+                    f"{stored_job.job.command}-{id[:15]}{suffix}", media_type, on_click="ignore",
                     icon=":material/download:", key=f"files-download{suffix}",
                 )  # fmt: skip
-        if not stored.is_running:
+        if not stored_job.is_running:
             with st.popover(t("files-delete"), icon=":material/delete:"):
                 st.button(
                     t("files-delete-confirm"), key="files-delete", on_click=_run_action, args=(lambda: _delete_job(id),)
@@ -253,13 +253,13 @@ def _delete_job(id: str) -> None:
     url.store(JOB, "")
 
 
-def _draw_results(stored: file_jobs.StoredJob) -> None:
+def _draw_results(stored_job: file_jobs.StoredJob) -> None:
     """Show the first rows that could not be used, and the first rows of the results."""
-    if stored.state.unusable:
-        frame.note(t("files-unusable", count=stored.state.unusable, shown=MAX_REASONS))
-        rows = file_results.read_unusable(stored.directory, MAX_REASONS)
+    if stored_job.state.unusable:
+        frame.note(t("files-unusable", count=stored_job.state.unusable, shown=MAX_REASONS))
+        rows = file_results.read_unusable(stored_job.directory, MAX_REASONS)
         display.table({t("files-row"): [f"{row:,}" for row, _ in rows], t("files-reason"): [text for _, text in rows]})
-    results = file_results.read_results(stored.directory, MAX_PREVIEW)
+    results = file_results.read_results(stored_job.directory, MAX_PREVIEW)
     st.caption(t("files-preview", count=len(results)))
     # {name of a column: "row", "error" or the name of a field of the prediction}
     added_columns = file_results.list_added_columns(results)
@@ -268,7 +268,9 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
     }
     # the predictions stand beside the text, because the other columns of a wide file would push them out of sight
     row_column = next(column for column, field in added_columns.items() if field == "row")
-    text_columns = [column for column in (stored.job.column, stored.job.pair_column) if column in results.column_names]
+    text_columns = [
+        column for column in (stored_job.job.column, stored_job.job.pair_column) if column in results.column_names
+    ]
     order = list(dict.fromkeys([row_column, *text_columns, *added_columns, *results.column_names]))
     st.dataframe(results.select(order), hide_index=True, column_config=names)
 
@@ -278,15 +280,17 @@ def _draw_results(stored: file_jobs.StoredJob) -> None:
 
 def _draw_list(command: str, open_id: str) -> None:
     """List the stored jobs of a command. A click opens a job."""
-    jobs = [stored for stored in file_jobs.list_jobs(command) if stored.id != open_id]
+    jobs = [stored_job for stored_job in file_jobs.list_jobs(command) if stored_job.id != open_id]
     if not jobs:
         return
     st.caption(t("files-stored"))
-    for stored in jobs[:MAX_LISTED]:
-        status = "running" if stored.is_running else stored.state.status
-        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(stored.job.created))
-        line = f"{created} · {_escape_markdown(stored.job.title)} · {t(f'files-status-{status}')}"
-        st.button(line, type="tertiary", key=f"files-open-{stored.id}", on_click=url.store, args=(JOB, stored.id))
+    for stored_job in jobs[:MAX_LISTED]:
+        status = "running" if stored_job.is_running else stored_job.state.status
+        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(stored_job.job.created))
+        line = f"{created} · {_escape_markdown(stored_job.job.title)} · {t(f'files-status-{status}')}"
+        st.button(
+            line, type="tertiary", key=f"files-open-{stored_job.id}", on_click=url.store, args=(JOB, stored_job.id)
+        )
 
 
 def _escape_markdown(text: str) -> str:

@@ -23,10 +23,10 @@ def shuffle_words(text: str) -> str:
     (['a', 'b', 'c'], True)
     """
     words = text.split()
-    shuffled, rng = list(words), random.Random(text)
-    while len(set(words)) > 1 and shuffled == words:
-        rng.shuffle(shuffled)
-    return " ".join(shuffled)
+    shuffled_words, rng = list(words), random.Random(text)
+    while len(set(words)) > 1 and shuffled_words == words:
+        rng.shuffle(shuffled_words)
+    return " ".join(shuffled_words)
 
 
 def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
@@ -39,8 +39,8 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
     pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
     attention = pair_attention.result
     share_LN = attention.share_LN
-    strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
-    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
+    strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
+    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")
 
     def select_head(customdata: list) -> None:
         fields.set_layer_and_head(*customdata[:2], "between.")
@@ -93,8 +93,8 @@ def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
     with st.spinner(t("next-sentence-test-pairs-progress")):
         test_pairs = calls.call_session(checkpoint, "predict_test_pairs")
     results = test_pairs.result
-    correct = sum(result.is_correct for result in results)
-    st.html(f'<p class="say">{t("next-sentence-test-pairs-score", correct=correct, total=len(results))}</p>')
+    num_correct = sum(result.is_correct for result in results)
+    st.html(f'<p class="say">{t("next-sentence-test-pairs-score", correct=num_correct, total=len(results))}</p>')
     names = ("first", "second", "kind", "probability", "is_correct")
     data = {name: [getattr(result, name) for result in results] for name in names}
     plots.draw("test-pairs", pair_laboratory.pair_kind_bars, test_pairs, data=data, lang=language())

@@ -40,10 +40,10 @@ KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}  # the same for the table of
 
 def list_measures(task: PaperTask) -> list[Measure]:
     """List the measures of a task that have published results: first the paper's, then the others that GLUE has."""
-    columns = [column for column in COLUMNS[task.table] if column.task == task.name]
-    names = {column.metric for column in columns}
-    others = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in names]
-    return columns + others
+    paper_measures = [column for column in COLUMNS[task.table] if column.task == task.name]
+    names = {column.metric for column in paper_measures}
+    other_measures = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in names]
+    return paper_measures + other_measures
 
 
 def name_measure(measure: Measure) -> str:
@@ -179,14 +179,17 @@ def show_korean_tasks(own_results: Sequence[OwnResult]) -> None:
     Args:
         own_results: our results on all tasks.
     """
-    best = {measure.name: _find_best(measure, own_results) for measure in KOREAN_MEASURES}
+    best_results = {measure.name: _find_best(measure, own_results) for measure in KOREAN_MEASURES}
     sources = {address: name for name, address in KOREAN_SOURCES.items()}
     names = [t("paper-ours"), *(f"{row.title} ({sources[row.source]})" for row in PUBLISHED_KOREAN)]
-    sizes = [_describe_sizes(best.values()), *(_describe_size(*row.size) for row in PUBLISHED_KOREAN)]
+    sizes = [_describe_sizes(best_results.values()), *(_describe_size(*row.size) for row in PUBLISHED_KOREAN)]
     columns = {t("paper-system"): names, t("paper-korean-size"): sizes}
     for measure in KOREAN_MEASURES:
-        ours = best[measure.name]
-        values = [ours and ours.values[measure.name], *(row.values.get(measure.name) for row in PUBLISHED_KOREAN)]
+        own_result = best_results[measure.name]
+        values = [
+            own_result and own_result.values[measure.name],
+            *(row.values.get(measure.name) for row in PUBLISHED_KOREAN),
+        ]
         title = f"{measure.title}, {name_measure(measure)}"
         columns[title] = [MISSING if value is None else f"{value:.2f}" for value in values]
     display.table(columns)

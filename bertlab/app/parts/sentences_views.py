@@ -90,16 +90,16 @@ def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
         names[str(NO_CLUSTER)] = t("sentences-group-none", count=clusters.labels.count(NO_CLUSTER))
     group = fields.choice(st.selectbox, t("sentences-group"), names, "group")
     if group == "lasso":
-        chosen = sorted(_read_selection(len(lines)))
+        chosen_indices = sorted(_read_selection(len(lines)))
     elif group == "all":
-        chosen = list(range(len(lines)))
+        chosen_indices = list(range(len(lines)))
     else:
-        chosen = [index for index, label in enumerate(clusters.labels) if label == int(group)]
-    if not chosen:
+        chosen_indices = [index for index, label in enumerate(clusters.labels) if label == int(group)]
+    if not chosen_indices:
         st.caption(t("sentences-group-empty"))
         return
     rows = []
-    for index in chosen:
+    for index in chosen_indices:
         label = clusters.labels[index]
         words = ", ".join(clusters.clusters[label].words) if label != NO_CLUSTER else ""
         rows.append({"number": index + 1, "line": lines[index], "words": words})
@@ -115,8 +115,8 @@ def _read_selection(count: int) -> list[int]:
     linked_indices = linked_indices if isinstance(linked_indices, list) else []
     stored_indices = st.session_state.get("sentences.chosen", ())
     is_cut = len(linked_indices) == MAX_LINKED and list(stored_indices[:MAX_LINKED]) == linked_indices
-    chosen = stored_indices if is_cut else linked_indices
-    return [index for index in chosen if type(index) is int and 0 <= index < count]
+    chosen_indices = stored_indices if is_cut else linked_indices
+    return [index for index in chosen_indices if type(index) is int and 0 <= index < count]
 
 
 def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:

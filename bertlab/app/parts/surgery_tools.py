@@ -70,14 +70,17 @@ def edit_attention(
             position=position,
         )
         probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
-        current, new = t("heads-row-now"), t("heads-row-new")
-        rows = {t("heads-row-token"): token_labels(tokens), current: probs_T.round(4), new: probs_T.round(3)}
+        token_column, current_column, new_column = t("heads-row-token"), t("heads-row-now"), t("heads-row-new")
+        rows = {token_column: token_labels(tokens), current_column: probs_T.round(4), new_column: probs_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited_rows = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(surgery_input)}", disabled=[t("heads-row-token"), current],
-            column_config={current: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
+            rows, key=f"row-{layer}-{head}-{position}-{hash(surgery_input)}", disabled=[token_column, current_column],
+            column_config={current_column: st.column_config.NumberColumn(format="%.4f"), new_column: number},
+            height=320,
         )  # fmt: skip
-        weights = [(target, float(weight)) for target, weight in enumerate(edited_rows[new]) if weight and weight > 0]
+        weights = [
+            (target, float(weight)) for target, weight in enumerate(edited_rows[new_column]) if weight and weight > 0
+        ]
         st.caption(t("heads-row-scaled"))
     if method == "hand" and not weights:
         frame.note(t("heads-row-empty"), "error")
@@ -206,10 +209,10 @@ def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
         return
     if parsed_changes.rows or parsed_changes.patches:
         st.caption(t("heads-export-heads-only"))
-    ablated = sorted(
+    ablated_heads = sorted(
         parsed_changes.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
     )
-    heads = ",".join(f"{layer}.{head}" for layer, head in ablated)
+    heads = ",".join(f"{layer}.{head}" for layer, head in ablated_heads)
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     # query, key, value and output projection of one head, with the biases of the first three
@@ -217,7 +220,8 @@ def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
     weights_of_vocabulary = config.vocab_size * config.hidden_size
     shares = {
-        "share": percent(weights_of_head * len(ablated) / total), "vocabulary": percent(weights_of_vocabulary / total)
-    }  # fmt: skip
-    st.caption(t("heads-export-size", heads=len(ablated), **shares))
+        "share": percent(weights_of_head * len(ablated_heads) / total),
+        "vocabulary": percent(weights_of_vocabulary / total),
+    }
+    st.caption(t("heads-export-size", heads=len(ablated_heads), **shares))
     st.caption(t("heads-export-compatibility"))

@@ -57,15 +57,15 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
     call = calls.call_session(checkpoint, "surprise", draft, progress=progress, **masking)
     surprise: TextSurprise = call.result
     misfits = surprise.find_misfits(threshold)
-    chosen = _choose_word(surprise, misfits)
-    _draw_words(text, surprise, misfits, threshold, chosen)
+    chosen_index = _choose_word(surprise, misfits)
+    _draw_words(text, surprise, misfits, threshold, chosen_index)
     st.caption(t("writing-legend"))
     num_unknown = sum(word.is_unknown for word in surprise.words)
     if num_unknown:
         frame.note(t("writing-unknown", count=num_unknown))
     display.sentence(sentences.surprise(surprise, len(misfits), threshold))
-    if chosen is not None:
-        _show_word(checkpoint, text, surprise.words[chosen], chosen)
+    if chosen_index is not None:
+        _show_word(checkpoint, text, surprise.words[chosen_index], chosen_index)
     rows = [
         {"word": word.text, "tokens": " ".join(token.token for token in word.tokens), "surprise": word.surprise,
          "misfit": index in misfits}
@@ -153,12 +153,12 @@ def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
     Return its index; None if there is no such word. `misfits` are the indices of the words that do not fit.
     """
     words = [word.text for word in surprise.words]
-    stored, previous = url.recall("word"), url.swap_previous("writing-words", words)
-    if previous != words and stored.isdecimal():  # the text was edited: the same word stays chosen
-        stored = str(next(iter(update_word_numbers({int(stored[:9])}, previous, words)), ""))
-    is_valid = stored.isdecimal() and int(stored[:9]) < len(words)
-    url.store("word", stored if is_valid else "")
-    return int(stored) if is_valid else next(iter(misfits), None)
+    stored_index, previous_words = url.recall("word"), url.swap_previous("writing-words", words)
+    if previous_words != words and stored_index.isdecimal():  # the text was edited: the same word stays chosen
+        stored_index = str(next(iter(update_word_numbers({int(stored_index[:9])}, previous_words, words)), ""))
+    is_valid = stored_index.isdecimal() and int(stored_index[:9]) < len(words)
+    url.store("word", stored_index if is_valid else "")
+    return int(stored_index) if is_valid else next(iter(misfits), None)
 
 
 def _store_word(index: object) -> None:

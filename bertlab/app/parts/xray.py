@@ -100,8 +100,8 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     share = attention_call.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
     uniform = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
-    strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
-    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
+    strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
+    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")
 
     def select_head(customdata: list) -> None:
         fields.set_layer_and_head(*customdata[:2], "between.")
