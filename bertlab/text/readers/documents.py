@@ -101,6 +101,7 @@ class FileShard(Shard):
     def text_of(self, row: Record, column: str) -> Text:
         if self.format.has_columns or row.reason is not None:
             return super().text_of(row, column)
+        # In a format without columns, a row has a single value, which is the text whatever `column` is.
         return super().text_of(row, next(iter(row.values)))
 
 

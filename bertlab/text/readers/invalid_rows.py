@@ -42,7 +42,7 @@ class InvalidRows:
     action: InvalidRowAction = "stop"
     """"stop" raises at the first invalid row; "skip" keeps every error and prints the first few to standard error."""
     max_printed: int = 10
-    """How many errors "skip" prints; further ones are only counted."""
+    """How many errors "skip" prints; it keeps further ones without printing them."""
     errors: list[BertlabError] = field(default_factory=list)
     """The errors of the skipped rows, in order."""
 

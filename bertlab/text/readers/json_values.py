@@ -93,7 +93,7 @@ def parse_line(number: int, line: bytes, encoding: str) -> Record:
         return Record(number, None, Message("row-not-json", reason=error.msg))
     except RecursionError:
         return Record(number, None, Message("row-json-too-deep"))
-    except ValueError:  # the integer has more digits than `sys.get_int_max_str_digits()` allows
+    except ValueError:  # an integer has more digits than `sys.get_int_max_str_digits()` allows
         return Record(number, None, TOO_LONG_INTEGER)
 
 
@@ -128,11 +128,11 @@ def _has_lines(file: DataFile) -> bool:
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
-    first, line_break, rest = start.partition(b"\n")
-    if not line_break or not rest.strip():
-        return len(file.sample) == SAMPLE_BYTES  # a full sample: the first line is very long, and others may follow
-    record = parse_line(1, first, file.encoding)
-    return record.reason is None or first.rstrip()[-1:] not in (b"{", b"[", b",")
+    first_line, line_break, later_lines = start.partition(b"\n")
+    if not line_break or not later_lines.strip():
+        return len(file.sample) == SAMPLE_BYTES  # then the first line is very long, and others may follow
+    record = parse_line(1, first_line, file.encoding)
+    return record.reason is None or first_line.rstrip()[-1:] not in (b"{", b"[", b",")
 
 
 def _read_values(file: DataFile) -> Iterator[Record]:

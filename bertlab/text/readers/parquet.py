@@ -61,7 +61,7 @@ class Parquet(FileFormat):
 
 
 def label_names(file: DataFile) -> dict[str, tuple[str, ...]]:
-    """Return the label names of the columns for which `datasets` has stored them in the file's metadata."""
+    """Return {column: label names}, for the columns whose label names `datasets` has stored in the file's metadata."""
     with _open_parquet(file) as parquet:
         metadata = parquet.schema_arrow.metadata or {}
     try:

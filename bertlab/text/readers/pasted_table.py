@@ -47,18 +47,20 @@ def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
     text = text.strip("\r\n")
     first_line = text.partition("\n")[0]
     delimiter = "," if "," in first_line and "\t" not in first_line else "\t"
-    fields, is_readable = _split_fields(text, delimiter)
-    if not fields or (is_readable and len(fields) == 1):
+    rows, is_readable = _split_fields(text, delimiter)
+    if not rows or (is_readable and len(rows) == 1):
         return None
-    first = fields[0]
-    is_regular = is_readable and len({*map(len, fields)}) == 1
-    has_known_column = any(name.strip().lower() in known_columns for name in first)
-    has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first))
+    first_row = rows[0]
+    is_regular = is_readable and len({*map(len, rows)}) == 1
+    has_known_column = any(name.strip().lower() in known_columns for name in first_row)
+    has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first_row))
     # After a header with several columns, an irregular or damaged table is parsed too, so that an error names the line.
-    if has_header and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
-        return _read_table(text, delimiter, name_blank_columns([name.strip() for name in first]), skip=1)
-    if delimiter == "\t" and is_regular and len(first) > 1:
-        return _read_table(text, delimiter, name_blank_columns([""] * len(first)), skip=0)
+    if has_header and (
+        is_regular or (len(first_row) > 1 and (not is_readable or len(first_row) in map(len, rows[1:])))
+    ):
+        return _read_table(text, delimiter, name_blank_columns([name.strip() for name in first_row]), skip=1)
+    if delimiter == "\t" and is_regular and len(first_row) > 1:
+        return _read_table(text, delimiter, name_blank_columns([""] * len(first_row)), skip=0)
     return None
 
 

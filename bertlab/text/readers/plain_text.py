@@ -35,7 +35,8 @@ class PlainText(FileFormat):
         return sections_between(starts, file.size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        number, first_line, parts, size = 0, 0, [], 0
+        number = first_line = 0  # the numbers, from 0, of the current line and of the first line of the document
+        parts, size = [], 0  # the lines of the document, and their size in bytes
 
         def make_record() -> Record:
             content = b"".join(parts)
@@ -98,7 +99,7 @@ def _read_line_parts(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]
     Args:
         remaining: the number of bytes that may be read; None for all.
     """
-    rest = b""
+    rest = b""  # what was cut off from the line that was yielded last
     while remaining is None or remaining > 0:
         allowed = DOCUMENT_BYTES if remaining is None else min(remaining, DOCUMENT_BYTES)
         line = rest if rest.endswith(b"\n") else rest + stream.readline(allowed - len(rest))

@@ -59,7 +59,7 @@ class FileFormat(ABC):
     suffixes: tuple[str, ...] = ()
     """The suffixes of its file names, in lower case, with the dot and without a compression suffix."""
     has_columns: bool = True
-    """Whether rows have named columns. Otherwise each row is one text, whatever column a corpus names."""
+    """Whether rows have named columns. Otherwise each row is one text, whatever column is requested."""
     same_columns: bool = True
     """Whether every row of a file has the same columns."""
 

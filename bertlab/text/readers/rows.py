@@ -59,8 +59,8 @@ class Rows:
         """
         if count >= len(self.rows):
             return self
-        last = list(self.number_rows())[:count][-1][0]
-        return replace(self, rows=self.rows[:count], skipped=frozenset(n for n in self.skipped if n < last))
+        last_number = list(self.number_rows())[:count][-1][0]
+        return replace(self, rows=self.rows[:count], skipped=frozenset(n for n in self.skipped if n < last_number))
 
     def require_columns(self, columns: Iterable[str]) -> None:
         """Check that these columns exist.

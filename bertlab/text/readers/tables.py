@@ -29,9 +29,10 @@ class CommaSeparated(FileFormat):
             if error is not None:
                 raise DataError("table-header-unreadable", path=file.name, reason=error)
             names = tuple(name.strip() for name in fields)
-            if len(names) == 1 and (mark := next((mark for mark in ";\t" if mark in names[0]), "")):
+            other_delimiters = [character for character in ";\t" if character in names[0]]
+            if len(names) == 1 and other_delimiters:
                 id = "table-delimiter-not-comma" if self.delimiter == "," else "table-delimiter-not-tab"
-                raise DataError(id, path=file.name, delimiter=repr(mark))
+                raise DataError(id, path=file.name, delimiter=repr(other_delimiters[0]))
             if not all(map(is_unicode, names)):
                 raise DataError("table-header-not-decodable", path=file.name)
             return name_blank_columns(names)
@@ -98,8 +99,8 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     except csv.Error as error:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
-    # If there are fewer rows than lines, either quoted fields contain line breaks, or the marks belong to the text. In
-    # the first case, a row is spread over several lines, so not all lines have the same number of tabs.
+    # If there are fewer rows than lines, either quoted fields contain line breaks, or the quotation marks belong to the
+    # text. In the first case, a row is spread over several lines, so not all lines have the same number of tabs.
     tab_counts = [line.count("\t") for line in lines if line.strip()]
     return num_rows == len(tab_counts) or len(set(tab_counts)) > 1
 
@@ -140,13 +141,14 @@ def make_records(
         needed: the columns that must be decodable; None for all.
         encoding: the encoding of the table. Bytes that could not be decoded are surrogates in the fields.
     """
-    checked = [index for index, name in enumerate(names) if needed is None or name in needed]
+    needed_indices = [index for index, name in enumerate(names) if needed is None or name in needed]
     for number, fields, reason in rows:
         if reason is None and len(fields) != len(names):
             reason = Message("row-field-count", fields=len(fields), columns=len(names))
         if reason is None:
             reason = next(
-                (message for index in checked if (message := _find_undecodable_byte(fields[index], encoding))), None
+                (message for index in needed_indices if (message := _find_undecodable_byte(fields[index], encoding))),
+                None,
             )
         yield Record(number, None if reason else dict(zip(names, fields, strict=True)), reason)
 

@@ -117,7 +117,7 @@ def read_documents(
     if not any((column, id_column, reference_column)) and not format_of(DataFile(Path(path))).has_columns:
         return make_document("\n\n".join(str(row["text"]) for row in rows.rows), rows.name)
     reference_column = reference_column or guess_column(rows.columns, REFERENCE_NAMES)
-    return _collect_texts(rows, column, id_column, DOCUMENT_NAMES, _require_words, reference_column)
+    return _collect_texts(rows, column, id_column, DOCUMENT_NAMES, _empty_if_no_words, reference_column)
 
 
 def make_document(text: str, name: str | Message) -> TextFile:
@@ -126,7 +126,7 @@ def make_document(text: str, name: str | Message) -> TextFile:
     Raises:
         DataError: the document has no letters or digits.
     """
-    if not _require_words(text):
+    if not _empty_if_no_words(text):
         raise DataError("file-without-texts", path=name)
     return TextFile((text,), ("1",))
 
@@ -170,6 +170,6 @@ def join_lines(text: str) -> str:
     return " ".join(text.split()) if has_visible_characters(text) else ""
 
 
-def _require_words(text: str) -> str:
+def _empty_if_no_words(text: str) -> str:
     """Return a text, or "" if it has neither letters nor digits."""
     return text if any(map(str.isalnum, text)) else ""

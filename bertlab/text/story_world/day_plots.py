@@ -1,8 +1,8 @@
 """Plots about a day of work, weather, learning or play; the module `plots` lists all plots.
 
-Each function adds the events of a plot to a simulation, and returns whether the story ends well. The first argument of
-`happen` is a kind of event (see `events.toml`); the short names of the others are roles in its wordings, such as t for
-a task and n for a number.
+Each plot is a function, whose name is also the name of the plot. It adds events to a simulation, and returns whether
+the story ends well. The arguments of `happen` are a kind of event (a key of `events.toml`), roles in the wordings of
+the event (such as t for a task and n for a number) and, if needed, `cause`, `link` and `state`.
 """
 
 from bertlab.text.story_world.simulation import Simulation

@@ -16,9 +16,9 @@ def write_stories(directory: Path, world: StoryWorld, documents: int, held_out: 
 
     Args:
         directory: the directory of the file.
-        world: the stories.
+        world: the story world whose stories are written.
         documents: the number of stories.
-        held_out: whether to write those of the held-out part.
+        held_out: whether to write stories of the held-out part.
 
     Returns:
         The file, with a story in the field "text" of each line.

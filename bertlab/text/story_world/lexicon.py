@@ -1,9 +1,9 @@
 """The vocabulary and grammar of the story world in one language, read from `locales/CODE/story_world`.
 
-The engine knows no language. Everything that depends on the language is data: `general.toml` (words that all themes
-share), `themes.toml` (the words of each setting, such as a bakery), `events.toml` (wordings of events),
-`questions.toml` (labelled questions and answers) and `rules.toml` (forms of words, pronouns, noun phrases,
-connectives).
+The code is the same for all languages. Everything that depends on the language is data: `general.toml` (words that all
+themes share), `themes.toml` (the words of each setting, such as a bakery), `events.toml` (wordings of events),
+`questions.toml` (questions about events, and the roles that answer them) and `rules.toml` (forms of words, pronouns,
+noun phrases, connectives).
 """
 
 import re
@@ -67,20 +67,27 @@ class Lexicon:
         self.language = language
         general, rules = (read_data(f"{FOLDER}/{name}", language) for name in ("general", "rules"))
         self.rules: dict = rules
+        # form -> {base form of a word: this form of it}
         self._irregular: dict[str, dict[str, str]] = rules.get("irregular", {})
+        # gender -> first names
         self.names = {gender: _split(text) for gender, text in general["names"].items()}
+        # gender of the friend -> what the friend can be to the hero, such as "neighbour"
         self.relations = {gender: self._read_words(text) for gender, text in general["relations"].items()}
+        # kind of words, such as "drinks" -> the words
         self.words = {kind: self._read_words(text) for kind, text in general["words"].items()}
         self.themes = [
             Theme(name, *(self._read_words(lists[field]) for field in THEME_FIELDS))
             for name, lists in read_data(f"{FOLDER}/themes", language).items()
         ]
+        # kind of event -> its wordings, as parsed by `wordings.parse_wording`
         self.wordings: dict[str, list[str]] = read_data(f"{FOLDER}/events", language)
         self.questions: dict = read_data(f"{FOLDER}/questions", language)
+        # form -> (pattern, replacement) of each rule, in order
         self._patterns = {
             form: [(re.compile(pattern), replacement) for pattern, replacement in pairs]
             for form, pairs in rules["forms"].items()
         }
+        # (text, form) -> this form of the text
         self._cached_forms: dict[tuple[str, str], str] = {}
 
     def _read_words(self, text: str) -> tuple[Word, ...]:
@@ -114,14 +121,14 @@ class Lexicon:
         In a phrase, either the first or the last word changes, depending on the form (`first_word` in `rules.toml`).
         """
         if irregular := self._irregular.get(form):
-            first, _, rest = text.partition(" ")
+            first_word, _, later_words = text.partition(" ")
             if text in irregular:
                 return irregular[text]
-            if first in irregular and form in self.rules.get("first_word", ()):
-                return f"{irregular[first]} {rest}".strip()
-            start, _, last = text.rpartition(" ")
-            if last in irregular and form not in self.rules.get("first_word", ()):
-                return f"{start} {irregular[last]}".strip()
+            if first_word in irregular and form in self.rules.get("first_word", ()):
+                return f"{irregular[first_word]} {later_words}".strip()
+            earlier_words, _, last_word = text.rpartition(" ")
+            if last_word in irregular and form not in self.rules.get("first_word", ()):
+                return f"{earlier_words} {irregular[last_word]}".strip()
         for pattern, replacement in self._patterns[form]:
             if pattern.search(text):
                 return pattern.sub(replacement, text, count=1)

@@ -1,8 +1,8 @@
 """Plots about an object or goods; each has a goal, an obstacle and an outcome. The module `plots` lists all plots.
 
-Each function adds the events of a plot to a simulation, and returns whether the story ends well. The first argument of
-`happen` is a kind of event (see `events.toml`); the short names of the others are roles in its wordings, such as x for
-a thing and n for a number.
+Each plot is a function, whose name is also the name of the plot. It adds events to a simulation, and returns whether
+the story ends well. The arguments of `happen` are a kind of event (a key of `events.toml`), roles in the wordings of
+the event (such as x for a thing and n for a number) and, if needed, `cause`, `link` and `state`.
 """
 
 from bertlab.text.story_world.simulation import Simulation
@@ -25,11 +25,11 @@ def lost(world: Simulation) -> bool:
     world.happen("agree")
     world.start_paragraph()
     if rng.random() < 0.6:
-        find = world.take("find", None, friend, thing, s=third)
+        discovery = world.take("find", None, friend, thing, s=third)
         world.happen("fall_cause", t=task, x=thing)
-        world.take("hand_back", friend, hero, thing, cause=find, link="then")
-        world.feel(hero, "good", find)
-        world.happen("thank", cause=find)
+        world.take("hand_back", friend, hero, thing, cause=discovery, link="then")
+        world.feel(hero, "good", discovery)
+        world.happen("thank", cause=discovery)
         if rng.random() < 0.5:
             world.happen("reward", n=rng.randint(2, 9), g=world.product)
         return True
@@ -60,12 +60,12 @@ def broken(world: Simulation) -> bool:
     world.coins[hero] = max(2, price + rng.choice([-4, -3, -2, 2, 3, 4, 5]))
     world.happen("price", c=expert, k=price)
     world.happen("purse", n=world.coins[hero])
-    missing = price - world.coins[hero]
-    if missing > 1:
-        world.happen("too_little", j=missing)
-        world.happen("lend", j=missing)
-        world.coins[hero] += missing
-    elif missing < 0:
+    missing_coins = price - world.coins[hero]
+    if missing_coins > 1:
+        world.happen("too_little", j=missing_coins)
+        world.happen("lend", j=missing_coins)
+        world.coins[hero] += missing_coins
+    elif missing_coins < 0:
         world.happen("enough", k=price)
     else:
         world.coins[hero] = price + 2
@@ -76,7 +76,7 @@ def broken(world: Simulation) -> bool:
         world.happen("left", j=world.coins[hero])
     world.happen("works_again", x=thing)
     world.feel(hero, "good")
-    if missing > 1:
+    if missing_coins > 1:
         world.happen("thank")
     else:
         world.happen("use_again", x=thing, t=world.tasks[2])
@@ -234,8 +234,8 @@ def letter(world: Simulation) -> bool:
     world.happen("pack", x=thing, cause=request)
     world.happen("go", q=goal, link="then")
     if rng.random() < 0.3:
-        missed = world.happen("wrong_place", q=goal, n=rng.randint(2, 6))
-        world.feel(hero, "bad", missed)
+        mistake = world.happen("wrong_place", q=goal, n=rng.randint(2, 6))
+        world.feel(hero, "bad", mistake)
         world.happen("return", link="so")
         return False
     world.happen("meet", q=goal)
@@ -257,10 +257,10 @@ def sharing(world: Simulation) -> bool:
     world.feel(friend, "bad", need)
     world.start_paragraph()
     if rng.random() < 0.65:
-        given = rng.randint(2, number - 2)
-        world.goods[hero, goods] -= given
-        world.happen("give_some", k=given, g=goods, cause=need, state={"count": given})
-        world.happen("keep", j=number - given, g=goods, state={"count": number - given})
+        shared_number = rng.randint(2, number - 2)
+        world.goods[hero, goods] -= shared_number
+        world.happen("give_some", k=shared_number, g=goods, cause=need, state={"count": shared_number})
+        world.happen("keep", j=number - shared_number, g=goods, state={"count": number - shared_number})
         world.happen("thank", a=friend, b=hero)
         world.feel(friend, "good")
         world.happen("work_both", t=world.tasks[1])

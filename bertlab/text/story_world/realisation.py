@@ -4,7 +4,7 @@ A pronoun is used only if it has one possible referent: the person was mentioned
 and all other people who were mentioned there or take part in the event are known to have another gender.
 
 Sentences of training and held-out worlds are disjoint by construction: the checksum of a sentence decides which of the
-two may contain it, and a wording is drawn again until its checksum fits.
+two may contain it, and a sentence is drawn again until its checksum fits.
 """
 
 import random
@@ -19,7 +19,7 @@ from bertlab.text.story_world.simulation import Event, Participant, Person, Thin
 from bertlab.text.story_world.wordings import Slot, Wording, choose_particle, parse_wording
 
 MAX_DRAWS = 24
-"""How often a wording is drawn for an event before the story is given up."""
+"""How often a sentence is drawn for an event before the story is given up."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,16 @@ class Narrator:
         lexicon: the words of the language.
         rng: the source of random choices.
         held_out: whether the story belongs to the held-out part.
-        known: the things that the reader knows already.
+        known: the things that the reader of the story already knows.
     """
 
     def __init__(self, lexicon: Lexicon, rng: random.Random, held_out: bool, known: Iterable[Thing] = ()):
         self.lexicon, self.rng, self.held_out = lexicon, rng, held_out
+        # how people and things are mentioned, the table `references` of `rules.toml`
         self._references = lexicon.rules["references"]
+        # gender -> {case: pronoun}
         self._pronouns: dict[str, dict[str, str]] = lexicon.rules["pronouns"]
+        # link of an event -> its connectives; "share": how often one is used
         self._connectives: dict = lexicon.rules["connectives"]
         self._wordings = _parse_wordings(lexicon.language)
         self._recent: set[Person] = set()  # the people of the previous sentence
@@ -110,7 +113,7 @@ class Narrator:
             text = rng.choice(self._connectives[event.link]) + " "
         cast = {event.roles[slot.role] for slot in wording.slots}
         cast = {person for person in cast if isinstance(person, Person)}
-        mentioned_here: list[Person] = []
+        already_mentioned: list[Person] = []
         mentions: list[Mention] = []
         skips_space = False
         for part in wording.parts:
@@ -119,10 +122,10 @@ class Narrator:
                 skips_space = False
                 continue
             referent = event.roles[part.role]
-            phrase, kind = self._refer(part, referent, cast, mentioned_here, is_first=not mentions)
+            phrase, kind = self._refer(part, referent, cast, already_mentioned, is_first=not mentions)
             if kind == "omitted":
                 skips_space = True
-                mentioned_here.append(referent)
+                already_mentioned.append(referent)
                 mentions.append(Mention(len(text), len(text), part.role, referent, kind, part.case))
                 continue
             # The possessive suffix of a name is not part of the mention.
@@ -133,12 +136,12 @@ class Narrator:
             if part.particles:
                 text += choose_particle(phrase, part.particles)
             if isinstance(referent, Person) and part.case != "job":
-                mentioned_here.append(referent)
+                already_mentioned.append(referent)
         first = next((i for i, letter in enumerate(text) if letter.isalpha()), 0)
         return Sentence(text[:first] + text[first].upper() + text[first + 1 :], event, tuple(mentions))
 
     def _refer(
-        self, slot: Slot, referent: Participant, cast: set[Person], mentioned_here: list[Person], is_first: bool
+        self, slot: Slot, referent: Participant, cast: set[Person], already_mentioned: list[Person], is_first: bool
     ) -> tuple[str, str]:
         """Return the text for a slot, and the kind of the mention (see `Mention.kind`).
 
@@ -146,13 +149,13 @@ class Narrator:
             slot: the slot.
             referent: who or what fills it.
             cast: the people whom the wording mentions.
-            mentioned_here: the people whom the sentence has already mentioned.
+            already_mentioned: the people whom the sentence has already mentioned.
             is_first: whether the sentence has no mention yet.
         """
         if isinstance(referent, Person):
             if slot.case == "job":
                 return self._inflect(referent.job, slot.form), "phrase"
-            return self._refer_to_person(slot, referent, cast, mentioned_here, is_first)
+            return self._refer_to_person(slot, referent, cast, already_mentioned, is_first)
         if isinstance(referent, Thing):
             return self._refer_to_thing(slot, referent), "phrase"
         if isinstance(referent, int):
@@ -160,19 +163,19 @@ class Narrator:
         return self._inflect(referent, slot.form), "phrase"
 
     def _refer_to_person(
-        self, slot: Slot, person: Person, cast: set[Person], mentioned_here: list[Person], is_first: bool
+        self, slot: Slot, person: Person, cast: set[Person], already_mentioned: list[Person], is_first: bool
     ) -> tuple[str, str]:
         """Return a name, a pronoun or no text for a person, and the kind of the mention; arguments as in `_refer`."""
         pronouns, references = self._pronouns.get(person.gender, {}), self._references
         if slot.case == "own":
             return pronouns["own"], "pronoun"
-        if self._is_clear(person, cast, mentioned_here) and slot.case != "name":
+        if self._is_clear(person, cast, already_mentioned) and slot.case != "name":
             draw = self.rng.random()
             if is_first and person is self._subject and slot.case == "subj" and draw < references["omit"]:
                 return "", "omitted"
             # A second mention in one sentence is always a pronoun, where the language has one.
             if slot.case in pronouns and (
-                draw < references["omit"] + references["pronoun"] or person in mentioned_here
+                draw < references["omit"] + references["pronoun"] or person in already_mentioned
             ):
                 return pronouns[slot.case], "pronoun"
         name, kind = person.name, "name"
@@ -180,11 +183,13 @@ class Narrator:
             name, kind = references["job"].format(noun=person.job.base), "phrase"
         return (self._substitute(name, references["possessive"]) if slot.case == "poss" else name), kind
 
-    def _is_clear(self, person: Person, cast: set[Person], mentioned_here: list[Person]) -> bool:
+    def _is_clear(self, person: Person, cast: set[Person], already_mentioned: list[Person]) -> bool:
         """Whether a pronoun for a person has one possible referent."""
-        if not person.name or not (person in mentioned_here or person in self._recent):
+        if not person.name or not (person in already_mentioned or person in self._recent):
             return False
-        others = cast | set(mentioned_here) if person in mentioned_here else cast | set(mentioned_here) | self._recent
+        others = cast | set(already_mentioned)
+        if person not in already_mentioned:
+            others |= self._recent
         return all(other is person or (other.gender and other.gender != person.gender) for other in others)
 
     def _refer_to_thing(self, slot: Slot, thing: Thing) -> str:
@@ -226,9 +231,9 @@ def _find_subject(sentence: Sentence) -> Person | None:
     """
     subjects = [mention for mention in sentence.mentions if mention.case == "subj"]
     first = subjects[0].referent if subjects else None
-    is_only = all(not isinstance(m.referent, Person) or m.referent is first for m in subjects)
+    is_only_subject = all(not isinstance(m.referent, Person) or m.referent is first for m in subjects)
     begins_sentence = isinstance(first, Person) and first.name and sentence.mentions[0] is subjects[0]
-    return first if begins_sentence and is_only else None
+    return first if begins_sentence and is_only_subject else None
 
 
 @cache

@@ -44,7 +44,7 @@ class RowTask:
     columns: dict[str, str]
     """Flags of `bertlab finetune custom` -> the columns of the rows."""
     make: Callable[["RowMaker", Story], Row | None]
-    """Function that makes a row of a story, or None."""
+    """The function that makes a row from a story, or returns None."""
     task: str = "custom"
     """The task of `bertlab finetune` that reads the rows; a language may have its own, such as story_qa_ko."""
 
@@ -69,7 +69,7 @@ class RowMaker:
     held_out: bool
     """Whether the rows belong to the held-out part."""
     previous_story: Story | None = None
-    """The previous story, from which wrong sentences come."""
+    """The previous story, from which next sentences with the label NotNext come."""
     lexicon: Lexicon = field(init=False)
     """The words of the language."""
 
@@ -77,7 +77,7 @@ class RowMaker:
         self.lexicon = load_lexicon(self.language)
 
     def make_narrator(self, story: Story) -> Narrator:
-        """Make a narrator who knows the object of a story, but has mentioned nobody yet."""
+        """Make a narrator that treats the object of a story as known, and has mentioned nobody yet."""
         return Narrator(self.lexicon, self.rng, self.held_out, [story.world.thing])
 
 
@@ -177,14 +177,17 @@ def make_sentiment(maker: RowMaker, story: Story) -> Row:
 def make_ending(maker: RowMaker, story: Story) -> Row | None:
     """Make a row of the beginning of a story and four sentences: one continues it, and three end other plots."""
     kinds = [event.kind for event in story.events]
+    # an outcome from the fourth event on, so that at least three sentences come before it
     own_outcomes = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
     if own_outcomes is None:
         return None
     index = next(i for i, kind in enumerate(kinds) if i >= 3 and kind in own_outcomes)
-    others = [outcomes for outcomes in OUTCOMES if not set(outcomes) & set(kinds)]
+    other_outcomes = [outcomes for outcomes in OUTCOMES if not set(outcomes) & set(kinds)]
     cast = _make_cast(story)
     events = [story.events[index]]
-    events += [Event(maker.rng.choice(outcomes), cast, None, "", {}) for outcomes in maker.rng.sample(others, 3)]
+    events += [
+        Event(maker.rng.choice(outcomes), cast, None, "", {}) for outcomes in maker.rng.sample(other_outcomes, 3)
+    ]
     # All four are written without the story before them, so that no pronoun or connective gives the answer away.
     events = [replace(event, link="") for event in events]
     try:
@@ -197,7 +200,10 @@ def make_ending(maker: RowMaker, story: Story) -> Row | None:
 
 
 def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
-    """Make a row of a story, up to a sentence with a pronoun, the question whom the pronoun means, and three names."""
+    """Make a row that asks whom a pronoun means.
+
+    The context is a story up to the sentence with the pronoun, followed by the question; the choices are three names.
+    """
     candidates = [
         (index, mention)
         for index, sentence in enumerate(story.sentences)
@@ -209,10 +215,10 @@ def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
     index, mention = maker.rng.choice(candidates)
     sentence, person = story.sentences[index], mention.referent
     end = story.starts[index] + len(sentence.text)
-    people = [story.world.hero.name, story.world.friend.name]
-    neighbours = choose_people(maker.language, story.world.seed, story.world.theme)
-    names = [other.name for other in neighbours if other.gender == person.gender and other.name not in people]
-    choices = [*people, maker.rng.choice(names)]
+    main_names = [story.world.hero.name, story.world.friend.name]
+    people = choose_people(maker.language, story.world.seed, story.world.theme)
+    names = [other.name for other in people if other.gender == person.gender and other.name not in main_names]
+    choices = [*main_names, maker.rng.choice(names)]
     maker.rng.shuffle(choices)
     pronoun = sentence.text[mention.start : mention.end]
     question = maker.lexicon.questions["pronoun"].format(pronoun=pronoun)
@@ -248,7 +254,7 @@ def _find_entity_type(mention: Mention, story: Story) -> str | None:
 
 
 def _make_cast(story: Story) -> dict[str, object]:
-    """Assign something from the story to every role that a wording may have."""
+    """Return a participant from the story for every role that a wording may have -> {role: participant}."""
     world = story.world
     words = world.lexicon.words
     return {
@@ -261,13 +267,13 @@ def _make_cast(story: Story) -> dict[str, object]:
 
 @cache
 def _answerable_wordings(language: str) -> dict[str, list[tuple[Wording, str]]]:
-    """Parse the questions -> {kind of the event that answers them: (question, role that is the answer) of each}."""
+    """Parse the questions that a story answers -> {kind of event: [(question about it, role that is the answer)]}."""
     questions = load_lexicon(language).questions["answerable"]
     return {kind: [(parse_wording(text), role) for text, role in pairs] for kind, pairs in questions.items()}
 
 
 @cache
 def _unanswerable_wordings(language: str) -> dict[str, Wording]:
-    """Parse the questions that a story without an event of their kind does not answer -> {kind: question}."""
+    """Parse the questions for stories without an event of this kind -> {kind of event: question about it}."""
     questions = load_lexicon(language).questions["unanswerable"]
     return {kind: parse_wording(text) for kind, text in questions.items()}

@@ -10,7 +10,7 @@ from functools import cache
 
 from bertlab.text.story_world.lexicon import Lexicon, Theme, Word, load_lexicon
 
-CAST_SIZE = 4  # the number of people of each gender in a setting
+CAST_SIZE = 4  # the number of people of each gender in a theme
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Simulation:
         self.other_places = rng.sample(theme.places[1:], 2)
         people = choose_people(lexicon.language, self.seed, theme)
         self.hero = rng.choice(people)
-        # If the two people have different genders, more sentences can use pronouns.
+        # If the hero and the friend have different genders, more sentences can use pronouns.
         has_other_gender = rng.random() < 0.75
         others = [person for person in people if (person.gender != self.hero.gender) == has_other_gender]
         self.friend = rng.choice([person for person in others if person is not self.hero])
@@ -129,7 +129,7 @@ class Simulation:
         Args:
             kind: its kind, a key of `events.toml`.
             cause: the event that led to it.
-            link: its relation to the sentence before.
+            link: its relation to the event before: "then", "so", "but", or "".
             state: what changed.
             roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
         """
@@ -189,7 +189,7 @@ class Simulation:
             person: who feels it.
             mood: "good" or "bad".
             cause: the event that causes it.
-            link: its relation to the sentence before.
+            link: as in `happen`.
         """
         self.mood[person] = mood
         word = self.rng.choice(self.lexicon.words[f"{mood}_moods"])
@@ -204,12 +204,12 @@ class Simulation:
 
 @cache
 def choose_people(language: str, seed: int, theme: Theme) -> tuple[Person, ...]:
-    """Choose the people of a setting, each with a job; they are the same in all stories of a seed.
+    """Choose the people of a theme, each with a job; they are the same in all stories with the same seed.
 
     Args:
         language: the language of the names.
         seed: the seed of the stories.
-        theme: the setting.
+        theme: the theme, to which their jobs belong.
     """
     rng = random.Random(f"people {language} {seed} {theme.name}")
     names = load_lexicon(language).names

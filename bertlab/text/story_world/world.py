@@ -85,7 +85,7 @@ def _write_paragraph(narrator: Narrator, events: list[Event]) -> list[Sentence]:
 
 
 def _join_paragraphs(paragraphs: list[list[Sentence]], plot: str, is_happy: bool, world: Simulation) -> Story:
-    """Join the sentences of all paragraphs to a story."""
+    """Join the sentences of all paragraphs into a story."""
     starts, position = [], 0
     for sentences in paragraphs:
         for sentence in sentences:
