@@ -254,8 +254,8 @@ class Bert(TaskHeads):
     def pool(self, batch: BertInput) -> torch.Tensor:
         """Compute the pooler's output for each row of a batch -> [B, H]."""
         B, T = batch.input_ids_BT.shape
-        first_B = torch.arange(B, device=batch.input_ids_BT.device) * T
-        return self.pooler(self.encode_positions(batch, first_B + self.find_pooled_positions(batch))[:, None])
+        row_start_B = torch.arange(B, device=batch.input_ids_BT.device) * T
+        return self.pooler(self.encode_positions(batch, row_start_B + self.find_pooled_positions(batch))[:, None])
 
     def find_pooled_positions(self, batch: BertInput) -> torch.Tensor | int:
         """Find the position that the pooler reads: 0, where [CLS] is; with causal attention, each row's last token."""

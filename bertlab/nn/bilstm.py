@@ -46,7 +46,7 @@ class BertBiLSTM(TaskHeads):
     """An encoder, a BiLSTM on its hidden states, and an output layer with random weights.
 
     Args:
-        bert: the encoder, without output layers; its configuration names the labels.
+        bert: the encoder, without output layers; its configuration contains the labels.
         head: the output layer, a key of `heads.HEADS`.
         feature_layers: the layers that supply the input of the BiLSTM, a key of `FEATURE_LAYERS`.
         width: the hidden size of the LSTM in each direction.

@@ -1,4 +1,4 @@
-"""Make embedding tables, quickly if a checkpoint is loaded into them afterwards."""
+"""Make embedding tables, without random weights if the weights of a checkpoint are loaded afterwards."""
 
 import torch
 from torch import nn
@@ -7,7 +7,8 @@ from torch import nn
 def make_embedding(num_rows: int, width: int) -> nn.Embedding:
     """Make an embedding table, which is not initialised if the default device is the meta device.
 
-    On the meta device, the normal distribution of `nn.Embedding` makes torch import its compiler, which takes seconds.
+    A model whose weights are loaded from a checkpoint is made on the meta device. There, the normal distribution of
+    `nn.Embedding` would make torch import its compiler, which takes seconds.
     """
     if torch.get_default_device().type == "meta":
         return nn.Embedding.from_pretrained(torch.empty(num_rows, width), freeze=False)

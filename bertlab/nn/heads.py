@@ -119,17 +119,17 @@ class Classifier(nn.Linear):
     Args:
         config: the configuration of the model.
         num_labels: the number of labels, K; 1 for a layer that predicts a number or a score.
-        transform: whether a `TokenTransform` comes before the dropout.
+        has_transform: whether a `TokenTransform` comes before the dropout.
 
     Raises:
         CheckpointError: there are no labels.
     """
 
-    def __init__(self, config: ModelConfig, num_labels: int, transform: bool = False):
+    def __init__(self, config: ModelConfig, num_labels: int, has_transform: bool = False):
         if not num_labels:
             raise CheckpointError("labels-missing")
         super().__init__(config.hidden_size, num_labels)
-        self.transform = TokenTransform(config) if transform else nn.Identity()
+        self.transform = TokenTransform(config) if has_transform else nn.Identity()
         self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
@@ -157,7 +157,7 @@ class HeadSpec:
 
 
 # `HeadSpec.hf_modules` of the layers that `transformers` names "classifier".
-CLASSIFIER = {"": "classifier"}
+HF_CLASSIFIER = {"": "classifier"}
 
 # Name of an output layer -> its description.
 HEADS = {
@@ -179,22 +179,22 @@ HEADS = {
     # Section 4.1 of the paper: the product of the pooled [CLS] vector with one row of weights for each label.
     "classify": HeadSpec(
         lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
-        Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
+        Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
     ),
     "regress": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
-        "BertForSequenceClassification", CLASSIFIER, reads_pooled=True,
+        "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
     ),
     # Section 4.4: the score of a choice is the product of its pooled [CLS] vector with one vector of weights.
     "choose": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
-        "BertForMultipleChoice", CLASSIFIER, reads_pooled=True,
+        "BertForMultipleChoice", HF_CLASSIFIER, reads_pooled=True,
     ),
     # Section 5.3: the product of every token's hidden state with one row of weights for each tag.
     "tag": HeadSpec(
         lambda config: Classifier(config, len(config.labels), config.family.token_heads_have_dense_layer),
         Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
-        CLASSIFIER,
+        HF_CLASSIFIER,
     ),
     "rtd": HeadSpec(
         ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",

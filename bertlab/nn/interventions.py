@@ -3,8 +3,9 @@
 `Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
 callers at once.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers; an X in a name stands for the dimension B, or
-for none if a value is the same for all rows of the batch. Layers, heads and positions are counted from 0.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers; an X in a name means that
+the tensor has the dimension B, or lacks it because its values are the same for all rows of the batch. Layers, heads and
+positions are counted from 0.
 """
 
 from collections.abc import Iterable, Mapping
@@ -100,7 +101,7 @@ class Interventions:
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
     def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """Replace the rows of a layer's attention probabilities that `attention_rows` names."""
+        """Replace the rows of a layer's attention probabilities for which `attention_rows` has an entry."""
         rows = {
             (head, position): probs_XT
             for (row_layer, head, position), probs_XT in self.attention_rows.items()
@@ -114,7 +115,7 @@ class Interventions:
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Replace the hidden states that `patches` names; index 0 is the embeddings, l + 1 the output of layer l."""
+        """Replace the hidden states with this index for which `patches` has an entry; see `Interventions.patches`."""
         patches = {position: state_XH for (index, position), state_XH in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH

@@ -5,10 +5,10 @@ from other positions, through attention. With plain random weights, attention is
 little more than token frequencies until some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark
 et al. 2019, section 3.1).
 
-Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). The sinusoid of the previous position is
-then the same rotation of a sinusoid at every position, and each head of the first layers starts with such a rotation
-between query and key (compare the structured initialisation of Trockman and Kolter 2023, arXiv 2305.09828). All weights
-are trained afterwards, and the architecture is that of BERT.
+Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). One rotation then maps
+the sinusoid of every position to that of the previous position; another one maps it to that of the next position. Each
+head of the first layers starts with such a rotation between query and key (compare the structured initialisation of
+Trockman and Kolter 2023, arXiv 2305.09828). All weights are trained afterwards, and the architecture is that of BERT.
 
 If the embeddings are narrower or wider than the hidden states (ALBERT, ELECTRA), a projection P follows them. It starts
 with orthogonal columns or rows, scaled so that the hidden states are as large as without a projection. A rotation R of
@@ -27,9 +27,9 @@ from bertlab.nn.bert import Bert
 HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0, 1, ... attends to
 NUM_LAYERS = 2  # how many layers, from the first one on, are initialised like this
 POSITION_SCALE = 2.0  # the root mean square of position embeddings, divided by `initializer_range`
-# The expected attention score of the neighbour if hidden states contained nothing but positions. Positions are two
-# thirds of an embedding, so the score is between 6 and 7 in the first layer, for any hidden size and head size. A head
-# of this layer then gives about a third of its attention to the neighbour in an input of 64 tokens.
+# The expected attention score of the neighbour if hidden states contained only positions. Positions make up two thirds
+# of the variance of an embedding, so the score is between 6 and 7 in the first layer, for any hidden size and head
+# size. A head of this layer then gives about a third of its attention to the neighbour in an input of 64 tokens.
 NEIGHBOUR_SCORE = 10.24
 
 
@@ -83,8 +83,8 @@ def initialise_local_attention(model: Bert) -> None:
         # The input of the projection has a variance of 1 in each dimension; with this gain, so has its output.
         torch.nn.init.orthogonal_(projection.weight, gain=max(1.0, H / E) ** 0.5)
     rotations = [_make_hidden_rotation(config, projection, offset) for offset in HEAD_OFFSETS]
-    # A hidden state has the squared length H. With key weights of this standard deviation, and queries that are rotated
-    # in the same way, the expected score key . query / sqrt(D) is std**2 * D * H / sqrt(D).
+    # A hidden state has the squared length H. With key weights of this standard deviation, and query weights that
+    # are the key weights times a rotation, the expected score key . query / sqrt(D) is std**2 * D * H / sqrt(D).
     std = (NEIGHBOUR_SCORE / (D**0.5 * H)) ** 0.5
     for layer in dict.fromkeys(model.encoder.layers[:NUM_LAYERS]):  # layers may share their weights
         query_HH, key_HH, _ = layer.attention.qkv.weight.view(3, H, H)

@@ -19,7 +19,8 @@ from bertlab.nn.bert import Bert
 
 MATCH_SCORE = 12.0  # the approximate attention score of an occurrence of the same token
 SENTENCE_SCORE = 2.4  # is added to the attention score of tokens in A, and subtracted from that of tokens in B
-SIGNAL_LENGTH = 6.0  # length of the head's output for attention to only one sentence; hidden states have sqrt(H)
+# The length of the head's output for attention to only one sentence; hidden states have the length sqrt(H).
+SIGNAL_LENGTH = 6.0
 NUM_POSITIONS = 160  # the S directions are computed from the embeddings of this many positions
 
 
@@ -50,7 +51,7 @@ def initialise_matching_head(model: Bert) -> None:
     query_HH, key_HH, value_HH = first_attention.qkv.weight.view(3, H, H)
     query_bias_H, key_bias_H, value_bias_H = first_attention.qkv.bias.view(3, H)
     rows = slice(H - D, H)
-    # The first row of the head reads which sentence a token is in, the other rows read which token it is.
+    # Of the head's D rows of weights, the first reads which sentence a token is in, the others read which token it is.
     random_SD = torch.cat([(position_free_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
     basis_HD = position_free_HS @ torch.linalg.qr(random_SD).Q
     token_square = (D - 1) * (embeddings.token.weight.square().mean() / rms**2)

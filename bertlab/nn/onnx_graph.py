@@ -135,8 +135,8 @@ class OnnxGraph(nn.Module):
                 outputs.append(model.head(name)(model.pooler(mean_B1H)))
             else:
                 B, T = input_ids.shape
-                first_B = torch.arange(B, device=input_ids.device) * T
-                hidden_RH = complete_last_layer(first_B + model.find_pooled_positions(batch))
+                row_start_B = torch.arange(B, device=input_ids.device) * T
+                hidden_RH = complete_last_layer(row_start_B + model.find_pooled_positions(batch))
                 outputs.append(model.head(name)(model.pooler(hidden_RH[:, None])))
         return tuple(outputs)
 

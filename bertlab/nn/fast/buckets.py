@@ -105,8 +105,8 @@ class BucketLayout(PackedLayout):
             first_slot_B[order_B[begin:end]] = num_slots + padded_length * row_in_bucket
             num_slots += padded_length * (end - begin)
         row_X = position_X // self.shape[1]
-        start_X = (lengths_B.cumsum(0) - lengths_B)[row_X]
-        index_in_row_X = torch.arange(len(position_X), device=position_X.device) - start_X
+        row_start_X = (lengths_B.cumsum(0) - lengths_B)[row_X]  # the index in X where the row of each token begins
+        index_in_row_X = torch.arange(len(position_X), device=position_X.device) - row_start_X
         self.slot_X = first_slot_B[row_X] + index_in_row_X  # the slot of each token
         is_token_S = torch.zeros(num_slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()

@@ -15,7 +15,7 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return the number of rows to compute together, and a number whose multiple the padded vocabulary size must be.
+    """Return (how many rows are computed together, a number that must divide the padded vocabulary size).
 
     A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and sizes that are multiples of
     64.

@@ -15,7 +15,7 @@ class Linear(nn.Linear):
 
     @classmethod
     def from_linear(cls, layer: nn.Linear) -> "Linear":
-        """Make a layer that shares the parameters of another one."""
+        """Make a `Linear` that shares the parameters of an `nn.Linear`."""
         new_layer = cls(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
         new_layer.weight, new_layer.bias = layer.weight, layer.bias
         return new_layer

@@ -42,7 +42,7 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch. With a trace or intervention, or if not `has_fast_layers`, `FamilyBert.forward` is used."""
+        """Encode a batch. A trace, interventions or layers without a fast version need `FamilyBert.forward`."""
         if trace is not None or interventions is not None or not has_fast_layers(self.encoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
@@ -111,8 +111,8 @@ def _run_layer(
 
 def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:
     """Compute the outputs of the heads in a layout, before the output projection -> [X, H]."""
-    dropout = attention.dropout.p if attention.training else 0.0
-    return layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout)
+    dropout_rate = attention.dropout.p if attention.training else 0.0
+    return layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout_rate)
 
 
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:

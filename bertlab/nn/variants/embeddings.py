@@ -94,7 +94,7 @@ class ScaleShift(nn.Module):
 
 
 class TrigramEmbeddings(SumEmbeddings):
-    """A projection of the embeddings of the next, the current and the previous token, plus position and token type.
+    """Position and token type embeddings, plus a projection of the embeddings of the next, current and previous token.
 
     Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
     """

@@ -67,7 +67,7 @@ def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Col
         is_global_BT = separators_BT == 0
     elif "choose" in heads:
         is_global_BT = separators_BT >= 2
-        is_global_BT[:, 1:] &= separators_BT[:, :-1] >= 2  # without the second of the two separators in the middle
+        is_global_BT[:, 1:] &= separators_BT[:, :-1] >= 2  # not the second separator after the context
     return is_global_BT
 
 
@@ -87,7 +87,7 @@ class GlobalSelfAttention(SelfAttention):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Compute attention -> [B, T, H]; the trace has the queries, keys and values of tokens that are not global."""
+        """Compute attention -> [B, T, H]; the trace records queries, keys and values of `qkv`, not of `global_qkv`."""
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         global_query_BNTD, global_key_BNTD, global_value_BNTD = self.split_heads(self.global_qkv(hidden_BTH))
         is_global_B1T1 = mask.is_global_BT[:, None, :, None]
@@ -159,8 +159,8 @@ def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.T
     """
     T = hidden_BTH.shape[1]
     block_T = torch.arange(T, device=hidden_BTH.device) // sparse.block_size
-    last = block_T[-1]
-    is_global_T = (block_T == 0) | (block_T == last)
+    last_block = block_T[-1]
+    is_global_T = (block_T == 0) | (block_T == last_block)
     is_near_TT = (block_T[:, None] - block_T).abs() <= 1
     is_seen_TT = is_near_TT | is_global_T[:, None] | is_global_T
     counts_again_TT = ~is_global_T[:, None] & (block_T == 0)
