@@ -219,13 +219,13 @@ class AttentionView {
     if (thumbnailKey !== this.thumbnailKey) data.thumbnails.clear();
     this.thumbnailKey = thumbnailKey;
     if (this.picture?.kind !== this.pictureName) {
-      const focused = this.picture?.pane.contains(this.root.getRootNode().activeElement);
+      const hadFocus = this.picture?.pane.contains(this.root.getRootNode().activeElement);
       this.picture?.destroy();
       this.picture = new { lines: Lines, grid: Grid, matrix: Matrix }[this.pictureName](this);
       this.picture.kind = this.pictureName;
       this.stage.append(this.picture.pane);
       // after a change of picture by keyboard, the focus moves to the new picture
-      if (focused) this.stage.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
+      if (hadFocus) this.stage.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     }
     if (this.picture.at?.r >= this.positions.rows.length || this.picture.at?.c >= this.positions.cols.length) this.picture.at = null;
     if (this.picture.hovered && !(this.picture.hovered.side === "query" ? this.positions.rows : this.positions.cols).includes(this.picture.hovered.position)) {
@@ -254,30 +254,30 @@ class AttentionView {
     this.filter = element("select", { "aria-label": text.filter, onchange: () => this.set({ filter: this.filter.value }) },
       ...Object.keys(FILTERS).map((key) => element("option", { value: key }, key === "all" ? text.allSentences : `${key[0].toUpperCase()} → ${key[1].toUpperCase()}`)));
     this.filterGroup = element("label", { class: "bl-group" }, element("span", { class: "bl-name" }, text.filter), this.filter);
-    const check = (name, tip) => {
+    const makeCheckbox = (name, tip) => {
       const input = element("input", { type: "checkbox", name, onchange: () => this.set({ [name]: input.checked }) });
       return { input, label: element("label", { class: "bl-check", title: tip }, input, text[{ renorm: "renormalise", merge: "wholeWords" }[name] ?? name]) };
     };
-    this.hide = check("hide", text.hideTip);
+    this.hide = makeCheckbox("hide", text.hideTip);
     const hideable = [...this.tokenData.hideable].map((position) => this.tokenData.tokens[position]);
     // The vocabulary of the checkpoint may have other names for [CLS] and [SEP].
     if (hideable.length) this.hide.label.lastChild.data = text.hide.replace("[CLS]", hideable[0]).replace("[SEP]", hideable.at(-1));
-    this.renorm = check("renorm", text.renormaliseTip);
-    this.fit = check("fit", text.fitTip);
-    this.merge = check("merge", text.wholeWordsTip);
+    this.renorm = makeCheckbox("renorm", text.renormaliseTip);
+    this.fit = makeCheckbox("fit", text.fitTip);
+    this.merge = makeCheckbox("merge", text.wholeWordsTip);
     this.merge.label.style.display = this.tokenData.words ? "" : "none";
     this.headButtons = Array.from({ length: data.heads }, (_, head) => button(String(head), {
       class: "bl-head", "data-head": head, tabindex: head ? -1 : 0, "aria-label": text.headNumber.replace("{}", head),
       onclick: () => this.toggleHead(head), ondblclick: () => this.showOnlyHead(head),
     }));
     this.heads = element("div", { class: "bl-heads", role: "group", "aria-label": text.heads, onkeydown: (event) => {
-      const now = this.headButtons.indexOf(event.target);
+      const current = this.headButtons.indexOf(event.target);
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (now < 0) return;
-      if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey) this.showOnlyHead(now);
+      if (current < 0) return;
+      if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey) this.showOnlyHead(current);
       if (!by) return;
       event.preventDefault();
-      const next = (now + by + data.heads) % data.heads;
+      const next = (current + by + data.heads) % data.heads;
       this.headButtons.forEach((node, head) => { node.tabIndex = head === next ? 0 : -1; });
       this.headButtons[next].focus();
     } }, element("span", { class: "bl-name" }, text.heads), ...this.headButtons);
@@ -304,12 +304,12 @@ class AttentionView {
       } });
     this.matchCount = element("span", { class: "bl-name bl-count", "aria-live": "polite" });
     this.pinMatchesButton = button(text.pinMatches, { class: "bl-quiet", title: text.pinMatchesTip, onclick: () => this.pin(this.matches, this.state.side) });
-    const step = (sign, label, onclick) => button(sign, { class: "bl-tool", "aria-label": label, title: label, onclick });
-    this.zoomOut = step("−", text.zoomOut, () => this.stepZoom(-1));
-    this.zoomIn = step("+", text.zoomIn, () => this.stepZoom(1));
+    const makeTool = (sign, label, onclick) => button(sign, { class: "bl-tool", "aria-label": label, title: label, onclick });
+    this.zoomOut = makeTool("−", text.zoomOut, () => this.stepZoom(-1));
+    this.zoomIn = makeTool("+", text.zoomIn, () => this.stepZoom(1));
     this.zoomValue = element("span", { class: "bl-zoom" });
-    this.undo = step("↶", text.undo, () => this.applyHistory("undo"));
-    this.redo = step("↷", text.redo, () => this.applyHistory("redo"));
+    this.undo = makeTool("↶", text.undo, () => this.applyHistory("undo"));
+    this.redo = makeTool("↷", text.redo, () => this.applyHistory("redo"));
     const save = saveMenu(text, { name: "attention", code: this.code && (() => this.python()), svg: () => this.svg(), data: () => this.columns(), subject: this.subject });
     return [
       element("span", { class: "bl-group" }, this.search, this.matchCount, this.pinMatchesButton),
@@ -343,8 +343,8 @@ class AttentionView {
     const { data, state, positions } = this;
     const heads = this.neededHeads.filter((head) => data.head(state.layer, head));
     const pinned = new Set(this.pinned);
-    const chosen = (list, side) => (pinned.size && state.side === side ? list.filter((position) => pinned.has(position)) : list);
-    const [rows, cols] = [chosen(positions.rows, "query"), chosen(positions.cols, "key")];
+    const choosePositions = (list, side) => (pinned.size && state.side === side ? list.filter((position) => pinned.has(position)) : list);
+    const [rows, cols] = [choosePositions(positions.rows, "query"), choosePositions(positions.cols, "key")];
     const columns = { layer: [], head: [], query_position: [], query: [], key_position: [], key: [], probability: [] };
     for (const head of heads) {
       const probs = data.head(state.layer, head);
@@ -367,10 +367,10 @@ class AttentionView {
 
   toggleHead(head) {
     if (this.pictureName !== "lines") return this.set({ head });
-    const on = new Set(this.shownHeads);
-    if (on.has(head) && on.size > 1) on.delete(head);
-    else on.add(head);
-    this.set({ heads: [...on] });
+    const heads = new Set(this.shownHeads);
+    if (heads.has(head) && heads.size > 1) heads.delete(head);
+    else heads.add(head);
+    this.set({ heads: [...heads] });
   }
 
   showOnlyHead(head) {
@@ -398,11 +398,11 @@ class AttentionView {
     this.showMatchCount();
     this.renorm.input.disabled = this.positions.cols.length === data.size;
     this.fit.label.style.display = this.overflows ? "" : "none";
-    const on = new Set(lines ? this.shownHeads : [state.head]);
+    const selectedHeads = new Set(lines ? this.shownHeads : [state.head]);
     this.headButtons.forEach((node, head) => {
       node.style.setProperty("--head", this.colours[head]);
       node.style.setProperty("--on-head", readableTextColour(this.colours[head]));
-      node.setAttribute("aria-pressed", String(on.has(head)));
+      node.setAttribute("aria-pressed", String(selectedHeads.has(head)));
       node.title = lines ? text.headTip : text.squareTip;
     });
     this.heads.style.display = this.pictureName === "grid" ? "none" : "";
@@ -423,7 +423,10 @@ class AttentionView {
     return parts;
   }
 
-  /** Write the line below the picture: the attention of a token to others, or, without a subject, a hint about how to use the picture. */
+  /**
+   * Write the line below the picture: subject, verb, pairs [token, attention] and, in brackets, the place (the name of the head).
+   * Without a subject, the line is a hint about how to use the picture.
+   */
   showReadout(subject, verb = "", pairs = [], place = "") {
     const { texts: text } = this;
     if (!subject) {

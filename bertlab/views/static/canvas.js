@@ -40,6 +40,7 @@ function channels(colour) {
   return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
+/** The colours and fonts of a canvas. muted, faint, hair and wash: the colour of the text (ink), ever more transparent. */
 function makeTheme(ink, ground, accent, family, size) {
   const dark = luminance(ground) < luminance(ink);
   const colours = themeColours(dark);
@@ -84,6 +85,7 @@ export class Surface {
     this.canvas.style.height = `${height}px`;
   }
 
+  /** Clear the canvas; return its context, in CSS pixels. */
   begin() {
     const context = this.context;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -94,6 +96,7 @@ export class Surface {
     return context;
   }
 
+  /** Draw in the next frame. */
   draw() {
     this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;

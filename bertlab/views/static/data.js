@@ -39,7 +39,10 @@ class Units {
     return needle ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(needle)) : [];
   }
 
-  /** A head reduced to at most THUMB_SIDE x THUMB_SIDE by maxima, so that a single large value stays visible; null if there are no data yet. */
+  /**
+   * A head reduced to at most THUMB_SIDE x THUMB_SIDE by maxima, so that a single large value stays visible; null if there are no
+   * data yet. {high, wide, values, exact}: the number of rows and of columns, the values, and whether they come from the full head.
+   */
   thumb(layer, head, positions, state) {
     const key = `${layer}.${head}`;
     const probs = this.head(layer, head);
@@ -76,7 +79,7 @@ export class TokenData extends Units {
     super();
     Object.assign(this, { id: header.id, tokens: header.tokens, segments: header.segments, hideable: new Set(header.hideable) });
     Object.assign(this, { layers: header.layers, heads: header.heads, size: header.tokens.length, error: header.error });
-    this.scale = header.scale;
+    this.scale = header.scale; // {bytes, power}: how a probability is encoded, see `decode`
     this.words = header.words ?? null;
     this.packed = new Map(); // "layer" or "layer.head" -> zlib bytes
     this.floats = new Map(); // "layer.head" -> probabilities

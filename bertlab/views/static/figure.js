@@ -2,7 +2,10 @@
 import { exportSvg, saveMenu } from "./save.js";
 import { viewTexts } from "./texts.js";
 
-/** Mount the menu. data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that contains drawing and menu. */
+/**
+ * Mount the menu. data: {name, title, lang, frame, columns, code, subject}. frame: a selector of the element that contains the
+ * chart and the menu; columns: the data to save, read from the chart if missing; the other fields are those of `saveMenu`.
+ */
 export function render(root, data) {
   const mount = (picture) => {
     const frame = () => root.getRootNode().host?.closest(picture.frame) ?? root.closest(picture.frame);
@@ -18,12 +21,13 @@ export function render(root, data) {
   return { update: mount, listen() {}, destroy: () => root.replaceChildren() };
 }
 
+/** Find an element that matches a selector; shadow roots are searched too. */
 function findDeep(node, selector) {
   const match = node.querySelector(selector);
   if (match) return match;
   for (const child of node.querySelectorAll("*")) {
-    const inside = child.shadowRoot && findDeep(child.shadowRoot, selector);
-    if (inside) return inside;
+    const nested = child.shadowRoot && findDeep(child.shadowRoot, selector);
+    if (nested) return nested;
   }
   return null;
 }

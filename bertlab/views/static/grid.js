@@ -27,23 +27,24 @@ export class Grid {
     });
     this.surface.canvas.style.display = "block";
     this.detail = new Matrix(view, this.inner);
-    this.detail.compact = true;
+    this.detail.compact = true; // it always fits into its card
     this.at = null; // the hovered thumbnail, {layer, head}
   }
 
+  /** Compute the sizes in pixels: of a thumbnail (side), of the space between two (gap), and of the names of heads and layers (label). */
   layout() {
     const { data, theme, state } = this.view;
-    const total = this.pane.clientWidth;
-    if (!total) return;
-    const isBeside = total >= 820;
+    const paneWidth = this.pane.clientWidth;
+    if (!paneWidth) return;
+    const isBeside = paneWidth >= 820;
     this.pane.style.gridTemplateColumns = isBeside ? "minmax(0, 1.12fr) minmax(0, 1fr)" : "minmax(0, 1fr)";
     const width = this.board.clientWidth;
     this.label = Math.ceil(theme.size * 2.1);
     this.gap = width < 480 ? 2 : 4;
     const maxHeight = Math.max(240, Math.min(720, innerHeight * 0.82));
-    const across = (width - this.label) / data.heads - this.gap;
-    const down = (maxHeight - this.label) / data.layers - this.gap;
-    this.side = Math.max(14, Math.min(across, Math.max(down, 30), 110));
+    const maxSideByWidth = (width - this.label) / data.heads - this.gap;
+    const maxSideByHeight = (maxHeight - this.label) / data.layers - this.gap;
+    this.side = Math.max(14, Math.min(maxSideByWidth, Math.max(maxSideByHeight, 30), 110));
     this.height = Math.ceil(this.label + data.layers * (this.side + this.gap));
     this.surface.resize(width, this.height);
     this.title.textContent = this.view.headTitle(state);
@@ -111,13 +112,13 @@ export class Grid {
         context.strokeRect(x + 0.5, y + 0.5, this.side - 1, this.side - 1);
       }
     }
-    const frame = (at, colour, thick) => {
+    const drawFrame = (at, colour, lineWidth) => {
       context.strokeStyle = colour;
-      context.lineWidth = thick;
+      context.lineWidth = lineWidth;
       context.strokeRect(this.label + at.head * pitch - 1, this.label + at.layer * pitch - 1, this.side + 2, this.side + 2);
     };
-    if (this.at) frame(this.at, theme.faint, 2);
-    frame(state, theme.accent, 2.5);
+    if (this.at) drawFrame(this.at, theme.faint, 2);
+    drawFrame(state, theme.accent, 2.5);
   }
 
   /** Draw the canvas of a thumbnail, unless it has one in the colours of this theme. */
@@ -155,12 +156,12 @@ export class Grid {
   handleKey(event) {
     const { view } = this;
     const { data, state } = view;
-    const go = (layer, head) => view.set({
+    const goTo = (layer, head) => view.set({
       layer: Math.min(Math.max(layer, 0), data.layers - 1), head: Math.min(Math.max(head, 0), data.heads - 1),
     });
     runKeyAction(event, {
-      ArrowDown: () => go(state.layer + 1, state.head), ArrowUp: () => go(state.layer - 1, state.head),
-      ArrowRight: () => go(state.layer, state.head + 1), ArrowLeft: () => go(state.layer, state.head - 1),
+      ArrowDown: () => goTo(state.layer + 1, state.head), ArrowUp: () => goTo(state.layer - 1, state.head),
+      ArrowRight: () => goTo(state.layer, state.head + 1), ArrowLeft: () => goTo(state.layer, state.head - 1),
       Enter: () => view.set({ view: "lines", heads: [state.head] }), " ": () => view.set({ view: "lines", heads: [state.head] }),
     });
   }

@@ -31,7 +31,11 @@ export class Lines {
     this.hovered = null;
   }
 
-  /** Compute the layout and the lines to draw, after every change of data, state or size. */
+  /**
+   * Compute the layout and the lines to draw, after every change of data, state or size. In pixels: step is the height of a row,
+   * column the width of the tokens, gutter the width of the bars beside them, and spread the distance between the lines of the first
+   * and the last head within a row.
+   */
   layout() {
     const { data, state, positions } = this.view;
     const width = this.pane.clientWidth;
@@ -79,7 +83,7 @@ export class Lines {
     const { data, state, positions, shownHeads } = this.view;
     this.lines = [];
     this.hasManyLines = false;
-    this.value = null;
+    this.value = null; // (head, query, key) -> probability
     if (!data.ready(state.layer, shownHeads)) return;
     const size = data.size;
     const probs = new Map(shownHeads.map((head) => [head, data.head(state.layer, head)]));
@@ -340,6 +344,7 @@ export class Lines {
     }
   }
 
+  /** The token under the pointer: {side, position in the input, index in its column}; null if there is none. */
   findToken(event) {
     const box = this.over.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -434,22 +439,22 @@ export class Lines {
     const { state, pinned } = view;
     const side = this.hovered?.side ?? state.side;
     const list = this.tokensOfSide(side);
-    const now = this.hovered ? list.indexOf(this.hovered.position) : list.indexOf(pinned.at(-1) ?? -1);
-    const go = (index, column = side) => {
-      const into = this.tokensOfSide(column);
-      const at = Math.min(Math.max(index, 0), into.length - 1);
-      if (!into.length) return;
-      this.setHovered({ side: column, position: into[at], index: at });
+    const current = this.hovered ? list.indexOf(this.hovered.position) : list.indexOf(pinned.at(-1) ?? -1);
+    const goTo = (index, column = side) => {
+      const positions = this.tokensOfSide(column);
+      const at = Math.min(Math.max(index, 0), positions.length - 1);
+      if (!positions.length) return;
+      this.setHovered({ side: column, position: positions[at], index: at });
       const y = this.top + at * this.step;
       if (y < this.scroll.scrollTop) this.scroll.scrollTop = y - this.top;
       else if (y + this.step > this.scroll.scrollTop + this.height) this.scroll.scrollTop = y + this.step + this.top - this.height;
     };
     runKeyAction(event, {
-      ArrowDown: () => go(now + 1), ArrowUp: () => go(now < 0 ? 0 : now - 1), Home: () => go(0), End: () => go(list.length - 1),
+      ArrowDown: () => goTo(current + 1), ArrowUp: () => goTo(current < 0 ? 0 : current - 1), Home: () => goTo(0), End: () => goTo(list.length - 1),
       ArrowLeft: () => view.stepLayer(-1), ArrowRight: () => view.stepLayer(1),
       Enter: () => this.pinToken(this.hovered, event.shiftKey), " ": () => this.pinToken(this.hovered, event.shiftKey),
       Escape: () => { this.setHovered(null); view.pin([], state.side); },
-      s: () => go(Math.max(now, 0), side === "query" ? "key" : "query"),
+      s: () => goTo(Math.max(current, 0), side === "query" ? "key" : "query"),
     });
   }
 

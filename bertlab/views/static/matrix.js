@@ -155,6 +155,7 @@ export class Matrix {
     }
   }
 
+  /** Draw the labels of the rows or of the columns. In pixels: start is where the cells begin, scrolled the scroll offset. at: the index of the hovered row or column. */
   drawAxis(context, list, start, scrolled, at, pinnedSet, isColumnAxis) {
     const { theme, data, matchSet } = this.view;
     const extent = isColumnAxis ? this.frame.width : this.frame.height;
@@ -250,28 +251,30 @@ export class Matrix {
   reveal(position) {
     const { rows, cols } = this.view.positions;
     const [r, c] = [rows.indexOf(position), cols.indexOf(position)];
-    if (r >= 0 || c >= 0) this.go(Math.max(r, 0), Math.max(c, 0));
+    if (r >= 0 || c >= 0) this.goTo(Math.max(r, 0), Math.max(c, 0));
   }
 
-  go(r, c) {
+  /** Move the hovered cell, and scroll until it is visible. */
+  goTo(r, c) {
     const { rows, cols } = this.view.positions;
     this.setHovered({ r: Math.min(Math.max(r, 0), rows.length - 1), c: Math.min(Math.max(c, 0), cols.length - 1) });
-    const reveal = (at, start, scrolled, extent) => {
+    const findScrollOffset = (at, start, scrolled, extent) => {
       const [from, to] = [at * this.cell, (at + 1) * this.cell];
       return from < scrolled ? from : to > scrolled + extent - start ? to - extent + start + 4 : scrolled;
     };
-    this.scroll.scrollTop = reveal(this.at.r, this.heading, this.scroll.scrollTop, this.height);
-    this.scroll.scrollLeft = reveal(this.at.c, this.labels, this.scroll.scrollLeft, this.surface.width);
+    this.scroll.scrollTop = findScrollOffset(this.at.r, this.heading, this.scroll.scrollTop, this.height);
+    this.scroll.scrollLeft = findScrollOffset(this.at.c, this.labels, this.scroll.scrollLeft, this.surface.width);
   }
 
   handleKey(event) {
     const { view } = this;
     const { rows, cols } = view.positions;
     if (!rows.length || !cols.length) return;
-    const now = this.at ?? { r: 0, c: -1 };
+    const current = this.at ?? { r: 0, c: -1 };
     runKeyAction(event, {
-      ArrowDown: () => this.go(now.r + 1, now.c), ArrowUp: () => this.go(now.r - 1, now.c), ArrowRight: () => this.go(now.r, now.c + 1),
-      ArrowLeft: () => this.go(now.r, now.c - 1), Home: () => this.go(now.r, 0), End: () => this.go(now.r, cols.length - 1),
+      ArrowDown: () => this.goTo(current.r + 1, current.c), ArrowUp: () => this.goTo(current.r - 1, current.c),
+      ArrowRight: () => this.goTo(current.r, current.c + 1), ArrowLeft: () => this.goTo(current.r, current.c - 1),
+      Home: () => this.goTo(current.r, 0), End: () => this.goTo(current.r, cols.length - 1),
       PageUp: () => view.stepLayer(-1), PageDown: () => view.stepLayer(1),
       Enter: () => this.pinRow(this.at, event.shiftKey), " ": () => this.pinRow(this.at, event.shiftKey),
       Escape: () => { this.setHovered(null); view.pin([], "query"); },

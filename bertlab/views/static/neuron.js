@@ -50,9 +50,9 @@ class NeuronView {
   build() {
     const { texts: text } = this;
     this.surface?.destroy();
-    const step = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => this.setToken(this.state.token + by) }, sign);
-    this.previousButton = step(-1, "‹", text.previousToken);
-    this.nextButton = step(1, "›", text.nextToken);
+    const makeStepButton = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => this.setToken(this.state.token + by) }, sign);
+    this.previousButton = makeStepButton(-1, "‹", text.previousToken);
+    this.nextButton = makeStepButton(1, "›", text.nextToken);
     this.picker = element("select", { "aria-label": text.query, onchange: () => this.setToken(Number(this.picker.value)) });
     this.place = element("span", { class: "bl-name" });
     this.bar = element("div", { class: "bl-bar" },
@@ -112,7 +112,7 @@ class NeuronView {
     this.height = height;
     this.placeColumns(this.scroll.clientWidth || width);
     const largestMagnitude = (values) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 1e-6);
-    this.limits ??= new Map(); // the values with full colour: of q, k, p (q x k) and s (scores)
+    this.limits ??= new Map(); // the values with full colour, for q, k, p (q x k) and s (scores), and the id of their data
     if (this.limits.get("id") !== data.id) this.limits = new Map([["id", data.id], ["q", largestMagnitude(data.query)], ["k", largestMagnitude(data.key)]]);
     let largestProduct = 1e-6;
     for (let row = 0; row < data.size; row++) {
@@ -153,6 +153,7 @@ class NeuronView {
     return this.top + (row + 0.5) * this.step - this.scrolled;
   }
 
+  /** Draw a vector as a strip of cells in a column (part). value: dimension -> number; limit: the absolute value with full colour. */
   drawStrip(context, part, y, high, value, limit) {
     const { dimensions } = this.data;
     const { x, width } = this.parts[part];
@@ -311,6 +312,7 @@ class NeuronView {
     context.globalAlpha = 1;
   }
 
+  /** What is under the pointer: the row of a key token (-1 for the headings), the name of the column (part), and the dimension (d; -1 outside of a strip). */
   findCell(event) {
     const box = this.surface.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];

@@ -2,14 +2,14 @@
 import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
-export const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg"; // the namespace of SVG elements
 const PNG_SCALE = 3; // pixels per CSS pixel, so that the picture is sharp in print
 const MAX_TABLE_ROWS = 1000; // in the table of an HTML file; the CSV inside it has all rows
 
 /**
  * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; a format is offered only if its part of the picture is given.
  * subject: {checkpoint, text, ...}, values that are added to every row of the data as further columns.
- * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
+ * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file. svg, data and page may also return promises.
  */
 export function saveMenu(text, picture) {
   if (!("popover" in HTMLElement.prototype)) return element("span"); // Firefox before 125 and Safari before 17: no menu

@@ -60,8 +60,8 @@ export class SnapshotPanel {
     head.addEventListener("pointermove", (event) => {
       const [x, y] = this.pointerPosition(head, event);
       const [col, row] = [Math.floor((x - this.labels) / this.step), Math.floor((y - this.heading) / this.step)];
-      const inside = col >= 0 && row >= 0 && col < this.view.data.size && row < this.view.data.size;
-      this.view.setPointed(inside ? { row, col } : null);
+      const isInside = col >= 0 && row >= 0 && col < this.view.data.size && row < this.view.data.size;
+      this.view.setPointed(isInside ? { row, col } : null);
     });
     head.addEventListener("pointerleave", () => this.view.setPointed(null));
     if (isPinned) {
@@ -196,15 +196,15 @@ export class SnapshotPanel {
     const { data, texts: text } = this.view;
     const { at } = this;
     const blocks = data.masks.map(({ words: names, probs }, number) => {
-      const now = probs[at];
-      const order = names.map((_, i) => i).sort((a, b) => now[b] - now[a]).slice(0, MAX_CANDIDATES);
+      const current = probs[at];
+      const order = names.map((_, i) => i).sort((a, b) => current[b] - current[a]).slice(0, MAX_CANDIDATES);
       const max = Math.max(1e-6, ...probs.flat()); // the sparklines of a mask share one scale over the whole run
       return element("div", { class: "bl-words" },
         element("div", { class: "bl-name" }, data.masks.length > 1 ? `[MASK] ${number + 1}` : "[MASK]"),
         ...order.map((i) => element("div", { class: "bl-word" },
           element("bdi", {}, names[i]),
-          element("span", { class: "bl-bar-track" }, element("span", { class: "bl-bar-fill", style: `width:${(now[i] * 100).toFixed(2)}%` })),
-          element("span", { class: "bl-share" }, formatPercent(now[i])),
+          element("span", { class: "bl-bar-track" }, element("span", { class: "bl-bar-fill", style: `width:${(current[i] * 100).toFixed(2)}%` })),
+          element("span", { class: "bl-share" }, formatPercent(current[i])),
           sparkline(probs.map((shares) => shares[i]), max, at))));
     });
     if (!blocks.length) blocks.push(element("p", { class: "bl-name" }, text.noMask));

@@ -1,7 +1,13 @@
 // The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
-/** The view "auto" shows lines for a short input and all heads for a long one. tokens: positions of the pinned tokens; zoom: in percent. */
+/**
+ * The view "auto" shows lines for a short input and all heads for a long one. heads: the heads that the lines show, null
+ * for all. head: the head that the other views show. filter: a key of FILTERS. tokens: the positions of the pinned tokens. side:
+ * whether these are on the "query" or the "key" side. zoom: in percent. find: the text of the search. The flags: hide leaves out
+ * [CLS] and [SEP], renorm makes the visible columns of every row sum to 1, fit shrinks the picture until it fits, and merge joins
+ * the tokens of a word.
+ */
 export const INITIAL_STATE = {
   view: "auto", layer: 0, head: 0, heads: null, filter: "all", hide: false, renorm: false, fit: false, tokens: [], side: "query",
   merge: false, zoom: 100, find: "",
@@ -12,8 +18,8 @@ const MERGE_WITHIN = 1000; // ms: changes of the search or the zoom within this 
 const MAX_UNDO_STEPS = 200;
 
 /** Return the state with every invalid value replaced; a link may contain any values. */
-export function validateState(given, tokenData) {
-  const state = { ...given };
+export function validateState(uncheckedState, tokenData) {
+  const state = { ...uncheckedState };
   const clampIndex = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
   if (!VIEWS.includes(state.view)) state.view = "auto";
   if (!Object.hasOwn(FILTERS, state.filter) || !tokenData.segments.includes(1)) state.filter = "all";
@@ -44,11 +50,11 @@ export class History {
   /** Record the state before a change. */
   record(before, change, now = performance.now()) {
     const field = Object.keys(change).join();
-    const isMerged = ["find", "zoom"].includes(field) && field === this.field && now - this.when < MERGE_WITHIN;
+    const isMerged = ["find", "zoom"].includes(field) && field === this.field && now - this.recordedAt < MERGE_WITHIN;
     if (!isMerged) this.past.push({ ...before });
     if (this.past.length > MAX_UNDO_STEPS) this.past.shift();
     this.future = [];
-    Object.assign(this, { field, when: now });
+    Object.assign(this, { field, recordedAt: now });
   }
 
   undo(state) {

@@ -4,6 +4,11 @@ const MAX_CELLS = 20000; // cells that are drawn as rectangles, over all images;
 const STYLE = ["globalAlpha", "fillStyle", "strokeStyle", "lineWidth", "font", "textAlign"];
 
 export class Recorder {
+  /**
+   * Sizes are in pixels; ground is the colour of the background. parts and defs: the SVG so far; d: the current path; dash: the
+   * attribute of the line dash; stack: what `restore` restores; open: the number of groups to close; cells: the number
+   * of rectangles that `drawImage` has drawn.
+   */
   constructor(width, height, ground) {
     Object.assign(this, { width, height, ground, parts: [], defs: [], d: "", dash: "", stack: [], open: 0, cells: 0 });
     Object.assign(this, { globalAlpha: 1, fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, font: "10px sans-serif", textAlign: "left" });
@@ -87,7 +92,7 @@ export class Recorder {
     this.parts.push(`<rect x="${formatNumber(x)}" y="${formatNumber(y)}" width="${formatNumber(width)}" height="${formatNumber(height)}" fill="none"${this.strokeAttributes()}/>`);
   }
 
-  clearRect() {}
+  clearRect() {} // a recording starts empty
 
   measureText(text) {
     this.textMeasurer.font = this.font;
@@ -101,7 +106,10 @@ export class Recorder {
     this.parts.push(`<text x="${formatNumber(x)}" y="${formatNumber(y + Number(size) * 0.35)}" font-size="${formatNumber(Number(size))}" font-weight="${weight}" font-family="${escapeXml(family)}" text-anchor="${anchor}" xml:space="preserve"${this.fillAttributes()}>${escapeXml(text)}<\/text>`);
   }
 
-  /** Draw a canvas with one pixel per cell: as rectangles if there are few, else as an embedded image without smoothing. */
+  /**
+   * Draw a canvas with one pixel per cell: as rectangles if there are few, else as an embedded image without smoothing. The
+   * arguments are those of `drawImage` of a canvas context.
+   */
   drawImage(whole, ...box) {
     const image = box.length > 4 ? crop(whole, ...box.splice(0, 4)) : whole;
     const [x, y, width, height] = box;
@@ -124,18 +132,19 @@ export class Recorder {
   }
 
   fillAttributes() {
-    const [colour, alpha] = parse(this.fillStyle);
+    const [colour, alpha] = splitColour(this.fillStyle);
     return ` fill="${colour}"${opacity("fill", alpha * this.globalAlpha)}`;
   }
 
   strokeAttributes() {
-    const [colour, alpha] = parse(this.strokeStyle);
+    const [colour, alpha] = splitColour(this.strokeStyle);
     return ` stroke="${colour}" stroke-width="${formatNumber(this.lineWidth)}"${opacity("stroke", alpha * this.globalAlpha)}${this.dash}`;
   }
 
+  /** The SVG as text. */
   text() {
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${formatNumber(this.width)}" height="${formatNumber(this.height)}" viewBox="0 0 ${formatNumber(this.width)} ${formatNumber(this.height)}">`
-      + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${parse(this.ground)[0]}"/>${this.parts.join("")}<\/svg>`;
+      + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${splitColour(this.ground)[0]}"/>${this.parts.join("")}<\/svg>`;
   }
 }
 
@@ -154,8 +163,8 @@ function opacity(kind, alpha) {
   return alpha < 0.999 ? ` ${kind}-opacity="${Math.round(alpha * 1000) / 1000}"` : "";
 }
 
-/** "rgba(1, 2, 3, 0.4)" -> ["#010203", 0.4]: not every SVG viewer supports rgba. */
-function parse(colour) {
+/** Split a colour into its hexadecimal form and its opacity, because not every SVG viewer supports rgba: "rgba(1, 2, 3, 0.4)" -> ["#010203", 0.4]. */
+function splitColour(colour) {
   const channels = /^rgba?\(([^)]*)\)$/.exec(colour);
   if (!channels) return [colour, 1];
   const [r, g, b, alpha = 1] = channels[1].split(/[\s,/]+/).map(Number);

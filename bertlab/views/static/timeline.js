@@ -157,9 +157,9 @@ class TimelineView {
       type: "range", min: 0, max: last, step: 1, class: "bl-slider", "aria-label": text.trainingStep,
       oninput: () => { this.stop(); this.goTo(Number(this.slider.value)); },
     });
-    const step = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => { this.stop(); this.goTo(this.at + by); } }, sign);
-    this.previousButton = step(-1, "‹", text.earlier);
-    this.nextButton = step(1, "›", text.later);
+    const makeStepButton = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => { this.stop(); this.goTo(this.at + by); } }, sign);
+    this.previousButton = makeStepButton(-1, "‹", text.earlier);
+    this.nextButton = makeStepButton(1, "›", text.later);
     this.value = element("span", { class: "bl-value bl-moment-name" });
     this.compareButton = element("button", { type: "button", title: text.sideBySideTip, onclick: () => {
       const { moments } = data;

@@ -86,7 +86,7 @@ export function erf(x) {
   const size = Math.abs(x);
   if (size >= END) return Math.sign(x);
   const i = Math.round(size * STEPS_PER_UNIT);
-  const near = i / STEPS_PER_UNIT;
-  const d = size - near;
-  return Math.sign(x) * (ERF[i] + SLOPE[i] * d * (1 - near * d + ((2 * near * near - 1) * d * d) / 3));
+  const nearest = i / STEPS_PER_UNIT;
+  const d = size - nearest;
+  return Math.sign(x) * (ERF[i] + SLOPE[i] * d * (1 - nearest * d + ((2 * nearest * nearest - 1) * d * d) / 3));
 }

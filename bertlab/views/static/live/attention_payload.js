@@ -30,8 +30,8 @@ function encodeProbabilities(probs) {
 function wordNumbers({ tokens, added }) {
   let number = -1;
   return tokens.map((token, t) => {
-    const continues = t > 0 && !added[t] && !added[t - 1] && token.startsWith("##") && token.length > 2;
-    if (!continues) number++;
+    const continuesWord = t > 0 && !added[t] && !added[t - 1] && token.startsWith("##") && token.length > 2;
+    if (!continuesWord) number++;
     return number;
   });
 }

@@ -3,13 +3,16 @@
 // Some browsers start no worker for a page from disk. The same program then runs in the page: its answers are the same, but
 // the page does not react while it computes.
 
-/** The model in the worker. `ask` resolves with the result, or null if a newer request has replaced this one. */
+/**
+ * The model in the worker. `ask` resolves with the result, or with null if a newer request has replaced this one. The result of
+ * `load` (true) and the lists that tests ask for are never replaced.
+ */
 export class Model {
   constructor(source) {
     this.source = source;
     this.pending = new Map();
     this.newest = 0;
-    this.unconfirmed = []; // what was sent before the worker's first answer
+    this.unconfirmed = []; // the messages that were sent before the worker's first answer; null after it
     try {
       this.connect(new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" }))));
       this.port.onerror = (event) => {

@@ -68,13 +68,13 @@ export class Lessons {
     return { name, step: Math.min(Math.max(Number.parseInt(number, 10) || 1, 1), lesson.steps.length) };
   }
 
-  /** What to change in the page's state to show a step's view: nothing if there is no view, or if it waits for the reader's guess. */
+  /** The changes of the page's state that show the view of the step: none if there is no view, or if it waits for the reader's guess. */
   get view() {
     const { view, waits } = this.step;
     if (!view || (waits && this.guesses.get(this.key) === null)) return {};
     const { tab, texts, off, look } = view;
-    const shown = texts.length ? [texts[0], texts[1] ?? ""] : this.page.exampleOf(tab);
-    return { tab, off, look, texts: { ...this.page.state.texts, [tab]: shown } };
+    const stepTexts = texts.length ? [texts[0], texts[1] ?? ""] : this.page.exampleOf(tab);
+    return { tab, off, look, texts: { ...this.page.state.texts, [tab]: stepTexts } };
   }
 
   open(name, step) {
@@ -85,13 +85,13 @@ export class Lessons {
   /** Show the view of the step, and focus its heading, from where the arrow keys lead to the other steps. */
   show() {
     Object.assign(this.page.state, this.view);
-    this.page.rebuild({ isStep: true });
+    this.page.rebuild({ addsHistoryEntry: true });
     this.panel.querySelector("h2").focus();
   }
 
   leave() {
     this.page.state.lesson = null;
-    this.page.rebuild({ isStep: true });
+    this.page.rebuild({ addsHistoryEntry: true });
     document.getElementById("lessons").querySelector("button").focus();
   }
 
@@ -117,13 +117,13 @@ export class Lessons {
   /** Build the panel again if the step, the language or the guess has changed; otherwise keep it, with a guess that is not sent yet. */
   buildPanel() {
     if (!this.lesson) {
-      this.built = "";
+      this.panelKey = "";
       return null;
     }
     const { text, state } = this.page;
-    const built = `${this.key}.${state.lang}.${this.guesses.get(this.key)}`;
-    if (built === this.built) return this.panel;
-    this.built = built;
+    const panelKey = `${this.key}.${state.lang}.${this.guesses.get(this.key)}`;
+    if (panelKey === this.panelKey) return this.panel;
+    this.panelKey = panelKey;
     const { lesson, step } = this;
     const { name, step: number } = state.lesson;
     const button = (id, label, isOff, onclick) => element("button", { type: "button", id, disabled: isOff, onclick }, label);
@@ -156,8 +156,8 @@ export class Lessons {
     const isFirst = state.lesson.step === 1;
     if (isFirst && content.language !== state.lang) notes.push(format(text.lessonLanguage, settings.languages[content.language]));
     if (isFirst && content.checkpoint === settings.name) notes.push(text.lessonRounded);
-    const isOther = content.checkpoint && content.checkpoint !== settings.name;
-    if (isOther && (isFirst || (isAnswered && step.view))) notes.push(format(text.lessonCheckpoint, content.checkpoint, settings.name));
+    const isOtherCheckpoint = content.checkpoint && content.checkpoint !== settings.name;
+    if (isOtherCheckpoint && (isFirst || (isAnswered && step.view))) notes.push(format(text.lessonCheckpoint, content.checkpoint, settings.name));
     return notes;
   }
 
@@ -191,7 +191,7 @@ export class Lessons {
   send(guess) {
     this.guesses.set(this.key, guess);
     if (this.step.waits) Object.assign(this.page.state, this.view);
-    this.page.rebuild({ isStep: true });
+    this.page.rebuild({ addsHistoryEntry: true });
     this.panel.querySelector(".answer").focus();
   }
 

@@ -2,13 +2,14 @@
 //
 // Read it from top to bottom, as the data flows: embeddings, layers of self-attention and feed-forward, output layers.
 // A tensor is a Float32Array with its rows one after another. The end of its name is its shape, one letter per dimension:
-// T tokens, H hidden size, N heads, D size of a head (H = N * D), V vocabulary, O outputs and I inputs of a linear layer.
+// T tokens, H hidden size, N heads, D size of a head (H = N * D), F feed-forward size, L layers, V vocabulary, O outputs and
+// I inputs of a linear layer.
 import { gelu, geluTanh, layerNorm, linear, softmax } from "./arithmetic.js";
 
 /** BERT with the output layers that its checkpoint has. */
 export class Bert {
   /**
-   * config: {hiddenSize, numLayers, numHeads, maxPositions, firstPosition, vocabSize, layerNormEps, activation, leftToRight}
+   * config: {hiddenSize, numLayers, numHeads, firstPosition, vocabSize, layerNormEps, activation, leftToRight}
    * weights: Map from the name of a tensor, such as "embeddings.token.weight", to its values; a matrix is {codes_OI, scale_O},
    * where codes are integers from -127 to 127 and weight = code * scale of the row
    */
@@ -97,7 +98,7 @@ export class Bert {
     return { heads_TH, probs_NTT };
   }
 
-  /** The rest of a layer: x = LayerNorm(x + W heads + b), then x = LayerNorm(x + feedForward(x)). Each token by itself. */
+  /** The part of a layer after the attention heads: x = LayerNorm(x + W heads + b), then x = LayerNorm(x + feedForward(x)). Every token is computed by itself. */
   finishLayer(layer, hidden_TH, heads_TH) {
     const name = `encoder.layers.${layer}`;
     const middle_TH = this.norm(`${name}.attention_norm`, add(hidden_TH, this.linear(`${name}.attention.out`, heads_TH)));

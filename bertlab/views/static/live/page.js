@@ -18,7 +18,7 @@ class Page {
     this.open();
   }
 
-  /** Show what the address says. A link to a step alone shows the view of the step. */
+  /** Show what the address says. A link that names a step of a lesson and nothing else shows the view of this step. */
   open() {
     clearTimeout(this.timer);
     this.state = this.readAddress();
@@ -52,8 +52,8 @@ class Page {
     return PANELS[tab].examples(SETTINGS)[0].texts;
   }
 
-  /** Write the state into the address. isStep: whether the back button of the browser should lead to what was shown before. */
-  writeAddress({ isStep = false } = {}) {
+  /** Write the state into the address. addsHistoryEntry: whether the back button of the browser should lead to what was shown before. */
+  writeAddress({ addsHistoryEntry = false } = {}) {
     const { tab, lang, texts, off, look, lesson } = this.state;
     const [a, b] = texts[tab];
     const fields = { tab, lang, a, ...(b ? { b } : {}) };
@@ -62,7 +62,7 @@ class Page {
     if (lesson) fields.lesson = `${lesson.name}.${lesson.step}`;
     const address = `#${new URLSearchParams(fields)}`;
     try {
-      if (isStep && address !== location.hash) history.pushState(null, "", address);
+      if (addsHistoryEntry && address !== location.hash) history.pushState(null, "", address);
       else history.replaceState(null, "", address);
     } catch {
       // a preview inside another program may forbid this, and Safari forbids it after a hundred changes in thirty seconds
@@ -146,7 +146,7 @@ class Page {
 
   openTab(tab) {
     this.state.tab = tab;
-    this.rebuild({ isStep: true });
+    this.rebuild({ addsHistoryEntry: true });
     document.getElementById(`tab-${tab}`).focus();
   }
 
@@ -154,8 +154,8 @@ class Page {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const place = SETTINGS.tabs.indexOf(this.state.tab) + step;
-    this.openTab(SETTINGS.tabs.at(place % SETTINGS.tabs.length));
+    const index = SETTINGS.tabs.indexOf(this.state.tab) + step;
+    this.openTab(SETTINGS.tabs.at(index % SETTINGS.tabs.length));
   }
 
   showTexts() {

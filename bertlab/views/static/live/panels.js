@@ -1,35 +1,35 @@
-// What the tabs of the page show. A panel has the labels of its text fields, its examples, and `build`, which returns an
+// What the tabs of the page show. A panel has the labels of its text fields, its lead, its examples, and `build`, which returns an
 // object whose `compute(ask, texts)` asks the worker and draws the answer into `page.result`.
 import { render } from "../attention.js";
 import { element } from "../dom.js";
 
 const COUNT = 8; // predictions shown for each mask
-const example = (texts, label = null) => ({ texts, label });
-const masked = ({ examples }) => examples.masked.map((sentence) => example([sentence, ""]));
-const pairs = ({ examples }) => [["exampleFollow", "follow"], ["exampleNear", "near"], ["exampleOther", "other"]]
-  .map(([label, name]) => example(examples.next[name], label));
+const makeExample = (texts, label = null) => ({ texts, label });
+const maskedExamples = ({ examples }) => examples.masked.map((sentence) => makeExample([sentence, ""]));
+const pairExamples = ({ examples }) => [["exampleFollow", "follow"], ["exampleNear", "near"], ["exampleOther", "other"]]
+  .map(([label, name]) => makeExample(examples.next[name], label));
 
 export const PANELS = {
   attention: {
     fields: ({ config }) => (config.hasTokenTypes ? ["first", "second"] : ["first"]),
     lead: () => "attentionLead",
-    examples: ({ examples }) => [example(examples.pair), example([examples.sentence, ""])],
+    examples: ({ examples }) => [makeExample(examples.pair), makeExample([examples.sentence, ""])],
     build: (page) => new AttentionPanel(page),
   },
-  fill: { fields: () => ["text"], lead: () => "fillLead", examples: masked, build: (page) => new FillPanel(page) },
+  fill: { fields: () => ["text"], lead: () => "fillLead", examples: maskedExamples, build: (page) => new FillPanel(page) },
   next: {
     fields: () => ["first", "second"],
     lead: ({ objective }) => (objective === "order" ? "nextLeadOrder" : "nextLead"),
-    examples: pairs,
+    examples: pairExamples,
     build: (page) => new NextPanel(page),
   },
   heads: {
     fields: ({ tabs }) => ["text", ...(tabs.includes("next") ? ["headsSecond"] : [])],
     lead: () => "headsLead",
-    examples: (settings) => [...(settings.tabs.includes("fill") ? masked(settings) : []), ...(settings.tabs.includes("next") ? pairs(settings) : [])],
+    examples: (settings) => [...(settings.tabs.includes("fill") ? maskedExamples(settings) : []), ...(settings.tabs.includes("next") ? pairExamples(settings) : [])],
     build: (page) => new HeadsPanel(page),
   },
-  lens: { fields: () => ["text"], lead: () => "lensLead", examples: masked, build: (page) => new LensPanel(page) },
+  lens: { fields: () => ["text"], lead: () => "lensLead", examples: maskedExamples, build: (page) => new LensPanel(page) },
 };
 
 /** The attention view of bertlab, which gets a payload from the worker. */
@@ -177,10 +177,10 @@ class HeadsPanel {
 
   /** Show how many heads are measured. When all are, the bar becomes invisible but keeps its space, so that the grid does not jump. */
   drawProgress() {
-    const [size, total] = [this.effects.size, this.buttons.size];
-    this.progress.value = size;
-    this.progressText.textContent = format(this.page.text.measuring, size, total);
-    this.note.style.visibility = size < total ? "visible" : "hidden";
+    const [measured, total] = [this.effects.size, this.buttons.size];
+    this.progress.value = measured;
+    this.progressText.textContent = format(this.page.text.measuring, measured, total);
+    this.note.style.visibility = measured < total ? "visible" : "hidden";
   }
 
   drawOutcomes({ outcomes, isPair }) {

@@ -19,6 +19,7 @@ class InputError extends Error {
   }
 }
 
+/** Kind of a request -> the function that computes its result: (request, isCurrent() -> boolean, send(part)). */
 const HANDLERS = {
   async load({ config, weights, tokenizerSettings }) {
     weightReader = new WeightReader(weights);
@@ -40,7 +41,7 @@ const HANDLERS = {
   async fill({ a, count }) {
     const input = encode(a, null);
     const { hidden_LTH } = model.run(input.ids, input.types);
-    return { tokens: input.tokens, masks: predictAt(hidden_LTH.at(-1), masksOf(input)).map((probs_V) => best(probs_V, count)) };
+    return { tokens: input.tokens, masks: predictAt(hidden_LTH.at(-1), masksOf(input)).map((probs_V) => bestTokens(probs_V, count)) };
   },
 
   /** The probability that b follows a. */
@@ -62,7 +63,7 @@ const HANDLERS = {
     send({ outcomes, isPair: b !== null });
     const winner = bestIds(before, 1)[0];
     // the last layer first, which takes the least time; the output layer predicts for a few heads at a time, which is faster
-    for (const heads of groups(headsToMeasure(measured), HEADS_AT_A_TIME)) {
+    for (const heads of splitIntoGroups(headsToMeasure(measured), HEADS_AT_A_TIME)) {
       const hidden = [];
       for (const { layer, head } of heads) {
         await pause();
@@ -89,7 +90,7 @@ const HANDLERS = {
       await pause();
       if (!isCurrent()) return null;
       const probs_LV = model.predictTokens(joinRows(hidden_LTH.map((hidden_TH) => at(hidden_TH, t))));
-      columns[t] = probs_LV.map((probs_V) => best(probs_V, 1)[0]);
+      columns[t] = probs_LV.map((probs_V) => bestTokens(probs_V, 1)[0]);
       send({ position: t, column: columns[t] });
     }
     return { tokens: input.tokens, columns };
@@ -136,8 +137,8 @@ function masksOf(input, isRequired = true) {
 /** The prediction on which the effect of heads is measured: the position t of a token, and a function from hidden states of this token to lists of probabilities. */
 function predictionOf(input, b) {
   const { hiddenSize: H } = model.config;
-  const eachRow = (hidden_RH) => Array.from({ length: hidden_RH.length / H }, (_, r) => model.predictNext(at(hidden_RH, r)));
-  if (b !== null) return { t: 0, predict: eachRow };
+  const predictNextOfRows = (hidden_RH) => Array.from({ length: hidden_RH.length / H }, (_, r) => model.predictNext(at(hidden_RH, r)));
+  if (b !== null) return { t: 0, predict: predictNextOfRows };
   if (!model.weights.has("heads.mlm.bias")) throw new InputError("errorSecondEmpty");
   return { t: masksOf(input)[0], predict: (hidden_RH) => model.predictTokens(hidden_RH) };
 }
@@ -149,7 +150,7 @@ function headsToMeasure(measured) {
   return all.filter(({ layer, head }) => !measured.includes(`${layer}.${head}`));
 }
 
-function groups(list, size) {
+function splitIntoGroups(list, size) {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size));
 }
 
@@ -183,7 +184,8 @@ function bestIds(probs, count) {
   return ids;
 }
 
-function best(probs, count) {
+/** The tokens with the largest probabilities, the largest first: [{token, prob}]. */
+function bestTokens(probs, count) {
   return bestIds(probs, count).map((id) => ({ token: tokenizer.tokens[id], prob: probs[id] }));
 }
 
@@ -212,4 +214,4 @@ self.onmessage = async ({ data: request }) => {
     answer({ error: { id: error.id ?? "errorFailed", parameters: error.parameters ?? [] } });
   }
 };
-self.postMessage({ id: null }); // the worker runs
+self.postMessage({ id: null }); // tells the page that the worker runs
