@@ -163,7 +163,7 @@ def test_no_text_of_a_figure_is_a_default_of_its_function(module):
 def view_functions(call: ast.Call) -> list[Callable]:
     """The functions of `bertlab.views` that an expression calls, or that it passes to `plots.draw`."""
     views = {module.__name__.rpartition(".")[2]: module for module in VIEWS}
-    names = [call.func, *(call.args[1:2] if callee(call) in ("draw", "_draw") else [])]
+    names = [call.func, *(call.args[1:2] if callee(call) in ("draw", "_draw_figure") else [])]
     modules = [
         (views.get(getattr(getattr(name, "value", None), "id", "")), getattr(name, "attr", "")) for name in names
     ]

@@ -29,8 +29,8 @@ def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool 
         settings: further arguments of `widget`.
     """
     _replace_old_default(key, default, key)
-    _initialise(key, url.recall(key, default))
-    value = _draw(widget, label, key=key, **settings) or ""  # a select box without options returns None
+    _initialise_widget(key, url.recall(key, default))
+    value = _draw_widget(widget, label, key=key, **settings) or ""  # a select box without options returns None
     value = value if is_path or "options" in settings else unicodedata.normalize("NFC", value)
     url.store(key, value, default)
     return value
@@ -39,8 +39,8 @@ def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool 
 def flag(widget: Callable, label: str, *, key: str, default: bool = False, **settings) -> bool:
     """Draw a toggle or checkbox. The address contains "1" or "0" only if the value differs from the default."""
     default_text = str(int(default))
-    _initialise(key, url.recall(key, default_text) == "1")
-    value = _draw(widget, label, key=key, **settings)
+    _initialise_widget(key, url.recall(key, default_text) == "1")
+    value = _draw_widget(widget, label, key=key, **settings)
     url.store(key, str(int(value)), default_text)
     return value
 
@@ -62,7 +62,7 @@ def number(
     """
     name = name or key
     _initialise_number(low, high, default, key, name)
-    value = _draw(widget, label, low, high, key=key, **settings)
+    value = _draw_widget(widget, label, low, high, key=key, **settings)
     url.store(name, str(value), str(default))
     return value
 
@@ -79,7 +79,7 @@ def integer_choice(widget: Callable, label: str, numbers: range, default: int, *
         settings: further arguments of `widget`.
     """
     _initialise_number(numbers[0], numbers[-1], default, key, key)
-    value = _draw(widget, label, key=key, options=numbers, **settings)
+    value = _draw_widget(widget, label, key=key, options=numbers, **settings)
     url.store(key, str(value), str(default))
     return value
 
@@ -97,8 +97,8 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
     """
     _replace_old_default(key, options[0], key)
     stored_option = url.recall(key, options[0])
-    _initialise(key, stored_option if stored_option in options else options[0])
-    value = _draw(widget, label, key=key, options=options, **settings)
+    _initialise_widget(key, stored_option if stored_option in options else options[0])
+    value = _draw_widget(widget, label, key=key, options=options, **settings)
     url.store(key, value, options[0])
     return value
 
@@ -123,23 +123,23 @@ def multiple_choice(
         st.session_state.pop(key, None)
     stored = url.parse_value(url.recall(key, default_text), default)
     stored_options = [option for option in stored if option in options] if isinstance(stored, list) else default
-    _initialise(key, stored_options)
+    _initialise_widget(key, stored_options)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
-    value = _draw(widget, label, key=key, options=options, **settings)
+    value = _draw_widget(widget, label, key=key, options=options, **settings)
     url.store(key, url.write_value(value), default_text)
     return value
 
 
-def _initialise(key: str, value) -> None:
+def _initialise_widget(key: str, value) -> None:
     """Set the value of a widget if it is new on the page, or after a page change, browser navigation or undo."""
     if st.session_state["url.fresh"] or key not in st.session_state:
         st.session_state[key] = value
 
 
 def _initialise_number(low: float, high: float, default: float, key: str, name: str) -> None:
-    """Set the value of a number widget as `_initialise` does, then clamp it to the bounds of the widget."""
+    """Set the value of a number widget as `_initialise_widget` does, then clamp it to the bounds of the widget."""
     _replace_old_default(name, str(default), key)
-    _initialise(key, url.parse_value(url.recall(name, str(default)), default))
+    _initialise_widget(key, url.parse_value(url.recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
@@ -162,7 +162,7 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
         state.pop(key, None)
 
 
-def _draw(widget: Callable, label: str, *bounds, key: str, **settings):
+def _draw_widget(widget: Callable, label: str, *bounds, key: str, **settings):
     """Draw a widget with its value in the session, and pass this value as its default too.
 
     The default is needed because the browser ignores the session value and draws the default if the user clicks another

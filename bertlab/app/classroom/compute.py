@@ -93,14 +93,14 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
 
 def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = cached_results.compute(checkpoint, "fill_mask", _mask(parameters), top_k=2)[0].candidates
+    first, second = cached_results.compute(checkpoint, "fill_mask", _mask_words(parameters), top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),
     }  # fmt: skip
 
 
-def _mask(parameters: Parameters) -> str:
+def _mask_words(parameters: Parameters) -> str:
     """Return the text of the page *Fill mask*, with [MASK] in place of the words that its address selects."""
     text = parameters["text"]
     spans = find_words(text)

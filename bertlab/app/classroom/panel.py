@@ -111,7 +111,7 @@ def _draw_step() -> None:
     place = current.find_place()
     if place is None:
         st.rerun(scope="app")
-    if place.key != st.session_state.get("class.followed") or _is_outdated():
+    if place.key != st.session_state.get("class.followed") or _is_requested_by_previous_page():
         open_step(place)
     if place.class_id:
         components.rerun_on_class_change(class_state, is_teacher=roles.is_teacher())
@@ -141,7 +141,7 @@ def _page_hash() -> str:
     return getattr(get_script_run_ctx(), "page_script_hash", "")
 
 
-def _is_outdated() -> bool:
+def _is_requested_by_previous_page() -> bool:
     """Whether the browser still showed the previous page when it requested this run of the panel.
 
     Streamlit then removes the current page, and shows the previous page with nothing below the panel.

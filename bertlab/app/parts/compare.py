@@ -99,12 +99,12 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
     with right:
         st.subheader(t("compare-head"), anchor=False)
         chosen_head = fields.layer_and_head(config, tuple(map(int, most_different_head)), "compare.")
-        _draw("head", differences.head_difference, comparison, *chosen_head, lang=language())
+        _draw_figure("head", differences.head_difference, comparison, *chosen_head, lang=language())
         display.sentence(sentences.compared_head(result, *chosen_head))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
         figure = differences.head_differences
-        _draw("heads", figure, comparison, chosen=chosen_head, lang=language(), on_click=_choose_head)
+        _draw_figure("heads", figure, comparison, chosen=chosen_head, lang=language(), on_click=_choose_head)
         display.sentence(sentences.compared_heads(result))
     display.explain("js_distance", "attention_difference")
 
@@ -118,20 +118,20 @@ def draw_layers(comparison: calls.Expression) -> None:
     result = comparison.result
     if result.cosine_distance_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
-        _draw("similarity", differences.layer_similarity, comparison, lang=language())
+        _draw_figure("similarity", differences.layer_similarity, comparison, lang=language())
         display.sentence(sentences.compared_layers(result))
         display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
-        _draw("drift", differences.layer_differences, comparison, lang=language())
+        _draw_figure("drift", differences.layer_differences, comparison, lang=language())
         display.sentence(sentences.compared_layers(result))
     with right:
         st.subheader(t(f"compare-changed-{result.unit_kind}"), anchor=False)
         last_index = len(result.cosine_distance_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last_index, last_index, key="moved")
-        _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
+        _draw_figure("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
         display.sentence(sentences.changed_tokens(result, layer))
     display.explain("cka", "cosine_distance")
 
@@ -145,7 +145,7 @@ def _choose_head(customdata: list) -> None:
     fields.set_layer_and_head(*customdata[:2], "compare.")
 
 
-def _draw(
+def _draw_figure(
     key: str,
     function: Callable[..., go.Figure],
     comparison: calls.Expression,

@@ -64,8 +64,8 @@ def draw_panel(command: str, question: str = "") -> None:
             is_running = file_jobs.find(id).is_running
             st.fragment(_draw_job, run_every=REFRESH_SECONDS if is_running else None)(id)
         else:
-            _draw_start(command, question)
-        _draw_list(command, id)
+            _draw_new_job(command, question)
+        _draw_job_list(command, id)
 
 
 def _has_command(id: str, command: str) -> bool:
@@ -81,7 +81,7 @@ def _has_command(id: str, command: str) -> bool:
 # -- a new job -------------------------------------------------------------------------------------------------
 
 
-def _draw_start(command: str, question: str) -> None:
+def _draw_new_job(command: str, question: str) -> None:
     """Draw the upload field and, for an uploaded file, its columns and the button that starts the job."""
     limits = {"rows": MAX_ROWS, "megabytes": MAX_BYTES >> 20, "directory": access.JOB_DIRECTORY}
     upload = st.file_uploader(t("files-upload"), upload_suffixes(), key=f"files-upload-{command}")
@@ -278,7 +278,7 @@ def _draw_results(stored_job: file_jobs.StoredJob) -> None:
 # -- all jobs --------------------------------------------------------------------------------------------------
 
 
-def _draw_list(command: str, open_id: str) -> None:
+def _draw_job_list(command: str, open_id: str) -> None:
     """List the stored jobs of a command. A click opens a job."""
     jobs = [stored_job for stored_job in file_jobs.list_jobs(command) if stored_job.id != open_id]
     if not jobs:
