@@ -111,8 +111,8 @@ def test_generator_and_discriminator_share_their_embeddings(model, loss, batch):
 def test_the_loss_is_that_of_transformers(model, loss, batch):
     from bertlab.checkpoints.maps import state_to_hf
 
-    inputs, index_P, labels_P = targets = loss.masked.make_targets(batch)
-    sampled_P = sample_tokens(model, loss.masked.encode(model.generator, targets), batch.key_B)
+    inputs, index_P, labels_P = targets = loss.mlm_loss.make_targets(batch)
+    sampled_P = sample_tokens(model, loss.mlm_loss.encode(model.generator, targets), batch.key_B)
     changed, is_replaced_BT = replace_tokens(batch.inputs, sampled_P, index_P, labels_P)
     labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED)
     used_P = labels_P != IGNORED

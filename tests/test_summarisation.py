@@ -18,7 +18,13 @@ from bertlab.cli import main
 from bertlab.config.errors import DataError
 from bertlab.tasks.features import NO_TAG
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.summary_rows import choose_by_reference, choose_by_scores, find_windows, read_chosen, read_sentences
+from bertlab.tasks.summary_rows import (
+    choose_by_reference,
+    choose_by_scores,
+    find_windows,
+    read_chosen_sentences,
+    read_sentences,
+)
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows
@@ -54,18 +60,18 @@ def make_rows(count: int, seed: int) -> list[dict]:
     ],
 )  # fmt: skip
 def test_chosen_sentences_are_numbers_or_texts(cell):
-    assert read_chosen(cell, SENTENCES) == (0, 1, 0, 1)
+    assert read_chosen_sentences(cell, SENTENCES) == (0, 1, 0, 1)
 
 
 def test_cells_that_cannot_be_used_are_named():
-    assert read_chosen([], SENTENCES) == (0, 0, 0, 0)
-    assert read_chosen(2, SENTENCES) == (0, 0, 1, 0)
+    assert read_chosen_sentences([], SENTENCES) == (0, 0, 0, 0)
+    assert read_chosen_sentences(2, SENTENCES) == (0, 0, 1, 0)
     for cell in (4, [-1], [True], [float("nan")], [None]):
         with raises_error(DataError, "chosen-sentence-unknown", last=3):
-            read_chosen(cell, SENTENCES)
+            read_chosen_sentences(cell, SENTENCES)
     for cell in ("Rain", ["Tea was cold. It rained."], "[Rain"):
         with raises_error(DataError, "chosen-sentence-not-found"):
-            read_chosen(cell, SENTENCES)
+            read_chosen_sentences(cell, SENTENCES)
     assert read_sentences("Tea.\n***\n비가 왔다.", "a") == ("Tea.", "비가 왔다.")
     for cell, error in ((None, "cell-missing"), (["a", 1], "cell-not-list-of-texts"), ("...", "row-empty")):
         with raises_error(DataError, error):

@@ -176,7 +176,7 @@ def score_labels(
     """
     outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH_SIZE, progress)
     predictions = task_type.choose_predictions(outputs)
-    scored_rows, counts = [], []
+    scored_rows, confusion_pairs = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
         display_names = names_of(example)
         scored_rows.append(
@@ -189,5 +189,5 @@ def score_labels(
                 probability=float(probs_K[example.target]),
             )
         )
-        counts.append(((example.target, best), row))
-    return predictions, scored_rows, build_confusion_matrix(names, counts)
+        confusion_pairs.append(((example.target, best), row))
+    return predictions, scored_rows, build_confusion_matrix(names, confusion_pairs)

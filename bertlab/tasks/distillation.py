@@ -1,4 +1,4 @@
-"""Distillation: open a teacher and, in fine-tuning, let a classifier learn its predictions beside the labels.
+"""Distillation: open a teacher and, in fine-tuning, train a classifier on the teacher's predictions and the labels.
 
 Shape legend: B batch, K labels.
 """
@@ -70,15 +70,15 @@ def add_teacher(data: TrainingData, source: str, share: float) -> TrainingData:
 
 
 def open_teacher(
-    source: str, head: str, tokenizer: Tokenizer, longest: int, vocabulary_error: BertlabError
+    source: str, head: str, tokenizer: Tokenizer, max_input_tokens: int, vocabulary_error: BertlabError
 ) -> checkpoint.Checkpoint:
-    """Open a teacher whose weights do not change, and check that it can read the inputs of the student.
+    """Open a teacher, freeze its weights, and check that it can read the inputs of the student.
 
     Args:
         source: the checkpoint.
-        head: the output layer that it needs, a key of `nn.heads.HEADS`.
+        head: the output layer that the teacher needs, a key of `nn.heads.HEADS`.
         tokenizer: the tokenizer of the student.
-        longest: the number of tokens of the longest input.
+        max_input_tokens: the number of tokens of the longest input.
         vocabulary_error: raised if the teacher has another vocabulary.
 
     Raises:
@@ -89,8 +89,8 @@ def open_teacher(
         raise vocabulary_error
     loaded.model.require_head(head)
     positions = loaded.config.max_tokens
-    if longest > positions:
-        raise BertlabError("inputs-too-long-for-teacher", tokens=longest, positions=positions)
+    if max_input_tokens > positions:
+        raise BertlabError("inputs-too-long-for-teacher", tokens=max_input_tokens, positions=positions)
     loaded.model.eval().requires_grad_(False)
     return loaded
 

@@ -21,22 +21,22 @@ def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     for index, tag in enumerate([*tags, "O"]):
         next_prefix = tag[0]
         next_type = tag[1:].split("-", 1)[-1] or "_"
-        if _ends(prefix, type, next_prefix, next_type):
+        if _entity_ends(prefix, type, next_prefix, next_type):
             spans.append((type, first, index - 1))
-        if _begins(prefix, type, next_prefix, next_type):
+        if _entity_begins(prefix, type, next_prefix, next_type):
             first = index
         prefix, type = next_prefix, next_type
     return spans
 
 
-def _ends(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
+def _entity_ends(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
     """Whether an entity ends between two consecutive tags."""
     if prefix in "ES":
         return True
     return prefix in "BI" and (next_prefix in "BSO" or type != next_type)
 
 
-def _begins(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
+def _entity_begins(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
     """Whether an entity begins with the second of two consecutive tags."""
     if next_prefix in "BS":
         return True

@@ -28,10 +28,12 @@ class ScoredRow:
     prediction: str
     """The prediction, as text."""
     score: float
-    """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags. Always 0 for regression."""
+    """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags or sentences. Always 0 for
+    regression."""
     probability: float | None
-    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for an answer, the
-    total probability of those of the best spans that are gold answers. None for regression."""
+    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for a summary, that
+    of a gold sentence; for an answer, the total probability of the gold answers among the best spans. None for
+    regression."""
     values: tuple[float, float] | None = None
     """For regression, the label and the prediction as numbers; otherwise None."""
 

@@ -104,8 +104,8 @@ class LabelledRowReader(FinetuneTaskType):
         Args:
             data: the rows.
             spec: the task.
-            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If it is
-                empty, `find_labels` finds them.
+            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If there
+                are none, `find_labels` finds them.
             invalid_rows: receives the invalid rows; None stops at the first invalid row.
             training: whether the rows must have labels, and at least two different ones.
 

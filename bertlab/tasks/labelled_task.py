@@ -1,6 +1,6 @@
-"""The base class of task types with one target per row: classification, regression, multiple choice and tagging.
+"""The base class of task types with one target per row: all types for fine-tuning except question answering.
 
-Shape legend: I inputs, T tokens, K labels.
+Shape legend: I inputs.
 """
 
 from abc import abstractmethod
@@ -137,7 +137,7 @@ class LabelledTaskType(LabelledRowReader):
                     examples = examples.select(choose_evenly(len(examples), limit))
                     split_features = self.make_features(loaded.tokenizer, examples, options.max_tokens)
                 predictions = self.choose_predictions(self.compute_outputs(model, split_features, progress=progress))
-                metrics |= prefix_metrics(self.compute_metrics(examples, predictions), split, first=index == 0)
+                metrics |= prefix_metrics(self.compute_metrics(examples, predictions), split, is_first=index == 0)
             return metrics
 
         facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, held_out.values()))}

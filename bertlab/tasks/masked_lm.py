@@ -44,8 +44,8 @@ class PretrainingLoss:
     teacher_share: float = 0.5
     """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
     cosine_weight: float = 0.0
-    """The weight of the cosine distance between the last hidden states of model and teacher, which have the same size,
-    at the tokens to predict."""
+    """The weight of the cosine distance between the last hidden states of model and teacher at the tokens to predict;
+    if it is not 0, model and teacher must have the same hidden size."""
 
     def make_targets(self, batch) -> tuple:
         """Mask a batch with `mask_tokens`; with `left_to_right`, call `label_next_tokens` instead.
@@ -189,7 +189,7 @@ def read_mask_logits(
     top_k: int = 5,
     originals: Sequence[str] = (),
 ) -> list[MaskFill]:
-    """Find the `top_k` most probable tokens for every [MASK], independently of those for the other masks.
+    """Find the `top_k` most probable tokens for every [MASK], independently of the other masks.
 
     Args:
         tokenizer: the tokenizer of the model.

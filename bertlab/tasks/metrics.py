@@ -167,13 +167,13 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     )
 
 
-def prefix_metrics(metrics: dict, split: str, first: bool) -> dict:
+def prefix_metrics(metrics: dict, split: str, is_first: bool) -> dict:
     """Prefix the names of a split's metrics with the name of the split, unless it is the first split of the task.
 
-    >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
+    >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", is_first=False)
     {'mismatched_accuracy': 71.0}
     """
-    if first:
+    if is_first:
         return metrics
     prefix = split.partition("_")[2] or split
     return {f"{prefix}_{name}": value for name, value in metrics.items()}

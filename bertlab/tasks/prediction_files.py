@@ -94,7 +94,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     for number, row in enumerate(table.rows, 1):
         id = None if is_blank(row.get(id_column)) else str(row[id_column])
         if id is not None and (id not in expected or id in predictions):
-            # the key in `ignorable` that applies to this prediction; None if nothing has this id
+            # The key in `ignorable`. An id that no known row has may belong to a row whose id was unreadable (None).
             key = id if ignorable[id] or id in expected else None
             if ignorable[key]:
                 ignorable[key] -= 1

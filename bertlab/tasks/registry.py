@@ -88,5 +88,5 @@ def list_types_of_model(model: Bert) -> list[TaskType]:
 
 
 def list_types_of_command(command: str) -> list[TaskType]:
-    """List the task types for which a command makes predictions; for `classify`, classification and regression."""
+    """List the task types for which a command makes predictions: `classify`, for example, has two such types."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

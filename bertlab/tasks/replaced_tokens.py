@@ -30,15 +30,15 @@ CHUNK_ROWS = 1024  # how many distributions over the vocabulary are computed tog
 class ReplacedTokenLoss:
     """The generator's MLM loss plus the weighted binary cross-entropy of the discriminator, a mean over all tokens."""
 
-    masked: PretrainingLoss
+    mlm_loss: PretrainingLoss
     """The loss of the generator, without a sentence-pair objective."""
     weight: float = DEFAULT_WEIGHT
     """The weight of the discriminator's loss."""
 
     def __call__(self, model: ReplacedTokenModel, batch: PairBatch) -> Loss:
-        targets = self.masked.make_targets(batch)
-        hidden_PH = self.masked.encode(model.generator, targets)
-        generator_loss = self.masked.compute(model.generator, batch, targets, hidden_PH)
+        targets = self.mlm_loss.make_targets(batch)
+        hidden_PH = self.mlm_loss.encode(model.generator, targets)
+        generator_loss = self.mlm_loss.compute(model.generator, batch, targets, hidden_PH)
         sampled_P = sample_tokens(model, hidden_PH, batch.key_B)
         inputs, is_replaced_BT = replace_tokens(batch.inputs, sampled_P, *targets[1:])
         mask_BT = inputs.attention_mask_BT
@@ -69,7 +69,7 @@ class ReplacedTokenLoss:
 
     def count_items(self, batch: PairBatch) -> dict[str, torch.Tensor | int]:
         """Count the masked tokens and all tokens, over which the parts of the loss are averaged."""
-        return {**self.masked.count_items(batch), "replaced": batch.inputs.attention_mask_BT.sum()}
+        return {**self.mlm_loss.count_items(batch), "replaced": batch.inputs.attention_mask_BT.sum()}
 
 
 @torch.no_grad()

@@ -104,7 +104,7 @@ class SentenceEmbeddingTask(RegressionTask):
         if spec.labels in ((), (ENTAILMENT,)) and data.find_label_column(spec.label, training=False) is None:
             return self._read_unlabelled_pairs(data, spec, invalid_rows)
         examples = super().read_examples(data, spec, labels, invalid_rows, training)
-        return _choose_entailed(examples) if examples.spec.labels and examples.labelled else examples
+        return _choose_entailed_pairs(examples) if examples.spec.labels and examples.labelled else examples
 
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
         """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
@@ -259,7 +259,7 @@ def _find_equal_inputs(inputs: Batch) -> torch.Tensor:
     return (ids_CBT[:, :, None] == ids_CBT[:, None]).all(-1).any(0)
 
 
-def _choose_entailed(examples: Examples) -> Examples:
+def _choose_entailed_pairs(examples: Examples) -> Examples:
     """Choose the entailed pairs, and add a contradiction of the first text as the third text, if there is one.
 
     The target of an example is a flag that `ranking_loss` reads: 1 if the row has a third text, otherwise 0.

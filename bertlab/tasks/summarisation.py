@@ -37,7 +37,7 @@ from bertlab.tasks.summary_rows import (
     choose_by_reference,
     choose_by_scores,
     find_windows,
-    read_chosen,
+    read_chosen_sentences,
     read_sentences,
 )
 from bertlab.tasks.task_type import ProgressMetric
@@ -133,7 +133,7 @@ class SummarisationTask(LabelledTaskType):
         return read_sentences(row.get(spec.text[0]), spec.text[0])
 
     def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> tuple[int, ...]:
-        return read_chosen(cell, texts)
+        return read_chosen_sentences(cell, texts)
 
     def make_example(self, row: dict, spec: TaskSpec, id: str, texts: tuple[str, ...], target) -> SummaryExample:
         reference = row.get(spec.text[1]) if len(spec.text) > 1 else None
@@ -193,8 +193,8 @@ class SummarisationTask(LabelledTaskType):
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Collect the scores of the sentences -> for each document, the probability [S] that each sentence is chosen.
 
-        If several windows contain a sentence, its score comes from the window that gives it the most context, which is
-        the number of the window's sentences before the sentence or after it, whichever is smaller.
+        If several windows contain a sentence, its score comes from the window that gives it the most context. The
+        context of a sentence is the number of the window's sentences before it or after it, whichever is smaller.
         """
         scores = [np.zeros(len(row.texts), np.float32) for row in features.examples]
         contexts = [np.full(len(row.texts), -1) for row in features.examples]
@@ -268,7 +268,7 @@ class SummarisationTask(LabelledTaskType):
 
 
 def _choose_best(scores_S: np.ndarray, count: int) -> list[int]:
-    """Choose the sentences with the largest scores -> their indices in text order."""
+    """Choose the `count` sentences with the largest scores -> their indices in text order."""
     return sorted(np.argsort(-scores_S, kind="stable")[:count].tolist())
 
 

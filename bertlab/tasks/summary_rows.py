@@ -51,7 +51,7 @@ def read_sentences(cell: object, column: str) -> tuple[str, ...]:
     return sentences
 
 
-def read_chosen(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
+def read_chosen_sentences(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
     """Read which sentences are chosen.
 
     Args:
@@ -64,8 +64,9 @@ def read_chosen(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
     Raises:
         DataError: an index is too large, or a text is not a sentence of the document.
 
-    >>> read_chosen("0, 2", ["Rain fell.", "Tea.", "It ended."]), read_chosen(["Tea."], ["Rain fell.", "Tea."])
-    ((1, 0, 1), (0, 1))
+    >>> sentences = ["Rain fell.", "Tea.", "It ended."]
+    >>> read_chosen_sentences("0, 2", sentences), read_chosen_sentences(["Tea."], sentences)
+    ((1, 0, 1), (0, 1, 0))
     """
     if isinstance(cell, str) and _NUMBERS.fullmatch(cell.strip()):
         cell = [int(number) for number in re.findall(r"\d+", cell)]
@@ -123,7 +124,7 @@ def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences:
     [0, 2]
     """
     chosen: list[int] = []
-    best = 0.0
+    best_value = 0.0
     while len(chosen) < num_sentences:
         values = {
             index: sum_rouge_1_and_2(reference, " ".join(sentences[each] for each in sorted([*chosen, index])))
@@ -131,9 +132,9 @@ def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences:
             if index not in chosen
         }
         index = max(values, key=values.__getitem__, default=None)
-        if index is None or values[index] <= best:
+        if index is None or values[index] <= best_value:
             break
-        best = values[index]
+        best_value = values[index]
         chosen.append(index)
     return sorted(chosen)
 
@@ -174,8 +175,8 @@ def list_trigrams(text: str) -> set[tuple[str, ...]]:
 def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
     """Divide the sentences of a document into windows of at most `max_tokens` tokens.
 
-    Consecutive windows share about half of their sentences, so that in at least one window most sentences have other
-    sentences on both sides.
+    Consecutive windows share about half of their sentences, so that most sentences have other sentences on
+    both sides in at least one window.
 
     Args:
         lengths: the number of tokens of each sentence; none of them exceeds `max_tokens`.

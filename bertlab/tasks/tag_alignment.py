@@ -70,7 +70,9 @@ def split_long_sentence(unit_indices: Sequence[int], max_tokens: int) -> list[tu
 
 
 def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> list[str]:
-    """Convert tags of tokens to tags of characters; the later characters of an entity, including spaces, have an I-tag.
+    """Convert tags of tokens to tags of characters.
+
+    All characters of an entity after the first one, with the spaces between them, have an I-tag.
 
     Args:
         tags_by_start: the tag of each token, by the index of its first character.

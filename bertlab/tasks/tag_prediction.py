@@ -83,19 +83,19 @@ def read_tag_logits(
         units = tokens
     else:
         units = [(position, start, end) for position, (start, end) in _find_first_tokens(tokens, find_words(text))]
-    rows = [
+    words = [
         TaggedWord(
             text[start:end], start, end, labels[int(probs_TK[position].argmax())], tuple(probs_TK[position].tolist())
         )
         for position, start, end in units
     ]
     entities = []
-    for label, first, last in find_entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
-        entity_words = rows[first : last + 1]
+    for label, first, last in find_entity_spans([word.tag for word in words]) if is_entity_scheme(labels) else ():
+        entity_words = words[first : last + 1]
         start, end = entity_words[0].start, entity_words[-1].end
         probability = float(np.mean([max(word.probabilities) for word in entity_words]))
         entities.append(Entity(text[start:end], start, end, label, probability))
-    return Tags(labels, tuple(rows), tuple(entities))
+    return Tags(labels, tuple(words), tuple(entities))
 
 
 def merge_tokens(tags: Tags, text: str) -> Tags:
@@ -109,16 +109,16 @@ def merge_tokens(tags: Tags, text: str) -> Tags:
         tags: the tags of tokens, from `read_tag_logits(..., by_token=True)`.
         text: the text.
 
-    >>> rows = [TaggedWord("Kim", 0, 3, "B-PS", (1.0, 0.0)), TaggedWord("'s", 3, 5, "O", (0.0, 1.0))]
-    >>> [(word.text, word.tag) for word in merge_tokens(Tags(("B-PS", "O"), tuple(rows), ()), "Kim's").words]
+    >>> tokens = [TaggedWord("Kim", 0, 3, "B-PS", (1.0, 0.0)), TaggedWord("'s", 3, 5, "O", (0.0, 1.0))]
+    >>> [(word.text, word.tag) for word in merge_tokens(Tags(("B-PS", "O"), tuple(tokens), ()), "Kim's").words]
     [("Kim's", 'B-PS')]
     """
     merged = []
     for word in re.finditer(r"\S+", text):
-        rows = [row for row in tags.words if word.start() <= row.start < word.end()]
-        if rows:
-            first = next((row for row in rows if any(map(str.isalnum, row.text))), rows[0])
-            merged.append(replace(first, text=word.group(), start=word.start(), end=word.end()))
+        tokens = [token for token in tags.words if word.start() <= token.start < word.end()]
+        if tokens:
+            tagged = next((token for token in tokens if any(map(str.isalnum, token.text))), tokens[0])
+            merged.append(replace(tagged, text=word.group(), start=word.start(), end=word.end()))
     return replace(tags, words=tuple(merged))
 
 

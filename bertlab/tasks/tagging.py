@@ -208,7 +208,7 @@ class TaggingTask(LabelledTaskType):
         marks_entities = is_entity_scheme(examples.labels)
         types = [type for label in examples.labels for type, _, _ in find_entity_spans([label])]
         names = tuple(dict.fromkeys([*types, NO_ENTITY] if marks_entities else examples.labels))
-        scored_rows, counts = [], []
+        scored_rows, confusion_pairs = [], []
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             share_correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
@@ -225,9 +225,9 @@ class TaggingTask(LabelledTaskType):
                     probability=gold_probabilities[row],
                 )
             )
-            pairs = _pair_entities(gold, tags) if marks_entities else zip(gold, tags, strict=True)
-            counts += [((names.index(a), names.index(b)), row) for a, b in pairs]
-        return predictions, scored_rows, build_confusion_matrix(names, counts)
+            name_pairs = _pair_entities(gold, tags) if marks_entities else zip(gold, tags, strict=True)
+            confusion_pairs += [((names.index(a), names.index(b)), row) for a, b in name_pairs]
+        return predictions, scored_rows, build_confusion_matrix(names, confusion_pairs)
 
     def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         return separator.join(row.texts), ""

@@ -50,8 +50,8 @@ class TaskType(ABC):
     interventions_need_pair: ClassVar[bool] = False
     """Whether `make_recomputable_prediction` needs a second text."""
     interventions_cover_all_candidates: ClassVar[bool] = False
-    """Whether the probabilities of the recomputable prediction are over all candidates, although those of the command
-    are over the best ones only."""
+    """Whether the recomputable prediction has a probability for every candidate; those of the command are over the best
+    candidates only."""
 
     @property
     def hf_class(self) -> str:

@@ -67,8 +67,8 @@ class TrainingData:
     such rows."""
     facts: dict
     """What `bertlab.json` records about the rows: `examples` (the number of training rows), `skipped` (the number of
-    invalid rows), `measured_on` (the source of the held-out rows, if there are any), and properties that only some task
-    types have, such as `value_range`."""
+    invalid rows), `held_out` (the number of held-out rows; missing for question answering), `measured_on` (the source
+    of the held-out rows, if there are any), and properties that only some task types have, such as `value_range`."""
     options: TrainingOptions
     """The options that the rows were read with."""
     digest: int

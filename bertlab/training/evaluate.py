@@ -144,7 +144,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
         row_count_only = {task_type.count_name: len(examples)}
         split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else row_count_only
-        metrics |= prefix_metrics(split_metrics, split, first=index == 0)
+        metrics |= prefix_metrics(split_metrics, split, is_first=index == 0)
     return metrics
 
 

@@ -67,7 +67,7 @@ def decode_spans(
 
     Args:
         windows: the windows of the question.
-        start_logits, end_logits: one array for each window, [T] or longer; the rest is padding and is ignored.
+        start_logits, end_logits: one array for each window, [T] or longer; values after the first T are for padding.
         passage: the text that the windows were made from; answers are parts of it.
         n_best: maximum number of spans, and of starts and ends to combine in each window.
         max_answer_tokens: maximum number of tokens in a span.

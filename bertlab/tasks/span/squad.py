@@ -84,7 +84,7 @@ def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | N
     table = read_file(path, limits, ".json", invalid_rows)
     if len(table) > 1 or "data" not in table.columns:
         return table, False
-    questions = list(_flatten(path, table.rows[0]))
+    questions = list(_flatten_articles(path, table.rows[0]))
     return Rows(table.name, tuple(questions[0]) if questions else (), questions), True
 
 
@@ -159,11 +159,11 @@ def select_scorable_rows(
         if has_unanswerable or row["answers"]["text"]:
             scorable.append(row)
         else:
-            invalid_rows.report(row_error(row, Message("row-without-answer")))
+            invalid_rows.report(make_question_error(row, Message("row-without-answer")))
     return scorable
 
 
-def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
+def make_question_error(row: Mapping, reason: object, number: int = 0) -> DataError:
     """Make the error for an invalid question.
 
     Args:
@@ -221,7 +221,7 @@ def read_scores(path: str | Path) -> dict[str, float]:
     return scores
 
 
-def _flatten(path: Path, data) -> Iterable[dict]:
+def _flatten_articles(path: Path, data) -> Iterable[dict]:
     """Yield one row for each question of SQuAD's nested JSON."""
     where = Message("squad-place-top")
     try:

@@ -208,7 +208,7 @@ class SpanTask(FinetuneTaskType):
     # -- training --------------------------------------------------------------------------------------------------
 
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
-        """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the position it states."""
+        """Read the rows of a fine-tuning run; a row is invalid if its answer is not at the stated position."""
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
         spec = set_detected_language(spec, rows)

@@ -18,8 +18,9 @@ from bertlab.config.errors import DataError
 
 # the end of a sentence: a mark, optional closing quotes and brackets, and a space before a capital letter or a digit
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
-# a capitalised word; and a name: capitalised words, also with "of" and "the" between them, or a number
+# a capitalised word
 _WORD = r"[A-Z][\w-]*(?:['’](?!s\b)\w+)?"
+# a name: a number, or capitalised words, which may have "of" and "the" between them
 _NAME = re.compile(rf"{_WORD}(?:\s+(?:of\s+|the\s+)?{_WORD})*|\d[\d,.]*\d|\d")
 # words that are no part of a name, although they are capitalised at the beginning of a sentence
 _FUNCTION_WORDS = """
@@ -170,10 +171,10 @@ def _find_long_words(text: str) -> set[str]:
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
-def split_sentences(text: str) -> list[tuple[int, int]]:
+def find_sentences(text: str) -> list[tuple[int, int]]:
     """Find (first character, character after the last) of each sentence; the space after a sentence is excluded.
 
-    >>> [(a, b) for a, b in split_sentences("It rained. We left! Why?")]
+    >>> [(a, b) for a, b in find_sentences("It rained. We left! Why?")]
     [(0, 10), (11, 19), (20, 24)]
     """
     gaps = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(text)]
@@ -187,12 +188,12 @@ def find_names(text: str) -> list[str]:
     >>> find_names("Rain fell on New York. Later, in May 1987, 3.5 million left the Bank of Chicago.")
     ['New York', 'May', '1987', '3.5', 'Bank of Chicago']
     """
-    begins = {begin for begin, _ in split_sentences(text)}
+    begins = {begin for begin, _ in find_sentences(text)}
     names = []
     for match in _NAME.finditer(text):
         starts_sentence = match.start() in begins or text[match.start() - 1] in "\"'(“"
-        first_word, _, rest = match[0].partition(" ")
-        name = rest if first_word in _FUNCTION_WORD_SET else match[0]
+        first_word, _, other_words = match[0].partition(" ")
+        name = other_words if first_word in _FUNCTION_WORD_SET else match[0]
         may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
         # without its function word, a match such as "One of America" leaves "of America", which is not a name
         if name and name[0] not in "ot" and not may_be_ordinary_word and name not in names:
@@ -226,11 +227,11 @@ def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) 
     """Remove the sentence with the answer, unless the rest of the passage contains the answer too or is too short."""
     context, begin = row["context"], row["answers"]["answer_start"][0]
     answer = row["answers"]["text"][0]
-    removed = [span for span in split_sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
-    rest = (context[: removed[0][0]] + context[removed[-1][1] :].lstrip()).strip()
-    if len(split_sentences(rest)) < 2 or answer.strip().lower() in rest.lower():
+    removed = [span for span in find_sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
+    shorter_passage = (context[: removed[0][0]] + context[removed[-1][1] :].lstrip()).strip()
+    if len(find_sentences(shorter_passage)) < 2 or answer.strip().lower() in shorter_passage.lower():
         return None
-    return "removed", row["question"], rest
+    return "removed", row["question"], shorter_passage
 
 
 def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
@@ -263,7 +264,7 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
     The replacement must not occur in the sentence with the answer; otherwise the question might remain answerable.
     """
     context, question, begin = row["context"], row["question"], row["answers"]["answer_start"][0]
-    answer_sentence = next(context[a:b] for a, b in split_sentences(context) if b > begin)
+    answer_sentence = next(context[a:b] for a, b in find_sentences(context) if b > begin)
     answers = " ".join(row["answers"]["text"])
     choices = []
     for name in find_names(question):

@@ -13,7 +13,7 @@ import numpy as np
 
 from bertlab.config.errors import DataError, TextError
 from bertlab.config.languages import Message
-from bertlab.tasks.span.squad import row_error
+from bertlab.tasks.span.squad import make_question_error
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -346,7 +346,7 @@ def select_trainable_rows(
             raise DataError("row-not-squad", row=index + 1, reason=repr(error)) from None
         reason = _find_answer_error(context, texts, starts, has_unanswerable)
         if reason:
-            invalid_rows.report(row_error(row, reason, index + 1))
+            invalid_rows.report(make_question_error(row, reason, index + 1))
         else:
             trainable.append(row)
             indices.append(index)
