@@ -7,7 +7,7 @@ import pytest
 from support.errors import command_error
 
 from bertlab.bench import families
-from bertlab.bench.families import FamiliesBenchConfig, append_row, read_rows, run_missing, select_rows
+from bertlab.bench.families import FamiliesBenchConfig, append_row, do_missing_runs, read_rows, select_rows
 from bertlab.bench.family_runs import TASKS, make_pretraining_config, save_rows
 from bertlab.bench.family_table import format_document, make_results, summarise
 from bertlab.cli import main
@@ -41,7 +41,7 @@ def make_config(corpus, tasks, directory, **changes) -> FamiliesBenchConfig:
 
 def do_runs(config) -> list[dict]:
     rows = []
-    for row in run_missing(config):
+    for row in do_missing_runs(config):
         append_row(config.results, row)
         rows.append(row)
     return rows

@@ -104,8 +104,8 @@ def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> fl
 
     Args:
         word: the word that makes the text different from earlier ones.
-        enter: press Enter, or Ctrl+Enter in a field of several lines; otherwise the field sends the text after a
-            pause in typing.
+        enter: whether to press Enter (Ctrl+Enter in a field of several lines). If False, the field sends the text
+            itself, after a pause in typing.
     """
     field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
@@ -125,9 +125,10 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
     time_change(page, change, WORDS[0], enter=True)
     words = iter(WORDS[1:] * 2)
     # "keystroke" means that the field sends the text after a pause in typing; earlier results use this key, so it stays
+    triggers = ("enter", "keystroke") if change.sends_after_pause else ("enter",)
     times = {
         trigger: [time_change(page, change, next(words), enter=trigger == "enter") for _ in range(options.changes)]
-        for trigger in ("enter", "keystroke")[: 1 + change.sends_after_pause]
+        for trigger in triggers
     }
     page.context.close()
     return {f"{trigger}_ms": round(statistics.median(values), 1) for trigger, values in times.items()} | {
@@ -224,7 +225,7 @@ def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) ->
 
 
 def compute_percentiles(name: str, times_ms: list[float]) -> dict:
-    """Return the median and the 95th percentile of times in milliseconds, or None if there are fewer than two times."""
+    """Return the median and the 95th percentile of times in milliseconds; both are None if there are fewer than two."""
     if len(times_ms) < 2:
         return {f"{name}_p50_ms": None, f"{name}_p95_ms": None}
     percentiles = statistics.quantiles(times_ms, n=20, method="inclusive")  # 5, 10, ..., 95

@@ -65,11 +65,11 @@ class Visitor:
 
     async def _open(self, connection: ClientConnection) -> str:
         """Open the page and return the id of its text field."""
-        start = BackMsg()
-        start.rerun_script.page_name = self.change.page
+        message = BackMsg()
+        message.rerun_script.page_name = self.change.page
         checkpoint = {"checkpoint": self.options.checkpoint} if self.options.checkpoint else {}
-        start.rerun_script.query_string = self.query_string = urlencode(self.change.parameters | checkpoint)
-        return await self._send(connection, start, self.opening_ms)
+        message.rerun_script.query_string = self.query_string = urlencode(self.change.parameters | checkpoint)
+        return await self._send(connection, message, self.opening_ms)
 
     async def _change_texts(self, connection: ClientConnection) -> None:
         """Open the page, and change its text several times, after pauses of random length."""

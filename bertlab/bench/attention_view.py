@@ -78,7 +78,7 @@ LOCAL_REQUIRE = """
 window.require = { config() {} };
 window.requirejs = (names, run) => run(window.jQuery, window.d3);
 """
-# The same two actions in bertviz's view.
+# A hover over token `i`, and a switch from layer `i` to the next one, in bertviz's view.
 BERTVIZ_HOVER = """(i) => timeAction(() => {
   const event = new MouseEvent("mouseover", { bubbles: true });
   document.querySelectorAll("#left text")[i].dispatchEvent(event);
@@ -185,7 +185,7 @@ def open_html(page: Page, content: str, ready_selector: str, limit: float) -> tu
         file.write_text(content, encoding="utf-8")
         page.goto(file.as_uri(), wait_until="commit")
         page.wait_for_selector(ready_selector, state="attached")
-        page.evaluate("globalThis.bertlab?.ready")  # a promise of bertlab's view, which bertviz's page lacks
+        page.evaluate("globalThis.bertlab?.ready")  # waits for a promise of bertlab's view; bertviz's page has none
         page.evaluate("nextFrame()")
         return timer, format_times(page.evaluate("performance.now()"), timer.read_cpu_ms())
 
@@ -287,6 +287,7 @@ def run(config: AttentionViewBenchConfig) -> None:
     These ratios are computed for the longest input that both views could show.
     """
     measurements = measure(config)
+    # (view, tokens) -> row, for the rows with a time of the first paint; the numbers below are indices in `COLUMNS`
     timed_rows = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
     sizes = [
         size for name, size in timed_rows if name.startswith("bertviz") and ("bertlab, first view", size) in timed_rows

@@ -30,10 +30,10 @@ async def open_browser() -> AsyncIterator[Browser]:
 
 
 class BrowserStudent:
-    """A student who uses the app in a browser, with the same methods as `Student`.
+    """A student who uses the app in a browser, with the same methods as `class_students.Student`.
 
     Args:
-        browser: the browser in which the student gets a context, and so cookies, of its own.
+        browser: the browser. The student gets a browser context of its own, with its own cookies.
 
     Attributes:
         errors: errors of the page's scripts, and errors shown on the page.
@@ -49,7 +49,8 @@ class BrowserStudent:
         """Open the students' address. At a second call, the browser still has the cookies of the first one."""
         self._context = self._context or await self._browser.new_context(locale="en-US")
         self._page = await self._context.new_page()
-        self._page.set_default_timeout(TIMEOUT_SECONDS * 10_000)  # thirty browsers on two cores open slowly
+        # in milliseconds: ten times the limit of simulated students, because thirty browsers on two cores open slowly
+        self._page.set_default_timeout(TIMEOUT_SECONDS * 10_000)
         self._page.on("pageerror", lambda error: self.errors.append(str(error)))
         await self._page.goto(f"http://{address}/", wait_until="commit")
 

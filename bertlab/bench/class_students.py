@@ -14,11 +14,11 @@ from websockets.exceptions import WebSocketException
 
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
-# As in bertlab/app/class_server.py. The reply (the news) has the version of the class in the first line and, if the
-# step has changed, the text of the step below it.
+# The address at which bertlab/app/class_server.py answers requests for news. The first line of a reply is the version
+# of the class. If the step has changed, the text of the new step follows.
 NEWS_ADDRESS = "/class/news"
-# As in bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between showing
-# the text of a new step and opening its page.
+# The times of bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between
+# showing the text of a new step and opening its page.
 NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
 
 
@@ -37,11 +37,12 @@ class Student:
         self.errors: list[str] = []
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
-        # what Streamlit sent: the id of the page, its query string, the ids of the panel, of the number field, of the
-        # button and of the news component; and the version of the class that the panel shows
-        self._page_hash = self._query = self._fragment = self._field = self._button = self._news_id = ""
-        self._version = ""
-        # the text of the panel; whether the page is drawn; whether it is still the page of the previous step
+        # what Streamlit sent last: the id and the query string of the page
+        self._page_hash = self._query = ""
+        # what Streamlit sent last: the ids of the panel, of its number field, of its button, and of the news component
+        self._fragment = self._field = self._button = self._news_id = ""
+        self._version = ""  # the version of the class that the panel shows
+        # the text of the panel; whether the page is drawn; whether the page is still that of the previous step
         self._panel_text, self._is_drawn, self._is_page_old = "", False, False
         self._update = asyncio.Condition()  # is notified whenever one of these values may have changed
 
@@ -56,7 +57,7 @@ class Student:
         message = BackMsg()
         message.rerun_script.query_string = ""
         await self._connection.send(message.SerializeToString())
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._ask_for_news())]
+        self._tasks = [asyncio.create_task(self._read_messages()), asyncio.create_task(self._request_news())]
 
     async def close(self) -> None:
         """End the session, and cancel its tasks."""
@@ -102,10 +103,10 @@ class Student:
         await self._connection.send(message.SerializeToString())
         return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
 
-    async def _wait(self, is_true: Callable[[], object]) -> float:
+    async def _wait(self, condition: Callable[[], object]) -> float:
         """Wait until a condition is true, and return the time at which it is, as `time.perf_counter` measures it."""
         async with asyncio.timeout(TIMEOUT_SECONDS), self._update:
-            await self._update.wait_for(is_true)
+            await self._update.wait_for(condition)
         return time.perf_counter()
 
     def _make_rerun(self) -> BackMsg:
@@ -115,11 +116,12 @@ class Student:
         message.rerun_script.fragment_id = self._fragment
         return message
 
-    async def _ask_for_news(self) -> None:
-        """Repeatedly request the news of the class, and run the panel again whenever the class has moved on."""
+    async def _request_news(self) -> None:
+        """Repeatedly request the news of the class, and run the panel again whenever the class has a new version."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
-        reported_version, connection = "", None
+        reported_version = ""
+        connection = None  # (reader, writer) while a connection is open
         try:
             while True:
                 await asyncio.sleep(random.uniform(*NEWS_SECONDS))
@@ -157,17 +159,17 @@ class Student:
             self._update.notify_all()
         await asyncio.sleep(READING_SECONDS)
 
-    async def _read(self) -> None:
+    async def _read_messages(self) -> None:
         """Handle the messages of the connection until it is closed."""
         try:
             async for data in self._connection:
-                self._handle(ForwardMsg.FromString(data))
+                self._store_changes(ForwardMsg.FromString(data))
                 async with self._update:
                     self._update.notify_all()
         except WebSocketException as error:
             self.errors.append(type(error).__name__)
 
-    def _handle(self, message: ForwardMsg) -> None:
+    def _store_changes(self, message: ForwardMsg) -> None:
         """Store what a message of Streamlit changes on the page, and the errors that it reports."""
         kind = message.WhichOneof("type")
         if kind == "new_session":

@@ -84,7 +84,7 @@ async def _run_class(
             await show(step)
             await asyncio.sleep(2)
         await show(QUESTION_STEP)
-        store.set_phase("open")  # students may guess; in each round, a student guesses another number below 100
+        store.set_phase("open")  # students may guess; a student guesses a different number in each round
         guess_ms += await asyncio.gather(
             *(student.guess(number + 10 * round_number % 90) for number, student in enumerate(students))
         )
@@ -103,7 +103,7 @@ async def _run_class(
     }
     # printed now, because thirty browsers may fail to reconnect
     print(f"before the server is killed: {times}", file=sys.stderr, flush=True)
-    before = store.count_guesses(QUESTION_STEP)
+    old_counts = store.count_guesses(QUESTION_STEP)
     for student in students:
         await student.close()
     server.stop(signal.SIGKILL)
@@ -111,7 +111,7 @@ async def _run_class(
     await open_all()
     await asyncio.gather(*(student.wait_for(f"step {QUESTION_STEP + 1} of") for student in students))
     await asyncio.gather(*(student.wait_for("Your guess: ") for student in students))
-    after = store.count_guesses(QUESTION_STEP)
+    new_counts = store.count_guesses(QUESTION_STEP)
     for student in students:
         await student.close()
     errors = [error for student in students for error in student.errors]
@@ -120,8 +120,9 @@ async def _run_class(
         "steps": len(step_ms),
         "errors": len(errors),
         "first_error": errors[0] if errors else None,
-        "guesses": sum(after.values()),
-        "lost_guesses": len(students) - sum(after.values()) + sum((before - after).values()),
+        "guesses": sum(new_counts.values()),
+        # students without a guess after the restart, and guesses whose value has changed or is missing
+        "lost_guesses": len(students) - sum(new_counts.values()) + sum((old_counts - new_counts).values()),
         **times,
     }
 

@@ -1,10 +1,10 @@
 """Run a few training steps of a workload, and print their time and memory as JSON: `python -m bertlab.bench.cost_step`.
 
-Both are measured in a separate process, because the memory of a process that has done other work does not show what one
-step needs. The memory is the growth of the resident set since a warm-up step of a small model, which loads every
-library. It is measured twice: first in a step in which the C library returns freed memory to the system at once, and
-then in ordinary steps, in which the C library keeps some freed memory, because it takes blocks of less than 32 MB from
-a heap, whose gaps stay in memory.
+Time and memory are measured in a separate process, because the memory of a process that has done other work does not
+show what one step needs. The memory is the growth of the resident set since a warm-up step of a small model. The
+warm-up step loads every library. The memory is measured twice: first in a step in which the C library returns freed
+memory to the system at once, and then in ordinary steps, in which the C library keeps some freed memory. (It takes
+blocks of less than 32 MB from a heap, and the gaps in the heap stay in memory.)
 """
 
 import ctypes
@@ -39,7 +39,9 @@ from bertlab.training.trainer import Trainer
 WARM_UP_CONFIG = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
 PROCESS_DIRECTORY = Path("/proc/self")  # in which Linux describes this process
 M_MMAP_THRESHOLD = -3  # a parameter of glibc's `mallopt`, see its malloc.h
-SMALL_BLOCK, LARGEST_HEAP_BLOCK = 1 << 16, 32 << 20  # bytes; the second is the largest threshold that glibc chooses
+# Arguments of `_map_blocks_from`, in bytes: the first for the step that measures the memory in use, the second for
+# ordinary steps. The second is the largest threshold that glibc chooses itself.
+SMALL_BLOCK, LARGEST_HEAP_BLOCK = 1 << 16, 32 << 20
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def compute_classification_loss(model: nn.Module, batch: PairBatch) -> Loss:
 
 
 def _run_step(trainer: Trainer, clock: Callable[[], float]) -> tuple[float, float]:
-    """Run a training step, and return its seconds by `clock` and by the wall clock."""
+    """Run a training step, and return its time in seconds, as measured by `clock` and by the wall clock."""
     reports, start, wall_start = iter(trainer), clock(), time.perf_counter()
     next(reports)
     return clock() - start, time.perf_counter() - wall_start

@@ -1,8 +1,8 @@
 """`bertlab bench families`: compare BERT with later families, with the same size, text and training time.
 
-Each family is pre-trained once per seed and then fine-tuned on tasks. Every such run appends a row to a file of JSON
-lines as soon as it is finished, and is skipped when the command is repeated. The benchmark can thus be stopped at any
-time (an interrupted run continues where it was saved), and be divided over days and machines.
+Each family is pre-trained once per seed and then fine-tuned on tasks. As soon as a pre-training or fine-tuning run is
+finished, it appends a row to a file of JSON lines; it is skipped when the command is repeated. The benchmark can thus
+be stopped at any time (an interrupted run continues where it was saved), and be divided over days and machines.
 """
 
 import hashlib
@@ -169,7 +169,7 @@ def append_row(path: Path, row: dict) -> None:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def run_missing(config: FamiliesBenchConfig) -> Iterator[dict]:
+def do_missing_runs(config: FamiliesBenchConfig) -> Iterator[dict]:
     """Do the runs that --results lacks, in the order of the seeds, and yield a row after each of them.
 
     Tasks start from the checkpoint of the pre-training run. If it is not in --out, for example on another machine,
@@ -181,20 +181,20 @@ def run_missing(config: FamiliesBenchConfig) -> Iterator[dict]:
     for seed in config.seed_values:
         for family in config.families:
             parts = dict.fromkeys(("pretraining", *config.parts))
-            done = select_rows(read_rows(config.results), settings)
-            if all((family, seed, part) in done for part in parts):
+            finished_rows = select_rows(read_rows(config.results), settings)
+            if all((family, seed, part) in finished_rows for part in parts):
                 continue
             run = locate_pretraining(config, settings, family, seed)
-            if not _has_checkpoint(run, done.get((family, seed, "pretraining"))):
+            if not _has_checkpoint(run, finished_rows.get((family, seed, "pretraining"))):
                 yield _run_part(config, settings, family, seed, "pretraining")
-                done = select_rows(read_rows(config.results), settings)
+                finished_rows = select_rows(read_rows(config.results), settings)
             for part in parts:
-                if (family, seed, part) not in done:
+                if (family, seed, part) not in finished_rows:
                     yield _run_part(config, settings, family, seed, part)
 
 
 def locate_pretraining(config: FamiliesBenchConfig, settings: dict, family: FamilyName, seed: int) -> Path:
-    """Return the directory of a pre-training run; other settings have other directories."""
+    """Return the directory of a pre-training run; runs with different settings have different directories."""
     digest = hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=4).hexdigest()
     return config.out / digest / f"{family}-{seed}"
 
@@ -238,12 +238,12 @@ def make_row_settings(config: FamiliesBenchConfig) -> dict:
 
 
 def run(config: FamiliesBenchConfig) -> None:
-    """Do the missing runs, and print or write the tables of all finished ones; `--record` records the newest one."""
+    """Do the missing runs, and print or write the tables of all finished runs; `--record` records the newest table."""
     if config.corpus is not None:
-        missing = [f"--{name}" for name in ("validation", "data") if getattr(config, name) is None]
-        if missing:
-            raise DataError("bench-families-needs-data", flags=missing)
-        for row in run_missing(config):
+        missing_flags = [f"--{name}" for name in ("validation", "data") if getattr(config, name) is None]
+        if missing_flags:
+            raise DataError("bench-families-needs-data", flags=missing_flags)
+        for row in do_missing_runs(config):
             append_row(config.results, row)
     tables = summarise(group_rows_by_settings(read_rows(config.results)))
     if not tables:

@@ -96,7 +96,7 @@ class FamilySettings:
 def make_pretraining_config(
     settings: FamilySettings, family: str, seed: int, out: Path, corpus: Path, validation: Path
 ) -> PretrainConfig:
-    """Make the settings of a pre-training run: those of all families, changed only as the family's paper does.
+    """Make the settings of a pre-training run: the settings of all families, with the changes of the family's paper.
 
     Families with position embeddings start with heads that attend to neighbouring tokens. The distilled family starts
     with copies of layers of its teacher: every second layer, or fewer.
@@ -125,7 +125,7 @@ def run_pretraining(config: PretrainConfig, evaluation_rows: int) -> dict:
     for _ in pretrain(config):
         pass
     log = [json.loads(line) for line in (config.out / LOG).read_text(encoding="utf-8").splitlines()]
-    last = [row for row in log if "step_seconds" in row][-1]
+    last_step = [row for row in log if "step_seconds" in row][-1]
     loaded = checkpoint.load(config.out)
     objective = find_token_objective(loaded.heads)
     model = loaded.model
@@ -135,16 +135,16 @@ def run_pretraining(config: PretrainConfig, evaluation_rows: int) -> dict:
         model, loaded.tokenizer, Corpus.open(config.validation), max_pairs=evaluation_rows,
         max_tokens=config.max_tokens, pair_objective="none", token_objective=objective,
     )  # fmt: skip
-    selected = {name: round(value, 4) for name, value in metrics.items() if name in PRETRAINING_METRICS}
-    pairs = {name: value for name, value in loaded.record["validation"].items() if name in PAIR_METRICS}
+    token_metrics = {name: round(value, 4) for name, value in metrics.items() if name in PRETRAINING_METRICS}
+    pair_metrics = {name: value for name, value in loaded.record["validation"].items() if name in PAIR_METRICS}
     return {
         "checkpoint": compute_checkpoint_digest(config.out),
         "parameters": count_encoder_parameters(loaded.model),
-        "steps": last["step"],
-        "tokens": last["tokens"],
-        "tokens_per_second": round(last["tokens"] / last["seconds"]),
-        **selected,
-        **{name: round(value, 4) for name, value in pairs.items()},
+        "steps": last_step["step"],
+        "tokens": last_step["tokens"],
+        "tokens_per_second": round(last_step["tokens"] / last_step["seconds"]),
+        **token_metrics,
+        **{name: round(value, 4) for name, value in pair_metrics.items()},
     }
 
 
@@ -196,8 +196,8 @@ def save_rows(name: str, source: Path, directory: Path, max_rows: int | None = N
         file = path / f"{split}.jsonl"
         if not file.is_file():
             rows = read_split(source, split).rows
-            chosen = [rows[index] for index in choose_evenly(len(rows), limit)]
-            write_atomically(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in chosen))
+            chosen_rows = [rows[index] for index in choose_evenly(len(rows), limit)]
+            write_atomically(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in chosen_rows))
     return path
 
 
@@ -220,6 +220,6 @@ def describe_pretraining(family: str) -> str:
     """
     settings: Mapping = FAMILIES[family].pretraining or {}
     tokens = "replaced tokens" if settings.get("token_objective") == "replaced" else "masked tokens"
-    pair = {"next": " and next sentence", "order": " and sentence order", "none": ""}
+    pair_texts = {"next": " and next sentence", "order": " and sentence order", "none": ""}
     teacher = " and a teacher's predictions" if family == "distilbert" else ""
-    return tokens + pair[settings.get("pair_objective", "next")] + teacher
+    return tokens + pair_texts[settings.get("pair_objective", "next")] + teacher

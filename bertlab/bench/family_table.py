@@ -181,6 +181,7 @@ def _describe_validation(recipe: dict) -> str:
 
 
 def _count_rows(settings: dict, name: str) -> int:
+    """Return the maximum number of training rows of a task."""
     return min(settings["tasks"][name]["rows"], settings["task_rows"] or 10**9)
 
 

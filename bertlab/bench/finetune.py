@@ -1,7 +1,7 @@
 """`bertlab bench finetune`: measure the speed of fine-tuning, compared with transformers' Trainer.
 
-Both read the same rows. transformers' Trainer is measured twice: with rows in random order, its default, and with
-`group_by_length`.
+Both implementations read the same rows. transformers' Trainer is measured twice: with rows in random order, which is
+its default, and with `group_by_length`.
 """
 
 import tempfile
@@ -118,7 +118,7 @@ def measure(config: FinetuneBenchConfig) -> dict:
             peer_trainers[name].train()
             return peer_trainers[name].tokens_per_second
 
-        run_bertlab()  # a warm-up, because the first steps allocate memory; `TimedTrainer` excludes its first steps
+        run_bertlab()  # a warm-up, because the first steps allocate memory; `TimedTrainer` excludes its own first steps
         run_peers = {name: lambda name=name: run_peer(name) for name in peer_trainers}
         speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
     return {

@@ -160,7 +160,7 @@ def read_run_results(path: Path) -> list[dict]:
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder alone, from which the initial checkpoints are made, and return its directory.
+    """Save the encoder without output layers, and return its directory. The initial checkpoints are made from it.
 
     Raises:
         BertlabError: `config.encoder` is empty, and the default encoder is not installed.

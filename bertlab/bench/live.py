@@ -1,6 +1,6 @@
 """`bertlab bench live`: measure the size, opening time and response time of pages that `bertlab export-live` writes.
 
-The page is opened from disk in a headless Chromium without a network. It computes on one core, in a worker.
+The page is opened from disk in a headless Chromium without a network. It computes on one core, in a web worker.
 """
 
 import os

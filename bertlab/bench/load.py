@@ -88,6 +88,7 @@ def run_load(
 
 
 async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
+    """Do what `run_load` describes, in an event loop."""
     result = LoadResult()
     # the numbers of the requests; each client takes the next one
     numbers = iter(range(len(exchanges)) if seconds is None else count())

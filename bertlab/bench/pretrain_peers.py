@@ -81,7 +81,7 @@ class FullRows:
                 remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
 
     def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
-        """Make a batch whose rows are single segments. It needs labels of sentence pairs, which are all 0."""
+        """Make a batch whose rows are single segments. Its labels of sentence pairs are 0, because it has no pairs."""
         inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
         key_B = torch.from_numpy(rng.integers(0, 1 << 62, len(ids_BT)))
         return PairBatch(inputs, key_B, torch.zeros(len(ids_BT), dtype=torch.int64))

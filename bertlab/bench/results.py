@@ -1,8 +1,8 @@
 """Record results in `bench/results.jsonl`, and generate BENCHMARKS.md from it (`bertlab bench report`).
 
 The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
-claim begins with its topic and a colon ("Pre-training: ..."). The report has one table per topic, except for the topics
-in `TABLE_OF_TOPIC`, which share one.
+claim begins with its topic and a colon ("Pre-training: ..."). The report has one table per topic; `TABLE_OF_TOPIC`
+lists the topics that share a table.
 """
 
 import json

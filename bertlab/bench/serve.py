@@ -13,7 +13,7 @@ from tqdm import tqdm
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result, find_current_commit, read_command_line
 from bertlab.bench.serve_rows import (
-    LAST_STEP,
+    COMPARED_STEP,
     PEERS,
     PUBLISHED,
     STEPS,
@@ -35,7 +35,7 @@ from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
 from bertlab.views.serving import name_step
 
-TARGET = 30  # the last step should have at least this many times the throughput of the first step
+TARGET = 30  # the step `COMPARED_STEP` should have at least this many times the throughput of the first step
 
 
 @dataclass(frozen=True)
@@ -206,12 +206,12 @@ def run(config: ServeBenchConfig) -> None:
 
 
 def make_result(run: ServingRun) -> Result:
-    """Make the row of BENCHMARKS.md: the throughput of the last step, divided by that of the first step."""
+    """Make the row of BENCHMARKS.md: the throughput of the step `COMPARED_STEP`, divided by that of the first step."""
     layers, hidden = run.student_size
-    accuracy = run.find(LAST_STEP).accuracy
+    accuracy = run.find(COMPARED_STEP).accuracy
     published = "" if run.base else f" (published accuracy {PUBLISHED[run.task].percent})"
     return Result(
         f"Serving: {run.task} ({layers} x {hidden}), int8 in ONNX Runtime, a worker for each core, texts/s",
-        round(run.times_faster(LAST_STEP), 1), "x", n=run.rounds, target=TARGET, hardware=run.hardware,
+        round(run.times_faster(COMPARED_STEP), 1), "x", n=run.rounds, target=TARGET, hardware=run.hardware,
         peer=f"base size, PyTorch, padded{published}; accuracy {accuracy:.2f}, {-run.points_lost:+.2f} points by int8",
     )  # fmt: skip

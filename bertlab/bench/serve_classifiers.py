@@ -61,12 +61,12 @@ class Classifier:
     def classify(self, texts: Sequence[str]) -> list[int]:
         """Return the index of the predicted label of each text."""
         if not self.caches:
-            return self._compute(texts)
+            return self._classify_in_batches(texts)
         new_texts = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
-        self._label_of_text |= zip(new_texts, self._compute(new_texts), strict=True)
+        self._label_of_text |= zip(new_texts, self._classify_in_batches(new_texts), strict=True)
         return [self._label_of_text[text] for text in texts]
 
-    def _compute(self, texts: Sequence[str]) -> list[int]:
+    def _classify_in_batches(self, texts: Sequence[str]) -> list[int]:
         """Classify texts in batches, without the cache."""
         order = list(range(len(texts)))
         if self.groups_by_length:  # the longest first, so that no worker begins a long batch when the others are done
@@ -89,7 +89,8 @@ def make_transformers_function(
         model: a model for sequence classification, in eval mode.
         tokenizer: its tokenizer.
         max_tokens: longer texts are truncated.
-        fixed_length: pad every text to `max_tokens`; otherwise to the longest text of its batch.
+        fixed_length: whether to pad every text to `max_tokens`; if False, a text is padded to the longest one of its
+            batch.
     """
     padding = "max_length" if fixed_length else "longest"
 

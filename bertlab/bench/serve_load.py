@@ -147,25 +147,26 @@ def measure(config: ServeLoadBenchConfig) -> dict:
             })  # fmt: skip
             if not config.json:
                 print_row(measurements["rows"][-1])
-        overload = run_load(server.url, exchanges, 2 * config.queue, config.seconds)
+        overload_result = run_load(server.url, exchanges, 2 * config.queue, config.seconds)
         measurements["overload"] = {
-            "clients": 2 * config.queue, "requests_per_second": round(overload.throughput, 1),
-            "p95_ms": overload.percentile(95), "refused": overload.outcomes[429], **count_failures(overload),
+            "clients": 2 * config.queue, "requests_per_second": round(overload_result.throughput, 1),
+            "p95_ms": overload_result.percentile(95), "refused": overload_result.outcomes[429],
+            **count_failures(overload_result),
         }  # fmt: skip
-        killed = run_load(server.url, exchanges, 16, config.seconds, lambda: kill_worker(server))
-        measurements["killed_worker"] = {"requests": killed.replies, **count_failures(killed)}
+        kill_result = run_load(server.url, exchanges, 16, config.seconds, lambda: kill_worker(server))
+        measurements["killed_worker"] = {"requests": kill_result.replies, **count_failures(kill_result)}
         # Every request has a connection of its own, because a server may close an idle connection at any time.
-        stopped = run_load(
+        stop_result = run_load(
             server.url, exchanges, 16, config.seconds, lambda: os.killpg(server.process.pid, signal.SIGTERM),
             keep_alive=False,
         )  # fmt: skip
         exit_code, out, _ = server.wait(120)
         # the server prints how many requests it has answered, and how many it has accepted
         answered, accepted = (int(word) for word in out.split() if word.isdecimal())
+        num_replies += overload_result.replies + kill_result.replies + stop_result.replies
         measurements["stop"] = {
-            "requests": stopped.replies, "taken": accepted, "answered": answered, "wrong": stopped.wrong,
-            "without_reply": accepted - num_replies - overload.replies - killed.replies - stopped.replies,
-            "exit_code": exit_code,
+            "requests": stop_result.replies, "taken": accepted, "answered": answered, "wrong": stop_result.wrong,
+            "without_reply": accepted - num_replies, "exit_code": exit_code,
         }  # fmt: skip
     return measurements
 

@@ -19,7 +19,7 @@ core; cache: repeated texts are not computed again.
 """
 PEERS = ("peer-base", "peer-student")
 """What the steps are compared with: `transformers` and ONNX Runtime, used as their documentation recommends."""
-LAST_STEP = "workers"
+COMPARED_STEP = "workers"
 """The step whose throughput is compared with that of the first step: the last one that needs no repeated texts."""
 
 
@@ -115,8 +115,8 @@ class ServingRun:
 
     @property
     def points_lost(self) -> float:
-        """How many points of accuracy the step `LAST_STEP` has lost, compared with the student in float32."""
-        return self.find("student").accuracy - self.find(LAST_STEP).accuracy
+        """How many points of accuracy the step `COMPARED_STEP` has lost, compared with the student in float32."""
+        return self.find("student").accuracy - self.find(COMPARED_STEP).accuracy
 
 
 def list_values(run: ServingRun, quantity: str) -> dict[str, float]:

@@ -59,10 +59,12 @@ def measure(config: StepBenchConfig) -> dict:
     torch.manual_seed(0)
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
 
-    def compare(name: str, before_and_after: list[Callable[[], None]], rounds: int = config.rounds) -> None:
+    def compare(name: str, versions: list[Callable[[], None]], rounds: int = config.rounds) -> None:
         """Measure the plain and the optimised version of a part, and add their times to `measurements`."""
-        before, after = measure_cpu_seconds(before_and_after, rounds)
-        measurements[name] = {"before_ms": 1e3 * before, "after_ms": 1e3 * after, "speed_up": round(before / after, 2)}
+        plain, optimised = measure_cpu_seconds(versions, rounds)
+        measurements[name] = {
+            "before_ms": 1e3 * plain, "after_ms": 1e3 * optimised, "speed_up": round(plain / optimised, 2),
+        }  # fmt: skip
 
     for dtype in (torch.float32, torch.bfloat16):
         for shape in ATTENTION_SHAPES:

@@ -73,16 +73,16 @@ class Row:
 
     def count(self, margin: float) -> tuple[int, int]:
         """Count the suggestions with a gain above a margin, and those of them that restore the sentence."""
-        suggested = [each for each in self.corrections if each.gain > margin]
-        right = [self.text[: c.start] + c.replacement + self.text[c.end :] == self.original for c in suggested]
-        return len(suggested), sum(right) if self.kind else 0
+        suggestions = [each for each in self.corrections if each.gain > margin]
+        corrected_texts = [self.text[: c.start] + c.replacement + self.text[c.end :] for c in suggestions]
+        return len(suggestions), corrected_texts.count(self.original) if self.kind else 0
 
 
 def make_rows(sentences: list[str], seed: int) -> list[Row]:
     """Insert one error in half of the sentences, with all kinds of errors in turn.
 
     Args:
-        sentences: the sentences; one in which no error of its kind can be made stays as it is.
+        sentences: the sentences. A sentence stays unchanged if the kind of error that is chosen for it cannot be made.
         seed: the seed of the errors.
     """
     rng, rows = random.Random(seed), []
@@ -102,11 +102,11 @@ def score(rows: list[Row], margin: float) -> dict[str, float]:
     0.5
     """
     counts = [row.count(margin) for row in rows]
-    num_suggestions, right = sum(n for n, _ in counts), sum(n for _, n in counts)
+    num_suggestions, num_right = sum(n for n, _ in counts), sum(n for _, n in counts)
     errors = sum(bool(row.kind) for row in rows)
-    precision, recall = right / max(num_suggestions, 1), right / max(errors, 1)
+    precision, recall = num_right / max(num_suggestions, 1), num_right / max(errors, 1)
     weight = BETA**2
-    f_score = (1 + weight) * precision * recall / (weight * precision + recall) if right else 0.0
+    f_score = (1 + weight) * precision * recall / (weight * precision + recall) if num_right else 0.0
     return {"precision": precision, "recall": recall, "f": f_score, "suggestions": num_suggestions, "errors": errors}
 
 

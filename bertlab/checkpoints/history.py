@@ -301,7 +301,10 @@ def is_number(value: object) -> bool:
 
 
 def _has_diverged(losses: list) -> bool:
-    """Whether the mean loss of the last `_WINDOW_STEPS` steps is far above the lowest mean of any such window."""
+    """Whether the losses have risen far above their minimum.
+
+    The mean of the last `_WINDOW_STEPS` losses is compared with the lowest mean of `_WINDOW_STEPS` consecutive losses.
+    """
     values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW_STEPS:
         return False

@@ -48,7 +48,8 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     """Return the directory of a checkpoint. A checkpoint of the hub is downloaded.
 
     Args:
-        source: a checkpoint directory, a run directory (for its result), the name of a shipped checkpoint, or a hub id.
+        source: a checkpoint directory, a run directory (its result is used), the name of a shipped checkpoint, or a
+            hub id.
         weights: whether to download the weights of a hub model; if False, only its small files are downloaded.
 
     Raises:

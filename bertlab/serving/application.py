@@ -69,7 +69,7 @@ def _add_missing_route(app: FastAPI, path: str, error: BertlabError) -> None:
     """Add a route that always replies with an error: the checkpoint lacks something, such as an output layer."""
 
     async def refuse(request: Request) -> Response:
-        return _reply(request, error, 404)
+        return _make_reply(request, error, 404)
 
     app.post(path, include_in_schema=False)(refuse)
 
@@ -123,7 +123,7 @@ def _read_language(request: Request) -> str:
     return choose_language(request.headers.get("accept-language", ""))
 
 
-def _reply(request: Request, error: BertlabError, status: int) -> Response:
+def _make_reply(request: Request, error: BertlabError, status: int) -> Response:
     headers = {"Retry-After": str(RETRY_SECONDS[status])} if status in RETRY_SECONDS else {}
     return Response(format_error(error, _read_language(request)), status, headers, media_type=JSON_MEDIA_TYPE)
 
@@ -133,38 +133,38 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
 
     @app.exception_handler(BertlabError)
     async def handle_error(request: Request, error: BertlabError) -> Response:
-        return _reply(request, error, 500 if error.id in SERVER_ERRORS else STATUS.get(type(error), 422))
+        return _make_reply(request, error, 500 if error.id in SERVER_ERRORS else STATUS.get(type(error), 422))
 
     @app.exception_handler(RequestValidationError)
     async def handle_invalid_fields(request: Request, error: RequestValidationError) -> Response:
         status, field_error = describe_invalid_fields(request.url.path, error.errors())
-        return _reply(request, field_error, status)
+        return _make_reply(request, field_error, status)
 
     @app.exception_handler(BodyTooLarge)
     async def handle_large_body(request: Request, error: BodyTooLarge) -> Response:
         dispatcher.metrics.rejected.labels("too-large").inc()
         limit = dispatcher.options.max_kilobytes
-        return _reply(request, BertlabError("serve-body-too-large", kilobytes=limit), error.status_code)
+        return _make_reply(request, BertlabError("serve-body-too-large", kilobytes=limit), error.status_code)
 
     @app.exception_handler(BodyTooSlow)
     async def handle_slow_body(request: Request, error: BodyTooSlow) -> Response:
-        return _reply(request, BertlabError("serve-body-too-slow"), error.status_code)
+        return _make_reply(request, BertlabError("serve-body-too-slow"), error.status_code)
 
     @app.exception_handler(HTTPException)
     async def handle_http_error(request: Request, error: HTTPException) -> Response:
         path = request.url.path[:100]
         if error.status_code == 404:
-            return _reply(
+            return _make_reply(
                 request, BertlabError("serve-route-unknown", path=path, routes=[*served_routes, *INFO_ROUTES]), 404
             )
         if error.status_code == 405:
-            return _reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
+            return _make_reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
         # for example, the body is not UTF-8
-        return _reply(request, BertlabError("serve-json-invalid"), error.status_code)
+        return _make_reply(request, BertlabError("serve-json-invalid"), error.status_code)
 
     @app.exception_handler(Exception)
     async def handle_bug(request: Request, error: Exception) -> Response:
-        return _reply(request, log_unexpected_error(error, request.url.path), 500)
+        return _make_reply(request, log_unexpected_error(error, request.url.path), 500)
 
 
 class RequestCounter:

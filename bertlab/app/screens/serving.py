@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import calls, display, fields, frame, plots, url
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import serving as parts
-from bertlab.bench.serve_rows import LAST_STEP, STEPS, list_values, read_runs
+from bertlab.bench.serve_rows import COMPARED_STEP, STEPS, list_values, read_runs
 from bertlab.config.tasks import get_task
 from bertlab.views import serving as serving_views
 from bertlab.views.numbers import signed
@@ -22,9 +22,9 @@ with frame.show_errors():
         tasks = sorted(runs.result, key=lambda task: (get_task(task).language != language(), task))
         names = {task: t(f"serving-task-{task}") for task in tasks}
         run = runs[fields.choice(st.segmented_control, t("serving-task"), names, "serving-task", required=True)]
-        first, last = run.result.find(STEPS[0]), run.result.find(LAST_STEP)
+        first, last = run.result.find(STEPS[0]), run.result.find(COMPARED_STEP)
         with st.container(horizontal=True):
-            times = serving_views.format_times(run.result.times_faster(LAST_STEP))
+            times = serving_views.format_times(run.result.times_faster(COMPARED_STEP))
             st.metric(t("serving-throughput"), times, help=t("serving-throughput-help"))
             st.metric(
                 t("serving-latency"), f"{first.p50_ms:.0f} → {last.p50_ms:.1f} ms", help=t("serving-latency-help")
