@@ -14,7 +14,7 @@ from bertlab.text.story_world.plots import PLOTS
 from bertlab.text.story_world.realisation import is_held_out
 from bertlab.text.story_world.rows import ROW_TASKS, make_rows
 from bertlab.text.story_world.simulation import Person, Simulation, Thing
-from bertlab.text.story_world.wordings import FINALS, FIRST_SYLLABLE, choose_particle, parse_wording
+from bertlab.text.story_world.wordings import FIRST_SYLLABLE, NUM_FINALS, choose_particle, parse_wording
 from bertlab.text.story_world.world import Story, StoryWorld
 
 LANGUAGES = ["en", "ko"]
@@ -122,7 +122,7 @@ def test_korean_particles_follow_the_last_consonant():
     for story in stories("ko")[:1000]:
         for sentence in story.sentences:
             for name, particle in pattern.findall(sentence.text):
-                assert bool((ord(name[-1]) - FIRST_SYLLABLE) % FINALS) == pairs[particle], sentence.text
+                assert bool((ord(name[-1]) - FIRST_SYLLABLE) % NUM_FINALS) == pairs[particle], sentence.text
                 checked.add(name)
             for mention in sentence.mentions:
                 rest = sentence.text[mention.end :]
@@ -132,7 +132,7 @@ def test_korean_particles_follow_the_last_consonant():
                     and (particle := re.match(r"(은|는|을|를|과|와) ", rest))
                 ):
                     word = sentence.text[mention.end - 1]
-                    assert bool((ord(word) - FIRST_SYLLABLE) % FINALS) == pairs[particle[1]], sentence.text
+                    assert bool((ord(word) - FIRST_SYLLABLE) % NUM_FINALS) == pairs[particle[1]], sentence.text
     assert len(checked) > 50
 
 

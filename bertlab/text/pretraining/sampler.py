@@ -44,7 +44,7 @@ class LongPairs:
     """Settings of the long pairs in the last part of a run, which train all position embeddings."""
 
     max_tokens: int
-    """The number of tokens in a long pair."""
+    """The maximum number of tokens in a long pair."""
     share: float
     """The share of the run that uses long pairs, 0 to 1."""
 
@@ -59,7 +59,7 @@ class PairSampler:
         corpus: the prepared corpus.
         tokenizer: its tokenizer.
         batch_size: the number of pairs in a batch, over all processes.
-        max_tokens: the number of tokens in a pair.
+        max_tokens: the maximum number of tokens in a pair, including [CLS] and [SEP].
         seed: the seed of the pairs and of their order.
         position: where to begin; None for the start of the first epoch.
         shard: (rank, number of processes). This process gets the pairs rank, rank + number of processes, ... of each
@@ -199,8 +199,8 @@ class PairSampler:
         _, max_tokens = self._get_batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
-        index = (self._find_original_epoch(self.position) << 48) + (self.position.block << 32) + rows
-        key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
+        pair_index_B = (self._find_original_epoch(self.position) << 48) + (self.position.block << 32) + rows
+        key_B = torch.from_numpy(pair_index_B ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
         if not self.position.has_masks:
             key_B = torch.full_like(key_B, -1)
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))

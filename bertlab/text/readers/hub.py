@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, by id."""
+"""Load data sets of the Hugging Face hub by their ids."""
 
 import zlib
 

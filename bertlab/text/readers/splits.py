@@ -134,8 +134,9 @@ def _strip_suffix(path: Path) -> str:
 
 def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
     """Check that there is only one file, or that the files are all parts of one split; return them in order."""
+    # file -> the match of its name with `PART`; None for a file that is not a part
     parts = {path: PART.fullmatch(_strip_suffix(path)) for path in files}
-    # the name and the number of parts of each split; None for a file that is not a part
+    # (name, number of parts) of each split; None if there is a file that is not a part
     groups = {part and (part[1], part[3]) for part in parts.values()}
     numbers = sorted(int(part[2]) for part in parts.values() if part)
     if len(groups) > 1 or (groups == {None} and len(files) > 1) or len(set(numbers)) < len(numbers):

@@ -154,7 +154,7 @@ class Simulation:
         return self.happen("lose", a=person, x=thing, link="but", state={"holder": None})
 
     def take(self, kind: str, giver: Person | Word | None, taker: Person, thing: Thing, **arguments) -> Event:
-        """Let a thing pass from a person or a spot to a person."""
+        """Let a thing pass from its holder to a person; `giver` is a person, a spot or None, as in `holder`."""
         _require(self.holder.get(thing) is giver)
         self.holder[thing] = taker
         return self.happen(kind, x=thing, state={"holder": taker}, **arguments)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 # a slot; its groups are the role, the case, the form and the particles
 SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?(?:\|([^}]+))?\}")
 FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3  # the code points of 가 and 힣
-FINALS = 28  # each group of 28 syllables differs only in the final consonant: first none, then the 27 consonants
+NUM_FINALS = 28  # each group of 28 syllables differs only in the final consonant: first none, then the 27 consonants
 FINAL_L = 8  # the index of the final ㄹ in a group
 
 
@@ -82,7 +82,7 @@ def choose_particle(text: str, particles: tuple[str, ...]) -> str:
         particles: the ones after a consonant, after a vowel and, if it differs from the first, after L.
     """
     code = ord(text[-1]) if text else 0
-    final = (code - FIRST_SYLLABLE) % FINALS if FIRST_SYLLABLE <= code <= LAST_SYLLABLE else 0
+    final = (code - FIRST_SYLLABLE) % NUM_FINALS if FIRST_SYLLABLE <= code <= LAST_SYLLABLE else 0
     if final == FINAL_L:
         return particles[-1] if len(particles) == 3 else particles[0]
     return particles[0] if final else particles[1]

@@ -188,9 +188,10 @@ class Tokenizer:
             BertlabError: the directory cannot be written.
         """
         description = self.describe()
-        is_bert = (description["normalizer"] or {}).get("type") == "BertNormalizer" and self.max_word_chars == 100
+        normalizer_type = (description["normalizer"] or {}).get("type")
+        has_bert_settings = normalizer_type == "BertNormalizer" and self.max_word_chars == 100
         config = {
-            "tokenizer_class": "BertTokenizer" if is_bert else "PreTrainedTokenizerFast",
+            "tokenizer_class": "BertTokenizer" if has_bert_settings else "PreTrainedTokenizerFast",
             "do_lower_case": self.lowercase,
             "strip_accents": self.strips_accents,
             "tokenize_chinese_chars": len(self._normalise("中")) > 1,
