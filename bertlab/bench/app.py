@@ -266,26 +266,26 @@ def run(config: AppBenchConfig) -> None:
     measurements = measure(config)
     results = []
     if visits := measurements.get("visit"):
-        quantity = "App: first visit of a page, from the request to the end of its script, slowest page"
+        claim = "App: first visit of a page, from the request to the end of its script, slowest page"
         spread = (min(visits.values()), max(visits.values()))
-        results.append(Result(quantity, max(visits.values()), "ms", spread, n=len(visits), target=1000))
+        results.append(Result(claim, max(visits.values()), "ms", spread, n=len(visits), target=1000))
     if change_times := measurements.get("change"):
         medians = [times["enter_ms"] for times in change_times.values()]
         slowest = max(medians)
-        quantity = "App: from Enter to the new answer, slowest page, median"
-        results.append(Result(quantity, slowest, "ms", (min(medians), slowest), n=len(medians), target=300))
+        claim = "App: from Enter to the new answer, slowest page, median"
+        results.append(Result(claim, slowest, "ms", (min(medians), slowest), n=len(medians), target=300))
     if visitors := measurements.get("visitors"):
         count, interactions = visitors["visitors"], visitors["interactions"]
-        quantity = f"App: response time with {count} simultaneous visitors, 95th percentile"
-        results.append(Result(quantity, visitors["interaction_p95_ms"], unit="ms", n=interactions, target=1500))
-        quantity = f"App: errors with {count} simultaneous visitors"
-        results.append(Result(quantity, visitors["errors"], n=interactions, target=0))
+        claim = f"App: response time with {count} simultaneous visitors, 95th percentile"
+        results.append(Result(claim, visitors["interaction_p95_ms"], unit="ms", n=interactions, target=1500))
+        claim = f"App: errors with {count} simultaneous visitors"
+        results.append(Result(claim, visitors["errors"], n=interactions, target=0))
     if view := measurements.get("attention"):
-        quantity = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
-        results.append(Result(quantity, view["navigation_to_paint_ms"], unit="ms", n=3, target=1000))
+        claim = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
+        results.append(Result(claim, view["navigation_to_paint_ms"], unit="ms", n=3, target=1000))
     if shift := measurements.get("shift"):
-        quantity = "App: cumulative layout shift after a text change, worst page"
-        results.append(Result(quantity, max(shift.values()), n=len(shift), target=0.1))
+        claim = "App: cumulative layout shift after a text change, worst page"
+        results.append(Result(claim, max(shift.values()), n=len(shift), target=0.1))
     # other processes on the machine lengthen all times, so each row contains the load
     hardware = f"{measurements['cores']} cores, load {measurements['load_before']} at the start"
     report(measurements, [replace(result, hardware=hardware) for result in results], config)

@@ -177,25 +177,25 @@ def do_missing_runs(config: FamiliesBenchConfig) -> Iterator[dict]:
     `select_rows`.
     """
     torch.set_num_threads(1)
-    settings = make_row_settings(config)
+    row_settings = make_row_settings(config)
     for seed in config.seed_values:
         for family in config.families:
             parts = dict.fromkeys(("pretraining", *config.parts))
-            finished_rows = select_rows(read_rows(config.results), settings)
+            finished_rows = select_rows(read_rows(config.results), row_settings)
             if all((family, seed, part) in finished_rows for part in parts):
                 continue
-            run = locate_pretraining(config, settings, family, seed)
+            run = locate_pretraining(config, row_settings, family, seed)
             if not _has_checkpoint(run, finished_rows.get((family, seed, "pretraining"))):
-                yield _run_part(config, settings, family, seed, "pretraining")
-                finished_rows = select_rows(read_rows(config.results), settings)
+                yield _run_part(config, row_settings, family, seed, "pretraining")
+                finished_rows = select_rows(read_rows(config.results), row_settings)
             for part in parts:
                 if (family, seed, part) not in finished_rows:
-                    yield _run_part(config, settings, family, seed, part)
+                    yield _run_part(config, row_settings, family, seed, part)
 
 
-def locate_pretraining(config: FamiliesBenchConfig, settings: dict, family: FamilyName, seed: int) -> Path:
+def locate_pretraining(config: FamiliesBenchConfig, row_settings: dict, family: FamilyName, seed: int) -> Path:
     """Return the directory of a pre-training run; runs with different settings have different directories."""
-    digest = hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=4).hexdigest()
+    digest = hashlib.blake2b(json.dumps(row_settings, sort_keys=True).encode(), digest_size=4).hexdigest()
     return config.out / digest / f"{family}-{seed}"
 
 
@@ -205,10 +205,10 @@ def _has_checkpoint(run: Path, row: dict | None) -> bool:
     return is_finished and compute_checkpoint_digest(run) == row["checkpoint"]
 
 
-def _run_part(config: FamiliesBenchConfig, settings: dict, family: FamilyName, seed: int, part: Part) -> dict:
+def _run_part(config: FamiliesBenchConfig, row_settings: dict, family: FamilyName, seed: int, part: Part) -> dict:
     """Do one run and return its row."""
     print(f"{family}, seed {seed}, {part} ...", file=sys.stderr, flush=True)
-    pretraining = locate_pretraining(config, settings, family, seed)
+    pretraining = locate_pretraining(config, row_settings, family, seed)
     if part == "pretraining":
         run_config = make_pretraining_config(
             config.settings, family, seed, pretraining, config.corpus, config.validation
@@ -220,7 +220,7 @@ def _run_part(config: FamiliesBenchConfig, settings: dict, family: FamilyName, s
         out = pretraining.with_name(f"{pretraining.name}-{part}-{compute_checkpoint_digest(pretraining)}")
         values = run_finetuning(config.settings, part, seed, pretraining, out, rows)
     return {
-        "family": family, "seed": seed, "part": part, **values, "settings": settings,
+        "family": family, "seed": seed, "part": part, **values, "settings": row_settings,
         "hardware": describe_hardware(torch.device("cpu")), "commit": find_current_commit(),
         "date": date.today().isoformat(),
     }  # fmt: skip

@@ -75,16 +75,16 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
         def make_classifier(classify_batch: ClassifyBatch, **options: bool) -> Classifier:
             return Classifier(lambda batches: map(classify_batch, batches), size, **options)
 
-        dynamic = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
-        workers = stack.enter_context(run_workers(files["int8"], max_tokens, settings.cores))
+        classify_with_short_padding = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
+        classify_in_workers = stack.enter_context(run_workers(files["int8"], max_tokens, settings.cores))
         yield {
             "base": make_classifier(make_padding_function("base"), groups_by_length=False),
             "student": make_classifier(make_padding_function("student"), groups_by_length=False),
-            "dynamic": make_classifier(dynamic),
+            "dynamic": make_classifier(classify_with_short_padding),
             "onnx": make_classifier(make_onnx_function(files["float32"], max_tokens, settings.cores)),
             "int8": make_classifier(make_onnx_function(files["int8"], max_tokens, settings.cores)),
-            "workers": Classifier(workers, size),
-            "cache": Classifier(workers, size, caches=True),
+            "workers": Classifier(classify_in_workers, size),
+            "cache": Classifier(classify_in_workers, size, caches=True),
             **{name: make_classifier(function, groups_by_length=False) for name, function in peers.items()},
         }
 

@@ -67,7 +67,7 @@ def pack_tensors(
     """
     state = model.state_dict()
     table: dict[str, dict] = {}
-    values, codes = [], []
+    values, codes = [], []  # (entry of a tensor in the table, its bytes)
     for name, tensor in progress(list(state.items())):
         if name == "embeddings.position.weight":
             tensor = tensor[:num_positions]

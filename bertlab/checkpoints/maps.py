@@ -58,6 +58,7 @@ def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[s
     modules = _find_modules(family, HEADS if heads is None else heads)
     numbers = [int(number) for number in re.findall(r"\.(\d+)(?=\.)", name)]
     if config and numbers:
+        # layers that share weights have the same number in a checkpoint
         numbers[0] = config.find_weight_layer(numbers[0])
     module, _, parameter = re.sub(r"\.\d+(?=\.)", ".{}", name).rpartition(".")
     return tuple(f"{hf_module.format(*numbers)}.{parameter}" for hf_module in modules.get(module, ()))
@@ -119,7 +120,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
     by_class = {get_hf_head_names(name, family).hf_class: name for name in reversed(candidates)}
-    architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
+    heads_of_architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     stored_modules = {name.rpartition(".")[0] for name in tensors}
     has_pooler = any("pooler." in name for name in tensors)
     # Without an architecture: the first layer that reads the pooler if the checkpoint has a pooler, otherwise the first
@@ -133,7 +134,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
         ),
         next((name for name in candidates if not HEADS[name].reads_pooled), candidates[0]),
     )
-    head = architectures[0] if architectures else likely_head
+    head = heads_of_architectures[0] if heads_of_architectures else likely_head
     problem_type = fields.get("problem_type")
     if head == "classify" and problem_type == "multi_label_classification":
         raise CheckpointError("checkpoint-multi-label")
@@ -259,22 +260,22 @@ def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict
         for name in names
         if name.startswith(prefix)
     }
-    canonical = {}
+    renamed_tensors = {}
     for stored_name, tensor in tensors.items():
         name = stored_name
         for pattern, replacement in OLD_NAMES:
             name = re.sub(pattern, replacement, name)
         if name.partition(".")[0] in roots:
             name = prefix + name
-        if name in canonical:
+        if name in renamed_tensors:
             raise CheckpointError("weights-tensor-twice", tensor=name, alias=stored_name)
         if not re.search(IGNORED_BUFFERS, name):
-            canonical[name] = tensor
+            renamed_tensors[name] = tensor
     for copy, original in family.tied_copies.items():
-        tied = canonical.pop(copy, None)
-        if tied is not None and not torch.equal(canonical.setdefault(original, tied), tied):
+        tied = renamed_tensors.pop(copy, None)
+        if tied is not None and not torch.equal(renamed_tensors.setdefault(original, tied), tied):
             raise CheckpointError("weights-not-tied", tensor=copy, other=original)
-    return canonical
+    return renamed_tensors
 
 
 def _check_tensor(name: str, tensor: torch.Tensor | None, expected: torch.Tensor) -> None:

@@ -134,9 +134,9 @@ class Dispatcher:
             free_workers = len(self.workers.keys() - self._busy)
             if batch := self.queue.take_batch(self.options.batch_size, free_workers):
                 self._update_metrics()
-                await self._compute(number, worker, batch)
+                await self._compute_batch(number, worker, batch)
 
-    async def _compute(self, number: int, worker: Worker, batch: list[Request]) -> None:
+    async def _compute_batch(self, number: int, worker: Worker, batch: list[Request]) -> None:
         """Let a worker compute a batch, and set the replies; if it dies, put the requests back into the queue."""
         self.metrics.batch_size.observe(len(batch))
         contents = [request.content for request in batch]
