@@ -1,7 +1,7 @@
 """A model as one function from token ids to the logits of its output layers: the function that an ONNX file stores.
 
-If the layers are those of BERT, the end of the last layer is computed only at the positions that an output layer reads:
-a classifier reads one token of each text, and the MLM output layer reads the tokens to predict.
+If the layers are those of BERT, the last layer is computed, after its attention, only at the positions that an output
+layer reads: a classifier reads one token of each text, and the MLM output layer reads the tokens to predict.
 
 Shape legend: B batch, T tokens, H hidden, V vocabulary, K outputs of an output layer, R positions (indices of B * T).
 """

@@ -48,7 +48,7 @@ def add_teacher(data: TrainingData, source: str, share: float) -> TrainingData:
     """Return the data of a classification run with a loss that includes the predictions of a teacher.
 
     Args:
-        data: the data.
+        data: the data of the run.
         source: the checkpoint of the teacher.
         share: the weight of the teacher's predictions, 0 to 1.
 
@@ -82,7 +82,7 @@ def open_teacher(
         vocabulary_error: raised if the teacher has another vocabulary.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, has no such output layer, or too few positions.
+        BertlabError: the checkpoint cannot be opened, lacks the output layer, or has too few positions.
     """
     loaded = checkpoint.load(source)
     if loaded.tokenizer.digest != tokenizer.digest:

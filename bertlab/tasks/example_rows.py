@@ -81,7 +81,7 @@ class _Slots:
         """Return the entry of a slot. Slots that differ only in their number, such as {person2}, get different ones."""
         key = name + number
         if key not in self.entries:
-            used = {self.entries.get(name + other) for other in ("", "2", "3")}
+            used = {self.entries.get(name + other_number) for other_number in ("", "2", "3")}
             self.entries[key] = self.rng.choice([entry for entry in self.lists[name] if entry not in used])
         return self.entries[key]
 

@@ -229,8 +229,8 @@ class LabelledTaskType(LabelledRowReader):
         """
         if not examples.labelled:
             raise BertlabError("rows-without-labels", name=examples.name)
-        raw = self.compute_raw_metrics(examples, predictions)
-        metrics = {name: 100 * float(np.nan_to_num(raw[name])) for name in examples.spec.metrics}
+        fractions = self.compute_raw_metrics(examples, predictions)
+        metrics = {name: 100 * float(np.nan_to_num(fractions[name])) for name in examples.spec.metrics}
         return metrics | {"examples": len(examples)}
 
     # -- error analysis --------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class TaskType(ABC):
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" if there is none."""
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `task_flags.TaskFlags` that name columns of this type, except those of the label and the id."""
+    """The fields of `task_flags.TaskFlags` that name the columns of a task of this type, except label and id."""
     reads_only_pairs: ClassVar[bool] = False
     """Whether every input of the command is a pair of texts."""
     supports_interventions: ClassVar[bool] = False
@@ -88,7 +88,7 @@ class EvaluationOptions:
     local: bool
     """Whether `source` is the user's own data, which may have only some of the splits of the task's data set."""
     split: str
-    """"validation" or "test" for all such splits of the task, or the name of one split."""
+    """The name of one split; or "validation" or "test" for all validation or all test splits of the task."""
     task: str
     """The name of the task, for messages and file names."""
     max_tokens: int | None = None

@@ -117,8 +117,8 @@ class BucketLayout(PackedLayout):
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
-        sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
-        parts = scatter_rows(qkv_XC, self.slot_X, sum(sizes)).split(sizes)
+        slot_counts = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
+        parts = scatter_rows(qkv_XC, self.slot_X, sum(slot_counts)).split(slot_counts)
         heads = [
             padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout_rate)
             for part, bucket in zip(parts, self.buckets, strict=True)

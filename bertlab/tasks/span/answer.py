@@ -110,7 +110,7 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
     """Select the `n_best` best answers of a `SpanReading`, and compute their probabilities."""
     decoded, windows = reading.decoded, reading.windows
     *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
-    best = decoded.spans[0].window if decoded.spans else 0
+    best_window = decoded.spans[0].window if decoded.spans else 0
     words_W = find_words(reading.passage)
     return Answers(
         answers=tuple(
@@ -120,10 +120,10 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
         no_answer_score=decoded.no_answer_score,
         no_answer_probability=float(no_answer_probability),
         words=tuple(words_W),
-        start_probs=_sum_by_word(windows[best], softmax(reading.start_KT[best]), words_W),
-        end_probs=_sum_by_word(windows[best], softmax(reading.end_KT[best]), words_W),
+        start_probs=_sum_by_word(windows[best_window], softmax(reading.start_KT[best_window]), words_W),
+        end_probs=_sum_by_word(windows[best_window], softmax(reading.end_KT[best_window]), words_W),
         windows=tuple(find_window_characters(window) for window in windows),
-        best_window=best,
+        best_window=best_window,
     )
 
 

@@ -225,12 +225,12 @@ def _score_v2(
     scores = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     has_answer = np.array([bool(answers[id]) for id in ids])
     metrics: dict[str, float] = {}
-    best: dict[str, float] = {}
+    best_metrics: dict[str, float] = {}
     if no_answer is not None:
         margin = np.array([no_answer[id] for id in ids])
         has_prediction = np.array([bool(predictions[id]) for id in ids])
         for name, raw in scores.items():
-            best[f"best_{name}"], best[f"best_{name}_threshold"] = _find_best_threshold(
+            best_metrics[f"best_{name}"], best_metrics[f"best_{name}_threshold"] = _find_best_threshold(
                 raw, margin, has_answer, has_prediction
             )
         if threshold is not None:
@@ -239,7 +239,7 @@ def _score_v2(
         if members.any():
             metrics |= {group + name: float(100 * score[members].mean()) for name, score in scores.items()}
             metrics[f"{group}total"] = int(members.sum())
-    return metrics | best
+    return metrics | best_metrics
 
 
 def _find_best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
@@ -252,10 +252,11 @@ def _find_best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.nda
     # how much the sum of the scores changes if the answer of a question is its predicted span instead of ""
     gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
     score_sums = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
-    best = int(score_sums.argmax())
+    best_index = int(score_sums.argmax())
     # if it is best to answer no question, the script returns 0, which suits probabilities, but not negative margins
     below_all_margins = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
-    return float(100 * score_sums[best] / len(raw)), float(margin[order[best - 1]]) if best else below_all_margins
+    threshold = float(margin[order[best_index - 1]]) if best_index else below_all_margins
+    return float(100 * score_sums[best_index] / len(raw)), threshold
 
 
 def score_with_threshold(
@@ -282,8 +283,9 @@ def score_with_threshold(
     if not spec.unanswerable:
         return score_squad(answers, rows, "1.1", script=script)
     if threshold is None:
-        best = score_squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
+        best_threshold = score_squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
         # The threshold is halfway to the next margin, so that predictions stay the same if rounded weights change a
         # margin slightly.
-        threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
+        next_margin = min((m for m in margins.values() if best_threshold < m < math.inf), default=best_threshold)
+        threshold = (best_threshold + next_margin) / 2
     return score_squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}

@@ -238,13 +238,13 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
     """Replace the passage with the paragraph that shares the most words with the question and contains no answer."""
     question_words = _find_long_words(row["question"])
     answers = [text.strip().lower() for text in row["answers"]["text"]]
-    others = [
+    candidates = [
         (len(question_words & words), paragraph)
         for paragraph, words in article.words.items()
         if paragraph != row["context"] and not any(text in article.lowercase_text[paragraph] for text in answers)
     ]
-    most, paragraph = max(others, key=itemgetter(0), default=(0, ""))
-    if most < 2:
+    num_shared_words, paragraph = max(candidates, key=itemgetter(0), default=(0, ""))
+    if num_shared_words < 2:
         return None
     missing = [name for name in find_names(row["question"]) if name not in paragraph]
     if not missing:
@@ -289,8 +289,8 @@ def _use_opposite(row: Mapping, article: _Article, rng: np.random.Generator) -> 
     if not words:
         return None
     word = words[rng.integers(len(words))]
-    others = _OPPOSITES_BY_WORD[word]
-    return "opposite", _replace_word(row["question"], word, others[rng.integers(len(others))]), row["context"]
+    opposites = _OPPOSITES_BY_WORD[word]
+    return "opposite", _replace_word(row["question"], word, opposites[rng.integers(len(opposites))]), row["context"]
 
 
 def _negate(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
