@@ -44,6 +44,7 @@ def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tup
         for ids in tokenizer.encode_plain(batch):
             starts = [position for position, id in enumerate(ids) if not continues[id]]
             words = pairwise([*starts, len(ids)])
+            # (token ids of a word, number of a passage in which it occurs)
             passages = {(tuple(ids[start:end]), start // PASSAGE_TOKENS) for start, end in words if end - start > 1}
             counts.update(word for word, _ in passages)
     return Counter({tuple(tokenizer.tokens(word)): count for word, count in counts.items()})
@@ -74,7 +75,7 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
                 occurrences[candidate].append((number, ends[start], ends[end]))
 
     def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
-        """Return the words in which the candidate still is a run of tokens, and the offsets inside this run."""
+        """Return (number of the word, offsets inside the run) for each word in which the candidate still is a run."""
         matches, last = [], (-1, 0)  # `last`: the number of the word and the end of the last match
         for number, start, end in occurrences[candidate]:
             overlaps = number == last[0] and start < last[1]
@@ -86,12 +87,13 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
     def count_saved_tokens(candidate: str) -> int:
         """Count the tokens that a candidate saves; 0 if it is too rare."""
         matches = find_occurrences(candidate)
-        frequency = sum(counts[number] for number, inner in matches if inner)
-        return sum(counts[number] * len(inner) for number, inner in matches) if frequency >= MIN_FREQUENCY else 0
+        frequency = sum(counts[number] for number, inner_offsets in matches if inner_offsets)
+        saved_tokens = sum(counts[number] * len(inner_offsets) for number, inner_offsets in matches)
+        return saved_tokens if frequency >= MIN_FREQUENCY else 0
 
-    # The queue has the number of saved tokens of each candidate, as a negative value, because `heapq` returns the
-    # smallest entry first. Each choice can only reduce these numbers, so those in the queue may be too large. The
-    # first candidate is the best one if its number is unchanged; otherwise it is queued again with its new number.
+    # The queue has the negative count of saved tokens for each candidate, because `heapq` returns the smallest entry
+    # first. Each choice can only reduce the counts, so a count in the queue may be too large. The first candidate is
+    # the best one if its count is unchanged; otherwise it is queued again with its new count.
     queue = [(-count_saved_tokens(candidate), candidate) for candidate in occurrences]
     heapq.heapify(queue)
     chosen = []
@@ -104,8 +106,8 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
             heapq.heappush(queue, (value, candidate))
             continue
         chosen.append(candidate)
-        for number, inner in find_occurrences(candidate):
-            boundaries[number].difference_update(inner)
+        for number, inner_offsets in find_occurrences(candidate):
+            boundaries[number].difference_update(inner_offsets)
     return chosen
 
 
