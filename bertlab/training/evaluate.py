@@ -208,8 +208,8 @@ def _is_other_task(task: str, record: dict) -> bool:
 
     An example is SQuAD v1.1, for a checkpoint fine-tuned on SQuAD v2.0.
     """
-    tasks = [name for name in record.get("objectives", ()) if name in TASKS]
-    return task in TASKS and bool(tasks) and task not in tasks
+    own_tasks = [name for name in record.get("objectives", ()) if name in TASKS]
+    return task in TASKS and bool(own_tasks) and task not in own_tasks
 
 
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:

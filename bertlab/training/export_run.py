@@ -76,8 +76,8 @@ def export_run(config: ExportRunConfig) -> Path:
             target = unfinished_copy / history.SNAPSHOTS / f"step-{step:08d}"
             target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target / path.name)
-        thinned = history.thin_log(rows, config.rows)
-        (unfinished_copy / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
+        log_lines = [f"{json.dumps(row)}\n" for row in history.thin_log(rows, config.rows)]
+        (unfinished_copy / history.LOG).write_text("".join(log_lines), encoding="utf-8")
         settings["exported"] = state_at_export
         (unfinished_copy / history.SETTINGS).write_text(json.dumps(settings, indent=2) + "\n")
         unfinished_copy.rename(config.out)

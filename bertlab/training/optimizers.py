@@ -77,13 +77,15 @@ class OptimConfig:
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
         """
-        rise = progress / self.warmup if self.warmup else 1.0
+        # The learning rate, divided by its peak, is the smaller one of a rising and a falling factor, and at most 1.
+        rising = progress / self.warmup if self.warmup else 1.0
         if self.low_share:
-            low = min(1.0, self.low_lr / self.lr)
+            low_factor = min(1.0, self.low_lr / self.lr)
             since_low = progress - self.low_share  # share of the run since the limit `low_lr` ended
-            rise = min(rise, low) if since_low < 0 else low + (since_low / self.warmup if self.warmup else 1.0)
-        fall = (1 - progress) / max(1e-9, min(self.decay, 1 - self.warmup - self.low_share))
-        return self.lr * max(0.0, min(1.0, rise, round(fall, 12)))
+            after_low = low_factor + (since_low / self.warmup if self.warmup else 1.0)
+            rising = min(rising, low_factor) if since_low < 0 else after_low
+        falling = (1 - progress) / max(1e-9, min(self.decay, 1 - self.warmup - self.low_share))
+        return self.lr * max(0.0, min(1.0, rising, round(falling, 12)))
 
 
 Parameters = Mapping[str, nn.Parameter]  # name -> master weight

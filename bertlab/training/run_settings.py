@@ -66,14 +66,14 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
         dtype = resolve_precision(config.precision, device)
         _write_settings(path, settings, str(dtype).removeprefix("torch."), fingerprint, [])
         return dtype
-    recorded = read_settings(config.out)
-    precision: Precision = recorded.pop(INITIAL_PRECISION, config.precision)
-    recorded_data = recorded.pop(DATA_FINGERPRINT, None)
-    lengthened_steps = recorded.pop(LENGTHENED_AFTER, [])
-    recorded = _make_default_settings(config) | recorded
-    recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
+    recorded_settings = read_settings(config.out)
+    precision: Precision = recorded_settings.pop(INITIAL_PRECISION, config.precision)
+    recorded_data = recorded_settings.pop(DATA_FINGERPRINT, None)
+    lengthened_steps = recorded_settings.pop(LENGTHENED_AFTER, [])
+    recorded_settings = _make_default_settings(config) | recorded_settings
+    recorded_settings["optim"] = asdict(OptimConfig()) | recorded_settings["optim"]
     flag_names = _find_flag_names(type(config))
-    old_values, new_values = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
+    old_values, new_values = _key_by_flag(recorded_settings, flag_names), _key_by_flag(settings, flag_names)
     changed_flags = [flag for flag in sorted(old_values | new_values) if old_values.get(flag) != new_values.get(flag)]
     saved_step = _find_lengthening_step(config, changed_flags, steps)
     if changed_flags and saved_step is None:
@@ -103,16 +103,16 @@ def read_settings(directory: Path) -> dict:
     """
     path = directory / SETTINGS
     try:
-        recorded = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        recorded = None
-    if not isinstance(recorded, dict) or not isinstance(recorded.get("optim"), dict):
+        settings = None
+    if not isinstance(settings, dict) or not isinstance(settings.get("optim"), dict):
         raise BertlabError("run-settings-damaged", path=path, directory=directory)
-    recorded = rename_keys(recorded, RUN_KEYS | SETTING_KEYS)
-    if recorded.get("task") == OLD_CUSTOM_TASK:
-        recorded["task"] = CUSTOM_TASK
-    recorded["optim"] = rename_keys(recorded["optim"], OPTIMIZER_KEYS)
-    return recorded
+    settings = rename_keys(settings, RUN_KEYS | SETTING_KEYS)
+    if settings.get("task") == OLD_CUSTOM_TASK:
+        settings["task"] = CUSTOM_TASK
+    settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
+    return settings
 
 
 def read_lengthened_steps(directory: Path) -> list[int]:
@@ -137,7 +137,7 @@ def _find_lengthening_step(config, changed_flags: list[str], steps: int | None) 
 
 
 def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabError:
-    """Make the error that a run has other settings; `differences` are (flag, value of the run, requested value)."""
+    """Make the error for a run that has other settings; `differences` are (flag, value of the run, requested value)."""
     parts = [
         Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
         for flag, before, now in differences

@@ -61,15 +61,15 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
     model.eval().requires_grad_(False)  # other gradients, such as those of the vocabulary, would take most of the time
     for encoder_layer in model.encoder.layers:
         encoder_layer.feed_forward.down.weight.requires_grad_(True)
-    scaled = _ScaledHeads(model)
+    scaled_model = _ScaledHeads(model)
     heads_LN = torch.zeros(config.num_layers, config.num_heads)
     neurons_LI = torch.zeros(config.num_layers, config.intermediate_size)
     with torch.enable_grad():
         for batch in batches:
-            scaled.scales.clear()
+            scaled_model.scales.clear()
             model.zero_grad(set_to_none=True)
-            loss(scaled, batch).value.backward()
-            for scale_LBN in scaled.scales:
+            loss(scaled_model, batch).value.backward()
+            for scale_LBN in scaled_model.scales:
                 # The loss is the mean over the rows of the batch, so each row's gradient is divided by their number.
                 heads_LN += scale_LBN.grad.abs().sum(1)
             for layer, encoder_layer in enumerate(model.encoder.layers):
@@ -98,14 +98,14 @@ def choose_heads(heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[in
     [(0, 0), (1, 1)]
     """
     L, N = heads_LN.shape
-    chosen = set(pruned)
+    chosen_heads = set(pruned)
     for index in heads_LN.flatten().argsort(stable=True).tolist():
         layer, head = divmod(index, N)
-        if len(chosen) >= math.floor(share * L * N):
+        if len(chosen_heads) >= math.floor(share * L * N):
             break
-        if (layer, head) not in chosen and sum(each == layer for each, _ in chosen) < N - 1:
-            chosen.add((layer, head))
-    return sorted(chosen)
+        if (layer, head) not in chosen_heads and sum(each == layer for each, _ in chosen_heads) < N - 1:
+            chosen_heads.add((layer, head))
+    return sorted(chosen_heads)
 
 
 def choose_neurons(neurons_LI: torch.Tensor, share: float, multiple: int = 16) -> list[torch.Tensor]:

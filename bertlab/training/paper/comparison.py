@@ -14,10 +14,10 @@ def compare_directions(table: dict) -> list[dict]:
     reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
     for name, row in table["rows"].items():
         for column, cell in row["cells"].items():
-            base = reference["cells"].get(column)
-            if name == table["against"] or base is None or None in (cell["paper"], base["paper"]):
+            reference_cell = reference["cells"].get(column)
+            if name == table["against"] or reference_cell is None or None in (cell["paper"], reference_cell["paper"]):
                 continue
-            ours, paper = cell["mean"] - base["mean"], cell["paper"] - base["paper"]
+            ours, paper = cell["mean"] - reference_cell["mean"], cell["paper"] - reference_cell["paper"]
             if round(paper, 6):
                 agrees = ours * paper > 0 if round(ours, 6) else None
                 comparisons.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
@@ -41,13 +41,13 @@ def summarise_directions(table: dict) -> str:
         if num_agreeing < len(comparisons)
         else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
     )
-    opposite = [
+    opposite_differences = [
         f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
         f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
         for comparison in comparisons
         if comparison["agrees"] is False
     ]
-    text += f"; the direction is opposite for {', '.join(opposite)}" if opposite else ""
+    text += f"; the direction is opposite for {', '.join(opposite_differences)}" if opposite_differences else ""
     num_zero = sum(comparison["agrees"] is None for comparison in comparisons)
     text += f"; {num_zero} of ours {'is' if num_zero == 1 else 'are'} zero." if num_zero else "."
     return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")

@@ -369,10 +369,11 @@ def _claim_directory(config: ReproduceConfig) -> None:
         _write_json(path, settings)
         return
     # Directories that were begun before `reproduce` had tables 1 to 4 do not record the flags of these tables.
-    recorded = {"grid": False, "quick": False} | json.loads(path.read_text())
-    recorded["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(recorded.get("optim", {}), OPTIMIZER_KEYS)
-    if changed := sorted(name for name in settings | recorded if settings.get(name) != recorded.get(name)):
-        raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed)
+    old_settings = {"grid": False, "quick": False} | json.loads(path.read_text())
+    old_settings["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(old_settings.get("optim", {}), OPTIMIZER_KEYS)
+    changed_names = sorted(name for name in settings | old_settings if settings.get(name) != old_settings.get(name))
+    if changed_names:
+        raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed_names)
 
 
 def _write_json(path: Path, value: dict) -> None:

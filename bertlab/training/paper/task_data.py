@@ -21,8 +21,8 @@ def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
         with suppress(BertlabError):
             if find_task_directory(config.data, name) or get_task(name).hub_id:
                 names.append(name)
-    unneeded = {replacement for name, replacement in REPLACEMENT_TASKS.items() if name in names}
-    return tuple(name for name in names if name not in unneeded)
+    unneeded_names = {replacement for name, replacement in REPLACEMENT_TASKS.items() if name in names}
+    return tuple(name for name in names if name not in unneeded_names)
 
 
 def find_task_directory(data: Path | None, task_name: str) -> str | None:

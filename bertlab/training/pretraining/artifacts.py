@@ -37,15 +37,9 @@ from bertlab.training.trainer import Trainer
 
 # The settings that the model card lists.
 CARD_SETTINGS = (
-    "max_tokens",
-    "final_max_tokens",
-    "final_share",
-    "chosen_share",
-    "mask_share",
-    "random_share",
-    "whole_word",
-)
-CARD_SETTINGS += ("dropout",)
+    "max_tokens", "final_max_tokens", "final_share", "chosen_share", "mask_share", "random_share", "whole_word",
+    "dropout",
+)  # fmt: skip
 # The settings that the model card lists in addition for replaced-token detection.
 GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")
 
@@ -193,10 +187,10 @@ def is_snapshot_step(step: int) -> bool:
 @torch.no_grad()
 def _reopen_as_stored(model: nn.Module) -> nn.Module:
     """Copy a model as if it were saved and loaded: its checkpoint stores the weights in half precision."""
-    reopened = copy.deepcopy(model)
-    for parameter in reopened.parameters():
+    reopened_model = copy.deepcopy(model)
+    for parameter in reopened_model.parameters():
         parameter.copy_(parameter.half())
-    return reopened
+    return reopened_model
 
 
 def _select_card_settings(config: PretrainConfig) -> dict:

@@ -84,9 +84,9 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     hidden_MH = model(batch).hidden_BTH[masks_M2[:, 0], masks_M2[:, 1]]
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].float().softmax(-1)
     model.train(was_training)
-    best = probs_MV.topk(min(TOP, tokenizer.vocab_size))
+    top_probs, top_ids = probs_MV.topk(min(TOP, tokenizer.vocab_size))
     rows = [{"text": text, "guesses": []} for text in texts]
-    for row, ids, probs in zip(masks_M2[:, 0].tolist(), best.indices.tolist(), best.values.tolist(), strict=True):
+    for row, ids, probs in zip(masks_M2[:, 0].tolist(), top_ids.tolist(), top_probs.tolist(), strict=True):
         pairs = zip(tokenizer.tokens(ids), probs, strict=True)
         rows[row]["guesses"].append([[token, round(prob, 4)] for token, prob in pairs])
     return rows

@@ -189,12 +189,12 @@ def _check_flags(config: PrepareConfig) -> None:
         if config.extend_vocabulary is not None:
             raise DataError("extend-vocabulary-without-tokenizer")
         return
-    unused = ["vocab_size"]
+    unused_fields = ["vocab_size"]
     if config.extend_vocabulary is None:
-        unused.append("sample")
+        unused_fields.append("sample")
     if not Path(config.tokenizer).is_file():  # a vocab.txt does not record whether it is cased, so it may need --cased
-        unused.append("cased")
-    if flags := find_differing_flags(config, PrepareConfig, unused):
+        unused_fields.append("cased")
+    if flags := find_differing_flags(config, PrepareConfig, unused_fields):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
 
@@ -259,11 +259,11 @@ def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Itera
     small shards, evenly spaced.
     """
     size, minimum = sum(shard.size for shard in shards), num_characters / MAX_SAMPLE_PARTS
-    rate = num_characters / size if size > num_characters else math.inf
+    characters_per_byte = num_characters / size if size > num_characters else math.inf
     quota = minimum
     for shard in shards:
         # The size of a stream is unknown.
-        quota += rate * shard.size if shard.size else num_characters / len(shards)
+        quota += characters_per_byte * shard.size if shard.size else num_characters / len(shards)
         if quota <= minimum:
             continue
         for row in read_texts(shard, column):

@@ -134,8 +134,8 @@ def _check_settings(config: PretrainConfig) -> None:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("new-vocabulary-without-from")
-    if config.from_ is not None and (unused := _find_random_init_flags(config)):
-        raise BertlabError("from-with-random-init-flags", flags=unused)
+    if config.from_ is not None and (unused_flags := _find_random_init_flags(config)):
+        raise BertlabError("from-with-random-init-flags", flags=unused_flags)
     _check_token_objective(config)
     teacher_flags = find_differing_flags(config, PretrainConfig, ("teacher_share", "teacher_cosine"))
     if config.teacher is None and teacher_flags:
@@ -147,13 +147,13 @@ def _check_settings(config: PretrainConfig) -> None:
 def _check_token_objective(config: PretrainConfig) -> None:
     """Check that the family can store the output layer of the objective, and that all other settings suit it."""
     if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
-        if unused := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
-            raise BertlabError("generator-flags-without-generator", flags=unused)
+        if unused_flags := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
+            raise BertlabError("generator-flags-without-generator", flags=unused_flags)
         return
-    suitable = replace(config, from_=None, teacher=None, left_to_right=False, pair_objective="none")
+    suitable_config = replace(config, from_=None, teacher=None, left_to_right=False, pair_objective="none")
     names = ("from_", "teacher", "left_to_right", "pair_objective")
-    if unsuitable := find_differing_flags(config, suitable, names):
-        raise BertlabError("token-objective-with-flags", objective=config.token_objective, flags=unsuitable)
+    if unsuitable_flags := find_differing_flags(config, suitable_config, names):
+        raise BertlabError("token-objective-with-flags", objective=config.token_objective, flags=unsuitable_flags)
     if (FAMILIES[config.family].pretraining or {}).get("token_objective") != config.token_objective:
         raise BertlabError("token-objective-unsupported", objective=config.token_objective, family=config.family)
 

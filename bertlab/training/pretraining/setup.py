@@ -70,16 +70,16 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     model = _set_attention_direction(_make_model(config, tokenizer), config)
-    longest, positions = config.final_max_tokens or config.max_tokens, model.config.max_tokens
-    if longest > positions:
-        raise BertlabError("pairs-too-long", tokens=longest, positions=positions)
+    max_pair_tokens, positions = config.final_max_tokens or config.max_tokens, model.config.max_tokens
+    if max_pair_tokens > positions:
+        raise BertlabError("pairs-too-long", tokens=max_pair_tokens, positions=positions)
     validation = Corpus.open(config.validation) if config.validation else None
     if validation:
         validation.check_vocabulary(tokenizer, config.validation, config.corpus / "tokenizer")
     predicts_masks = not model.config.left_to_right
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
-    teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
+    teacher = _load_teacher(config, tokenizer, max_pair_tokens) if config.teacher else None
     if config.teacher_cosine and teacher.config.hidden_size != model.config.hidden_size:
         sizes = {"hidden": model.config.hidden_size, "teacher_hidden": teacher.config.hidden_size}
         raise BertlabError("teacher-cosine-of-other-size", **sizes)
@@ -199,10 +199,10 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
     return model
 
 
-def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
+def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, max_pair_tokens: int) -> Bert:
     """Open the teacher of distillation, and check that its vocabulary and positions suit the corpus."""
     vocabulary_error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
-    return open_teacher(config.teacher, "mlm", tokenizer, longest, vocabulary_error).model
+    return open_teacher(config.teacher, "mlm", tokenizer, max_pair_tokens, vocabulary_error).model
 
 
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
@@ -213,8 +213,8 @@ def _sum_earlier_runs(config: PretrainConfig) -> dict:
     record = {} if config.from_ is None else checkpoint.read_record(config.from_)
     if any(type(record.get(name)) not in (int, float) for name in SUMMED_FIELDS):
         return {}
-    earlier = record.get("before", {})
-    totals = {name: round(record[name] + earlier.get(name, 0), 1) for name in SUMMED_FIELDS}
-    data = dict.fromkeys([*earlier.get("data", []), *record.get("data", [])])
-    attributions = dict.fromkeys(filter(None, [earlier.get("attribution"), record.get("attribution")]))
+    earlier_totals = record.get("before", {})
+    totals = {name: round(record[name] + earlier_totals.get(name, 0), 1) for name in SUMMED_FIELDS}
+    data = dict.fromkeys([*earlier_totals.get("data", []), *record.get("data", [])])
+    attributions = dict.fromkeys(filter(None, [earlier_totals.get("attribution"), record.get("attribution")]))
     return totals | {"data": list(data), "attribution": "; ".join(attributions)}
