@@ -876,8 +876,8 @@ def test_a_state_is_flushed_to_disk_before_it_is_renamed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "flags",
-    ["--mask-share nan", "--random-share nan", "--mask nan", "--batch-size 100000000", "--seed 18446744073709551616",
-     "--init inf", "--optim.lr nan", "--optim.name adam"],
+    ["--mask-share nan", "--random-share nan", "--chosen-share nan", "--batch-size 100000000",
+     "--seed 18446744073709551616", "--init inf", "--optim.lr nan", "--optim.name adam"],
 )  # fmt: skip
 def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
     assert main(["pretrain", str(corpus), "--out", str(tmp_path / "run"), *flags.split()]) == 2
