@@ -10,7 +10,7 @@ from bertlab.views.figures import BLUE, GREY, TEMPLATE, escape_markup
 
 
 def markdown(table: dict) -> list[str]:
-    """Return the lines of the title, the table (mean and spread, the paper's result in brackets) and the conclusion.
+    """Return the lines of the title, the table (mean and spread over the seeds) and the conclusion.
 
     >>> column = {"title": "SST-2", "task": "sst2", "paper_task": "MNLI", "lower": False}
     >>> cell = {"values": [70.0, 71.0], "mean": 70.5, "spread": 0.7, "paper": 84.2}
@@ -47,6 +47,7 @@ def figure(table: dict) -> go.Figure:
     names = [name for name in table["rows"] if name != table["against"]]  # "against" names the reference row
     for panel, column in enumerate(table["columns"], 1):
         reference_cell = table["rows"].get(table["against"], {"cells": {}})["cells"].get(column)
+        # name in the legend, key of the result in a cell, colour
         for source, key, colour in (("here", "mean", BLUE), ("the paper", "paper", GREY)):
             values, errors = [], []
             for name in names:
@@ -85,6 +86,7 @@ def _column_heading(column: dict) -> str:
 
 
 def _format_cell(cell: dict | None) -> str:
+    """Write the mean and the spread of a cell and, in brackets, the paper's result."""
     if not cell:
         return ""
     spread = f" ± {cell['spread']:.2f}" if cell["spread"] is not None else ""

@@ -53,7 +53,7 @@ def bundle_for_host(view: View, host: Literal["streamlit", "jupyter", "page"]) -
 
 @cache
 def bundle_script(view: View) -> str:
-    """Bundle a view, which mounts itself, as a script that runs at once; a module would wait for the whole page."""
+    """Bundle a view that mounts itself; a script, because a module would not run before the page is complete."""
     return f'(() => {{\n"use strict";\n{_EXPORT.sub("", bundle_module(view))}}})();\n'
 
 

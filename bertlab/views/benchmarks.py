@@ -93,6 +93,7 @@ def result_columns(results: Sequence[TaskResult]) -> Columns:
 
 
 def _format_value(row: dict, name: str) -> str:
+    """Write the result of a row in the column `name`, with the spread over the seeds if there is one."""
     if name not in row["values"]:
         return MISSING
     spread = row.get("spreads", {}).get(name)

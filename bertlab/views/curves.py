@@ -100,32 +100,32 @@ def run_curves(
     number_format = ".1%" if spec.is_percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
-        steps = _find_step_points(rows, spec, x)
+        step_points = _find_step_points(rows, spec, x)
         line = {
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
-        positions, values = [position for position, _ in steps], [value for _, value in steps]
-        if steps and spec.is_noisy:
+        positions, values = [position for position, _ in step_points], [value for _, value in step_points]
+        if step_points and spec.is_noisy:
             figure.add_scatter(
                 x=positions, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
                 opacity=0.25, hoverinfo="skip",
             )  # fmt: skip
             values = smooth(values)
-        if steps:
+        if step_points:
             figure.add_scatter(
                 x=positions, y=values, name=escape_markup(name), legendgroup=name,
-                mode="lines" if len(steps) > 1 else "markers",
+                mode="lines" if len(step_points) > 1 else "markers",
                 line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{number_format}}}",
             )  # fmt: skip
         held_out_points = _find_held_out_points(rows, spec, x)
         if held_out_points:
-            # without steps, a line connects the measurements
+            # if no training step has the metric, a line connects the measurements
             figure.add_scatter(
                 x=[position for position, _ in held_out_points], y=[value for _, value in held_out_points],
                 legendgroup=name,
-                name=escape_markup(name if not steps else f"{name}, {held_out}"),
-                mode="markers" if steps else "lines+markers",
-                showlegend=not steps, line=line,
+                name=escape_markup(name if not step_points else f"{name}, {held_out}"),
+                mode="markers" if step_points else "lines+markers",
+                showlegend=not step_points, line=line,
                 marker={"symbol": "diamond", "size": 9, "color": line["color"], "line": {"width": 1, "color": GREY}},
                 hovertemplate=f"{escape_markup(name)}, {escape_markup(held_out)}: %{{y:{number_format}}}",
             )  # fmt: skip

@@ -140,7 +140,9 @@ def layer_differences(
             line={"color": colour, "width": 2.5, "dash": dash}, hovertemplate="%{y:.3f}",
             marker={"size": 7, "symbol": "circle" if dash == "solid" else "diamond"},
         )  # fmt: skip
-    figure.update_xaxes(title={"text": escape_markup(axis), "font": {"size": 13}}, **_ticks(len(layers), embeddings))
+    figure.update_xaxes(
+        title={"text": escape_markup(axis), "font": {"size": 13}}, **_label_hidden_states(len(layers), embeddings)
+    )
     figure.update_yaxes(showgrid=True, gridcolor=GRID, rangemode="tozero", nticks=6)
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     return figure
@@ -172,12 +174,12 @@ def layer_similarity(
     figure.update_xaxes(
         title={"text": escape_markup(axes[0]), "font": {"size": 13}},
         side="top",
-        **_ticks(comparison.cka_LM.shape[1], embeddings),
+        **_label_hidden_states(comparison.cka_LM.shape[1], embeddings),
     )
     figure.update_yaxes(
         title={"text": escape_markup(axes[1]), "font": {"size": 13}},
         autorange="reversed",
-        **_ticks(len(comparison.cka_LM), embeddings),
+        **_label_hidden_states(len(comparison.cka_LM), embeddings),
     )
     return figure
 
@@ -216,8 +218,8 @@ def most_changed_tokens(
     return figure
 
 
-def _ticks(count: int, embeddings: str) -> dict:
-    """The ticks of the hidden states: the embeddings, then the outputs of layers 0, 1 and so on."""
+def _label_hidden_states(count: int, embeddings: str) -> dict:
+    """The labels of an axis of hidden states: the embeddings, then the outputs of layers 0, 1 and so on."""
     return {"tickvals": list(range(count)), "ticktext": [escape_markup(embeddings), *map(str, range(count - 1))]}
 
 

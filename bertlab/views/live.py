@@ -83,12 +83,18 @@ def plan_page(session: Session) -> LivePage:
     if session.config.left_to_right:
         return LivePage(("attention",), "live-note-left-to-right")
     can_fill = "mlm" in session.heads
-    can_pair = "nsp" in session.heads and session.config.type_vocab_size > 1
-    tabs = ("attention", *["fill"] * can_fill, *["next"] * can_pair, *["heads"] * (can_fill or can_pair))
-    tabs += ("lens",) * can_fill
-    if can_fill and can_pair:
+    can_predict_next = "nsp" in session.heads and session.config.type_vocab_size > 1
+    has_tab = {
+        "attention": True,
+        "fill": can_fill,
+        "next": can_predict_next,
+        "heads": can_fill or can_predict_next,
+        "lens": can_fill,
+    }
+    tabs = tuple(tab for tab, is_offered in has_tab.items() if is_offered)
+    if can_fill and can_predict_next:
         return LivePage(tabs, "")
-    note = "live-note-no-next" if can_fill else "live-note-no-masks" if can_pair else "live-note-encoder"
+    note = "live-note-no-next" if can_fill else "live-note-no-masks" if can_predict_next else "live-note-encoder"
     return LivePage(tabs, note)
 
 
@@ -119,6 +125,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
     tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
     config = session.config
     max_tokens = min(config.max_tokens, MAX_TOKENS)
+    # block: the bytes of all tensors, then the tokens; table: where each tensor is in it
     table, block = pack_tensors(restore_heads(session.model), progress, max_tokens + config.first_position)
     tokens_start = len(block)
     block += "\n".join(session.tokenizer.tokens(range(session.tokenizer.vocab_size))).encode()
@@ -214,17 +221,17 @@ def describe_tokenizer(tokenizer: Tokenizer, name: str = "") -> dict:
         CheckpointError: the tokenizer has steps that the tokenizer of google-research/bert lacks.
     """
     description = tokenizer.describe()
-    normaliser, added = description["normalizer"] or {}, description["added_tokens"]
+    normaliser, added_tokens = description["normalizer"] or {}, description["added_tokens"]
     has_plain_added_tokens = all(
         token["special"] and not any(token[flag] for flag in ("normalized", "single_word", "lstrip", "rstrip"))
-        for token in added
+        for token in added_tokens
     )
     splitter = (description["pre_tokenizer"] or {}).get("type")
     if normaliser.get("type") != "BertNormalizer" or splitter != "BertPreTokenizer" or not has_plain_added_tokens:
         raise CheckpointError("live-tokenizer-unsupported", name=name)
     strip_accents = normaliser["strip_accents"]
     return {
-        "special": sorted(token["content"] for token in added),
+        "special": sorted(token["content"] for token in added_tokens),
         "lowercase": normaliser["lowercase"],
         "stripAccents": normaliser["lowercase"] if strip_accents is None else strip_accents,
         "cleanText": normaliser["clean_text"],

@@ -35,8 +35,8 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
     html = []
     for start, end in pairwise(edges):
         text = escape_html(passage[start:end])
-        covering = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
-        html.append(_mark(text, covering) if covering else text)
+        ranked_answers = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
+        html.append(_mark(text, ranked_answers) if ranked_answers else text)
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(html)}</div>'
 
 

@@ -36,11 +36,11 @@ class AttentionPack:
 
     Packing takes one pass over the probabilities. After that, sending a part only requires compressing that part.
 
-    In maps of up to 470,000 probabilities (12 x 12 heads and 57 tokens), a probability has 16 bits and an error of at
-    most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in parts;
-    otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, because small powers distinguish
-    small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is at most 0.002
-    everywhere. The error never exceeds 0.004.
+    In maps of up to 470,000 probabilities (12 layers of 12 heads, and 57 tokens), a probability has 16 bits and an
+    error of at most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in
+    parts; otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, because small powers
+    distinguish small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is
+    at most 0.002 everywhere. The error never exceeds 0.004.
 
     Args:
         attention: from `Session.attention`.

@@ -25,8 +25,8 @@ _REPLACEMENT_STYLES = {
     "unchanged": (PALETTE["marks"][2], "solid"),
 }
 # (colour, line style) of the other tokens, by their sentence
-_SENTENCES = {"a": (PALETTE["marks"][0], "solid"), "b": (PALETTE["marks"][1], "dashed")}
-_SPECIAL = (GREY, "dotted")  # of [CLS] and [SEP]
+_SENTENCE_STYLES = {"a": (PALETTE["marks"][0], "solid"), "b": (PALETTE["marks"][1], "dashed")}
+_SPECIAL_STYLE = (GREY, "dotted")  # of [CLS] and [SEP]
 MAX_LABEL = 12  # maximum width of a token in the grid of candidates; the unit is the width of a Latin letter
 
 
@@ -106,17 +106,17 @@ def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.F
     for name, colour, dash in styles:
         values = [getattr(row, name) for row in losses]
         if (name == "total" and all(row.pair is None for row in losses)) or None in values:
-            continue  # without a loss of the pair, the sum is the MLM loss
+            continue  # without a sentence-pair loss, the total equals the MLM loss
         title = escape_markup(render(f"figure-loss-{name}", lang))
-        mean = escape_markup(render("figure-running-mean", lang, loss=render(f"figure-loss-{name}", lang)))
+        mean_title = escape_markup(render("figure-running-mean", lang, loss=render(f"figure-loss-{name}", lang)))
         figure.add_scatter(
             x=numbers, y=values, mode="markers", marker={"color": colour, "size": 6}, opacity=0.4, showlegend=False,
             hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{title}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.add_scatter(
-            x=numbers, y=compute_running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean,
+            x=numbers, y=compute_running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean_title,
             line={"color": colour, "width": 2.5, "dash": dash}, marker={"color": colour, "size": 8},
-            hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{mean}: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{mean_title}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(axis), "font": {"size": 13}}, tickformat="d")
     if len(numbers) <= 10:
@@ -169,14 +169,14 @@ def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
     """One token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
     label, title = escape_html(token.token), str(token.position)
     if token.replacement_kind is None:
-        style = _SPECIAL if token.special else _SENTENCES["ab"[token.segment]]
-        return f'<bdi style="{_style(*style, 0.12)}" title="{title}">{label}</bdi>'
+        style = _SPECIAL_STYLE if token.special else _SENTENCE_STYLES["ab"[token.segment]]
+        return f'<bdi style="{_write_css(*style, 0.12)}" title="{title}">{label}</bdi>'
     if token.replacement_kind != "unchanged":
         label = f'<s style="opacity: 0.75;">{label}</s> <b>{escape_html(token.input_token)}</b>'
     else:
         label = f"<b>{label}</b>"
-    style = _style(*_REPLACEMENT_STYLES[token.replacement_kind], 0.3)
-    return f'<bdi style="{style}" title="{title}: {escape(names[token.replacement_kind])}">{label}</bdi>'
+    css = _write_css(*_REPLACEMENT_STYLES[token.replacement_kind], 0.3)
+    return f'<bdi style="{css}" title="{title}: {escape(names[token.replacement_kind])}">{label}</bdi>'
 
 
 def _draw_legend(example: PretrainingExample, lang: str) -> str:
@@ -186,14 +186,14 @@ def _draw_legend(example: PretrainingExample, lang: str) -> str:
         (style, f"{names[kind]} {sum(token.replacement_kind == kind for token in example.tokens)}", 0.3)
         for kind, style in _REPLACEMENT_STYLES.items()
     ]
-    entries += [(style, render(f"figure-sentence-{name}", lang), 0.12) for name, style in _SENTENCES.items()]
+    entries += [(style, render(f"figure-sentence-{name}", lang), 0.12) for name, style in _SENTENCE_STYLES.items()]
     return " ".join(
-        f'<span style="{_style(*style, opacity)}">{escape_html(name)}</span>' for style, name, opacity in entries
+        f'<span style="{_write_css(*style, opacity)}">{escape_html(name)}</span>' for style, name, opacity in entries
     )
 
 
-def _style(colour: str, line: str, opacity: float) -> str:
-    """The CSS of a token: its ground has the colour with an opacity, and its underline has the line style."""
+def _write_css(colour: str, line: str, opacity: float) -> str:
+    """The CSS of a token: its background has the colour with the opacity, and its underline has the line style."""
     width = 4 if line == "double" else 2  # thinner double lines look like one
     return (
         f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "

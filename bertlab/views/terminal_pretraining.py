@@ -7,7 +7,7 @@ from bertlab.views.terminal import make_printable
 
 
 def example_lines(example: PretrainingExample) -> list[str]:
-    """The label of the pair and the input, then the prediction for every chosen token, then the losses."""
+    """The label of the pair and the input, then one row for every predicted token, then the losses."""
     input_line = " ".join(token.input_token for token in example.tokens)
     rows = [("token", "replaced by", "probability", "rank", "-ln p", "predictions")]
     for row in example.predictions:

@@ -23,12 +23,12 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
     rows = list(tokens)
     marks_word_starts = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
     for row in rows:
-        same_text = previous and not (row.special or previous.special) and row.segment == previous.segment
+        is_same_text = previous and not (row.special or previous.special) and row.segment == previous.segment
         continues_letters = (
-            same_text and marks_word_starts and row.token[:1].isalnum() and previous.token[-1:].isalnum()
+            is_same_text and marks_word_starts and row.token[:1].isalnum() and previous.token[-1:].isalnum()
         )
         continues_word = (continues_letters and row.start == previous.end) or (
-            same_text and row.token.startswith("##") and len(row.token) > 2
+            is_same_text and row.token.startswith("##") and len(row.token) > 2
         )
         numbers.append((numbers[-1] if numbers else -1) + (not continues_word))
         previous = row

@@ -45,8 +45,8 @@ def merges_html(histories: Sequence[MergeHistory], lang: str = DEFAULT) -> str:
             line = escape_html(render("wordpiece-single-character", lang))
         else:
             line = " · ".join(
-                f'<span style="white-space: nowrap">{_merged_token_html(merge.left)} + '
-                f"{_merged_token_html(merge.right)} → "
+                f'<span style="white-space: nowrap">{_merge_part_html(merge.left)} + '
+                f"{_merge_part_html(merge.right)} → "
                 f"{_token_html(merge.token)}<small>{escape_html(render('wordpiece-rank', lang, rank=merge.rank))}"
                 f"</small></span>"
                 for merge in history.merges
@@ -115,6 +115,7 @@ def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
     columns: Columns = {"token": [token for token, _ in rows]}
     return columns | {
         name: [getattr(merge, field) for _, merge in rows]
+        # (column, field of `Merge`)
         for name, field in (("left", "left"), ("right", "right"), ("merged", "token"), ("rank", "rank"))
     }
 
@@ -129,8 +130,8 @@ def _step_html(step: SearchStep, lang: str) -> str:
         items = [*first, f"<small>{more}</small>", *last]
     else:
         items = [*map(_rejected_html, rejected)]
-    end = f"{_token_html(step.token)}<small>id {step.id}</small>" if step.token else _token_html("[UNK]")
-    return f'<li dir="auto">{" ".join([*items, end])}</li>'
+    found_token = f"{_token_html(step.token)}<small>id {step.id}</small>" if step.token else _token_html("[UNK]")
+    return f'<li dir="auto">{" ".join([*items, found_token])}</li>'
 
 
 def _rejected_html(candidate: str) -> str:
@@ -147,7 +148,7 @@ def _token_html(token: str) -> str:
     return f'<bdi style="{style}">{_short_html(token)}</bdi>'
 
 
-def _merged_token_html(token: str) -> str:
+def _merge_part_html(token: str) -> str:
     """One of the two tokens that a merge joins."""
     return f'<bdi style="{_TOKEN_STYLE} background: {transparent(PALETTE["grey"], 0.16)}">{_short_html(token)}</bdi>'
 

@@ -28,7 +28,7 @@ with st.container(key="proposals"), frame.show_errors():
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
     else:
         fills = masked_input.predict(checkpoint, top_k, second or None)
-        bars = {"zoom": fields.zoom_switch(st)}
+        zoom = fields.zoom_switch(st)
         # a [MASK] in the second sentence is always typed, so it replaced no word
         words = [*masked_input.originals, *[""] * len(fills.result)]
         cells = st.columns(min(len(fills.result), 2))
@@ -42,6 +42,6 @@ with st.container(key="proposals"), frame.show_errors():
                 data = {
                     name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")
                 }
-                plots.draw(f"mask-{number}", figures.mask_bars, fills[number], data=data, lang=language(), **bars)
+                plots.draw(f"mask-{number}", figures.mask_bars, fills[number], data=data, lang=language(), zoom=zoom)
                 display.sentence(sentences.candidates(fill.candidates))
         display.explain("mask_probability", "rank", "token_loss")

@@ -22,13 +22,14 @@ with frame.show_errors():
         tasks = sorted(runs.result, key=lambda task: (get_task(task).language != language(), task))
         names = {task: t(f"serving-task-{task}") for task in tasks}
         run = runs[fields.choice(st.segmented_control, t("serving-task"), names, "serving-task", required=True)]
-        first, last = run.result.find(STEPS[0]), run.result.find(COMPARED_STEP)
+        first_step, compared_step = run.result.find(STEPS[0]), run.result.find(COMPARED_STEP)
         with st.container(horizontal=True):
             times = serving_views.format_times(run.result.times_faster(COMPARED_STEP))
             st.metric(t("serving-throughput"), times, help=t("serving-throughput-help"))
             st.metric(
-                t("serving-latency"), f"{first.p50_ms:.0f} → {last.p50_ms:.1f} ms", help=t("serving-latency-help")
-            )
+                t("serving-latency"), f"{first_step.p50_ms:.0f} → {compared_step.p50_ms:.1f} ms",
+                help=t("serving-latency-help"),
+            )  # fmt: skip
             st.metric(t("serving-change"), t("serving-points", points=signed(-run.result.points_lost, 2)),
                       help=t("serving-change-help"))  # fmt: skip
         display.explain("accuracy")

@@ -21,7 +21,7 @@ from bertlab.views.terminal_summary import METRIC_NAMES
 
 MAX_SENTENCES = 2_000  # the rest of a longer text is left out, because all users share the CPU cores
 MAX_CHOSEN = 10  # the highest number of summary sentences that the user can set
-MAX_REPEATED = 10  # sentences left out as repetitions whose numbers are listed
+MAX_REPEATED = 10  # maximum length of the list of sentences that were left out as repetitions
 LONG_TEXT = 4_000  # characters; a longer text scrolls in its own frame
 SCROLLED_HEIGHT = 420  # the height of this frame in pixels
 
