@@ -22,7 +22,7 @@ def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lan
 
     Args:
         surprise: the surprise of the words.
-        threshold: words whose surprise exceeds it are orange, in nats; None to draw no threshold.
+        threshold: in nats; words whose surprise exceeds it are orange. None to draw no threshold.
         lang: the language of the axis titles.
     """
     words = surprise.words
@@ -51,7 +51,7 @@ def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *,
 
     Args:
         corrections: the suggestions.
-        margin: suggestions whose gain does not exceed it are grey, in nats; None to draw no margin.
+        margin: in nats; suggestions whose gain does not exceed it are grey. None to draw no margin.
         lang: the language of the axis title.
     """
     rows = list(corrections)[::-1]  # the first bar is at the bottom
