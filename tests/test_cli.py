@@ -282,6 +282,7 @@ def test_info_wraps_lines_and_omits_empty_fields(run, tmp_path, monkeypatch):
     assert sum(line.strip().startswith("word word") for line in lines) > 3
     assert "hub_id" not in out
     assert "attribution" not in out
+    assert "None" not in out, "settings that this architecture does not have"
 
 
 def test_a_text_from_standard_input(run, monkeypatch):

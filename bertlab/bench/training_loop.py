@@ -30,11 +30,17 @@ class RandomTokenizer:
     """The attributes of a tokenizer that random sentence pairs need: the vocabulary size and the special token ids."""
 
     vocab_size: int
+    """The number of tokens."""
     pad_id: int = 0
+    """The id of [PAD]."""
     cls_id: int = 2
+    """The id of [CLS]."""
     sep_id: int = 3
+    """The id of [SEP]."""
     mask_id: int = 4
+    """The id of [MASK]."""
     special_ids: frozenset = frozenset(range(5))
+    """The ids of all special tokens."""
 
 
 @dataclass

@@ -55,7 +55,9 @@ def info(config: Info) -> None:
     }
     rows = [("checkpoint", session.name), ("commands", ", ".join(session.commands))]
     rows += [("labels", _format_value(list(session.labels)))] if session.labels else []
-    rows += [(name.replace("_", " "), _format_value(value)) for name, value in settings.items()]
+    rows += [
+        (name.replace("_", " "), _format_value(value)) for name, value in settings.items() if value not in EMPTY_VALUES
+    ]
     record = {
         name: value for name, value in session.record.items() if name != "cloze"
     }  # `cloze` is too long for this table; the model card and --json contain it

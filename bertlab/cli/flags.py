@@ -113,7 +113,8 @@ def _describe_field(config_type: type, name: str, defaults: object, *markers) ->
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
     for marker in (tyro.conf.arg(help_behavior_hint=_format_default), *markers):
         hint = Annotated[_remove_aliases(hint), marker]
-    text = _read_field_docs(config_type).get(name, "")
+    # the flags of a nested dataclass have help texts of their own
+    text = "" if dataclasses.is_dataclass(default) else _read_field_docs(config_type).get(name, "")
     return StructFieldSpec(name, hint, default, helptext=lambda: _format_flag_help(text, default) or None)
 
 

@@ -110,6 +110,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     dropout: float = 0.1
     """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
+    """The optimiser and its learning rate."""
     seeds: int = 1
     """Number of runs, with the seeds --seed, --seed + 1 and so on. The mean and the standard deviation of the metrics
     are printed, and the checkpoint of the best run is kept."""

@@ -50,6 +50,7 @@ class RunConfig:
     """Gradient accumulation: the number of micro-batches into which each batch is split. This needs less memory and
     gives the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
+    """The optimiser and its learning rate."""
     precision: Precision = "auto"
     """Number format of the forward and backward pass; the master weights are always float32. auto measures which format
     is faster on this machine; a resumed run keeps its initial precision."""

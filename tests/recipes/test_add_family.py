@@ -3,19 +3,26 @@
 import json
 import shutil
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 import bertlab
 from bertlab.checkpoints import checkpoint
-from bertlab.config.families import FAMILIES, Family
+from bertlab.config.families import FAMILIES, Family, register_family
 
 TEXT = "The potter set the [MASK] bowl."
 
 
-def test_a_checkpoint_of_a_new_family_opens_and_predicts(monkeypatch, tiny_checkpoint, tmp_path):
+@pytest.fixture
+def toybert():
+    register_family(Family("toybert", "https://example.org/toybert", first_position=2))
+    yield
+    del FAMILIES["toybert"]
+
+
+def test_a_checkpoint_of_a_new_family_opens_and_predicts(toybert, tiny_checkpoint, tmp_path):
     """The toy family leaves the first two rows of the position embeddings unused, as RoBERTa does."""
-    monkeypatch.setitem(FAMILIES, "toybert", Family("toybert", first_position=2))
     shutil.copytree(tiny_checkpoint, tmp_path / "toy")
     config = json.loads((tmp_path / "toy" / "config.json").read_text())
     config |= {"model_type": "toybert", "max_position_embeddings": config["max_position_embeddings"] + 2}

@@ -58,15 +58,15 @@ class Event:
 class Simulation:
     """The world of one story: its people and things, their current state, and the events so far, in paragraphs.
 
-    Args:
-        lexicon: the words of a language.
-        rng: the source of all random choices.
-        seed: determines the people; those of each theme are the same in all stories with the same seed.
+    The other fields are its state, which the events change.
     """
 
     lexicon: Lexicon
+    """The words of a language."""
     rng: random.Random
+    """The source of all random choices."""
     seed: int = 0
+    """Determines the people; those of each theme are the same in all stories with the same seed."""
     paragraphs: list[list[Event]] = field(default_factory=lambda: [[]])
     """The events of each paragraph."""
     holder: dict[Thing, Person | Word | None] = field(default_factory=dict)
