@@ -1,6 +1,10 @@
 """Components that run in the browser: the canvas views of `bertlab.views`, and the small components in `static/`."""
 
 import json
+import re
+import struct
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -73,7 +77,7 @@ def draw_canvas(view: str, payload: bytes) -> None:
             view_state.store(view_state.read() | state)
 
     view_state.store(view_state.read())
-    _view(view)(key=view, data=payload, on_state_change=store_state)
+    _mount(_view(view), view, payload, on_state_change=store_state)
     url.write_address()
 
 
@@ -104,7 +108,7 @@ def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int],
             on_click(index)
 
     data = {"words": parts, "after": text[end_of_previous:]}
-    _component("words")(key="words", data=data, on_clicked_change=report_click)
+    _mount(_component("words"), "words", data, on_clicked_change=report_click)
 
 
 def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_click: Callable[[int], None]) -> None:
@@ -130,7 +134,7 @@ def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_cl
             on_click(index)
 
     data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen}
-    _component("writing")(key="writing-words", data=data, on_clicked_change=report_click)
+    _mount(_component("writing"), "writing-words", data, on_clicked_change=report_click)
 
 
 def draw_arcs(picture: dict) -> None:
@@ -143,7 +147,7 @@ def draw_arcs(picture: dict) -> None:
     data = {end: [texts[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
     with save_menu("arcs", data=export.tidy(data)):
-        _component("arcs")(key="arcs", data=picture | {"colours": [*figures.COLOURS, figures.GREY]})
+        _mount(_component("arcs"), "arcs", picture | {"colours": [*figures.COLOURS, figures.GREY]})
 
 
 def draw_plot(
@@ -180,7 +184,7 @@ def draw_plot(
     }  # fmt: skip
     callbacks = {"on_clicked_change": report_click} if on_click else {}
     callbacks |= {"on_selected_change": report_selection} if on_selection else {}
-    _component("plot", isolate_styles=False)(key=key, data=data, **callbacks)
+    _mount(_component("plot", isolate_styles=False), key, data, **callbacks)
 
 
 def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
@@ -197,7 +201,7 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
         if isinstance(line, str) and len(line) < 10_000:
             on_change(line)
 
-    _component("heads")(key="heads-grid", data=data, on_line_change=report_changes)
+    _mount(_component("heads"), "heads-grid", data, on_line_change=report_changes)
 
 
 @contextmanager
@@ -220,7 +224,7 @@ def save_menu(
         page = st.session_state["url.page"] or "start"
         description = {"name": f"{page}-{key}", "title": t(page), "lang": language(), "frame": f".st-key-figure-{key}"}
         content = {"columns": data, "code": code, "subject": extra_columns}
-        _view("figure")(key=f"save-{key}", data=description | content)
+        _mount(_view("figure"), f"save-{key}", description | content)
 
 
 def scroll_to_answer(key: str) -> None:
@@ -230,14 +234,13 @@ def scroll_to_answer(key: str) -> None:
         key: a key that is unique on the page.
     """
     with st.container(key=f"scroll-{key}"):
-        _component("scroll")(key=f"scroll-to-{key}")
+        _mount(_component("scroll"), f"scroll-to-{key}")
 
 
 def draw_link_button() -> None:
     """Draw a button that copies the address of the page."""
-    _component("link")(
-        key="copy-link", width="content", data={"label": t("copy-link"), "copied": t("copy-link-copied")}
-    )
+    texts = {"label": t("copy-link"), "copied": t("copy-link-copied")}
+    _mount(_component("link"), "copy-link", texts, width="content")
 
 
 def draw_html_button(make_html: Callable[[], str], name: str) -> None:
@@ -270,7 +273,7 @@ def set_cookie(name: str, value: str) -> None:
         name: the name of the cookie.
         value: its value, letters and digits only.
     """
-    _component("cookie")(key=f"cookie-{name}", data={"name": name, "value": value})
+    _mount(_component("cookie"), f"cookie-{name}", {"name": name, "value": value})
 
 
 def merge_history_entries() -> None:
@@ -278,7 +281,7 @@ def merge_history_entries() -> None:
 
     Steps of lessons open pages in this way.
     """
-    _component("history")(key="history")
+    _mount(_component("history"), "history")
 
 
 def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
@@ -297,7 +300,7 @@ def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
     data = {"seen": " ".join(seen.split(" ")[:num_parts]), "parts": num_parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
         # the callback does nothing: a new value of `news` is enough to make Streamlit run the fragment
-        _component("news", isolate_styles=False)(key="class-news-asked", data=data, on_news_change=lambda: None)
+        _mount(_component("news", isolate_styles=False), "class-news-asked", data, on_news_change=lambda: None)
 
 
 @cache
@@ -305,6 +308,32 @@ def _plotly_file() -> str:
     """Make the server serve the folder of Plotly's script. Return the address of the script relative to the app."""
     folder = Path(plotly.__file__).parent / "package_data"
     return f"component/{declare_component('plotly', path=folder).name}/plotly.min.js"
+
+
+def _mount(component: Callable, key: str, data: dict | bytes | None = None, **options) -> None:
+    """Draw a component with a stamp on its data, by which `static/newest.js` ignores data that arrive too late.
+
+    Data that have not changed keep their stamp, so that Streamlit need not send them again.
+
+    Args:
+        component: the result of `_component` or `_view`.
+        key: the key of the component, unique on its page.
+        data: the data of the component: what JSON can represent, or bytes; None if it needs no data.
+        options: further arguments of the component, such as callbacks.
+    """
+    if data is not None:
+        stamps = st.session_state.setdefault("components.stamps", {})
+        fingerprint = hash(data if isinstance(data, bytes) else json.dumps(data))
+        previous_fingerprint, previous_time = stamps.get(key, (None, 0.0))
+        if fingerprint != previous_fingerprint:
+            # later than the previous time even if the clock was set back
+            stamps[key] = (fingerprint, max(time.time(), previous_time + 0.001))
+        key_hash, changed_at = zlib.crc32(key.encode()), stamps[key][1]
+        if isinstance(data, bytes):
+            data += struct.pack("<Id", key_hash, changed_at)
+        else:
+            data = data | {"stamp": {"key": key_hash, "time": changed_at}}
+    component(key=key, data=data, **options)
 
 
 @cache
@@ -316,12 +345,19 @@ def _component(name: str, *, isolate_styles: bool = True):
         isolate_styles: whether the browser keeps the style sheets of the page and of the component apart.
     """
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
-    return st.components.v2.component(
-        f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js, isolate_styles=isolate_styles
-    )
+    html, js = f'<div class="{name}"></div>', _ignore_late_data(js)
+    return st.components.v2.component(f"bertlab_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 
 
 @cache
 def _view(view: str):
     """Register a canvas view of `bertlab.views`, or the menu "figure", which saves any figure."""
-    return st.components.v2.component(f"bertlab_{view}", css=assets.css(), js=assets.streamlit_js(view))
+    return st.components.v2.component(
+        f"bertlab_{view}", css=assets.css(), js=_ignore_late_data(assets.streamlit_js(view))
+    )
+
+
+def _ignore_late_data(script: str) -> str:
+    """Append `static/newest.js` to the script of a component, which it needs for the stamps of `_mount`."""
+    script = re.sub(r"^export default (async )?function \(", r"\1function drawComponent(", script, flags=re.MULTILINE)
+    return script + (STATIC / "newest.js").read_text(encoding="utf-8")
