@@ -23,7 +23,8 @@ from bertlab.serving.metrics import ServerMetrics
 JSON_MEDIA_TYPE = "application/json"
 INFO_ROUTES = ("/health", "/metrics", "/docs", "/openapi.json")  # the routes that compute no prediction
 STATUS = {MissingHead: 404, QueueFull: 429, RequestKillsWorkers: 500, NoWorker: 503, TimeLimitExceeded: 504}
-"""Type of an error -> HTTP status. An error of another type has 422, or 500 if its id is in `SERVER_ERRORS`."""
+"""Type of an error -> HTTP status. Errors of other types have the status 500 if their id is in `SERVER_ERRORS`,
+otherwise 422."""
 SERVER_ERRORS = ("out-of-memory", "unexpected-error", "unexpected-error-without-log")
 """The ids of errors that are not the client's fault; the status is 500."""
 RETRY_SECONDS = {429: 1, 503: 5}
@@ -36,7 +37,7 @@ def make_application(dispatcher: Dispatcher) -> FastAPI:
     app = FastAPIOffline(title=f"bertlab: {description.checkpoint}", redoc_url=None)
     for path, route in ROUTES.items():
         if route.command in description.missing:
-            _add_missing_route(app, path, description.missing[route.command])
+            _add_refusing_route(app, path, description.missing[route.command])
         else:
             _add_route(app, path, route, dispatcher)
     _add_info_routes(app, dispatcher)
@@ -65,8 +66,14 @@ def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) ->
     app.post(path, name=path.removeprefix("/"))(predict)
 
 
-def _add_missing_route(app: FastAPI, path: str, error: BertlabError) -> None:
-    """Add a route that always replies with an error: the checkpoint lacks something, such as an output layer."""
+def _add_refusing_route(app: FastAPI, path: str, error: BertlabError) -> None:
+    """Add a route that always replies with an error, because the checkpoint lacks what the route needs.
+
+    Args:
+        app: the application.
+        path: the route.
+        error: says what is missing, for example an output layer.
+    """
 
     async def refuse(request: Request) -> Response:
         return _make_reply(request, error, 404)
@@ -105,7 +112,7 @@ def make_openapi(app: FastAPI, language: str) -> dict:
     for path, methods in schema["paths"].items():
         for method in methods.values():
             method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
-            # FastAPI's description of this status has an error format that the server does not use
+            # FastAPI documents this status with an error format of its own, which the server does not use
             method["responses"].pop("422", None)
     components = schema.get("components", {}).get("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
@@ -159,7 +166,7 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
             )
         if error.status_code == 405:
             return _make_reply(request, BertlabError("serve-method-not-allowed", path=path, method=request.method), 405)
-        # for example, the body is not UTF-8
+        # the body cannot be read as JSON, for example because it is not UTF-8
         return _make_reply(request, BertlabError("serve-json-invalid"), error.status_code)
 
     @app.exception_handler(Exception)
@@ -168,7 +175,7 @@ def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
 
 
 class RequestCounter:
-    """A middleware that counts replies by route and status, and measures the time of each reply.
+    """A middleware that counts replies by route and status, and measures the time until each reply begins.
 
     Args:
         app: the application.

@@ -1,4 +1,4 @@
-"""Limit the size of request bodies, and the time that a client takes to send one."""
+"""Limit the size of request bodies, and the time between two parts of a body."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# At most this much of a body that is too large is read and discarded before the reply is sent. Many clients read the
-# reply only after they have sent the whole body.
+# If a body is too large, the server reads and discards at most this many bytes of it before it replies, because many
+# clients read the reply only after they have sent the whole body.
 MAX_DISCARDED_BYTES = 64_000_000
 
 
@@ -19,7 +19,7 @@ class BodyTooLarge(HTTPException):
 
 
 class BodyTooSlow(HTTPException):
-    """The body of a request did not arrive within the time limit."""
+    """The next part of a request body did not arrive within the time limit."""
 
     def __init__(self):
         super().__init__(408)
@@ -45,7 +45,7 @@ class BodyLimit:
             return await self.app(scope, receive, send)
         size, is_complete = 0, False
         content_length = Headers(scope=scope).get("content-length", "")
-        is_too_large = content_length.isdecimal() and int(content_length) > self.max_bytes
+        is_declared_too_large = content_length.isdecimal() and int(content_length) > self.max_bytes
 
         async def receive_part() -> Message:
             nonlocal size, is_complete
@@ -61,7 +61,7 @@ class BodyLimit:
 
         async def receive_limited_part() -> Message:
             message = await receive_part()
-            if is_too_large or size > self.max_bytes:
+            if is_declared_too_large or size > self.max_bytes:
                 while not is_complete and size < MAX_DISCARDED_BYTES:
                     await receive_part()
                 raise BodyTooLarge

@@ -39,7 +39,7 @@ class Dispatcher:
 
     Attributes:
         description: the description of the checkpoint, from a worker. It is set when the first worker has started.
-        workers: the workers that are ready: {number of a worker, counted from 0: worker}.
+        workers: {index of a worker: worker}, for the workers that are ready.
     """
 
     def __init__(self, options: ServeOptions, metrics: ServerMetrics):
@@ -48,9 +48,9 @@ class Dispatcher:
         self.description: Description
         self.workers: dict[int, Worker] = {}
         self.queue: RequestQueue
-        self._busy: set[int] = set()  # the numbers of the workers that are computing a batch
+        self._busy: set[int] = set()  # the indices of the workers that are computing a batch
         self._tasks: list[asyncio.Task] = []
-        self._start_error: Exception | None = None  # why the latest attempt to start a worker failed
+        self._start_error: Exception | None = None  # None if the latest start of a worker succeeded
         self._executor = ThreadPoolExecutor(2 * self.num_workers, "worker")
 
     async def start(self) -> None:
@@ -60,22 +60,22 @@ class Dispatcher:
             BertlabError: a worker cannot open the checkpoint.
         """
         self.queue = RequestQueue(self.options.queue)
-        started = await asyncio.gather(
-            *(self._start_worker(number) for number in range(self.num_workers)), return_exceptions=True
+        outcomes = await asyncio.gather(
+            *(self._start_worker(index) for index in range(self.num_workers)), return_exceptions=True
         )
-        for worker in started:
-            if isinstance(worker, WorkerLost):
+        for error in outcomes:  # None for a worker that is ready
+            if isinstance(error, WorkerLost):
                 raise BertlabError("serve-worker-died")
-            if isinstance(worker, BaseException):
-                raise worker
-        self._tasks = [asyncio.create_task(self._run_worker(number)) for number in range(self.num_workers)]
+            if isinstance(error, BaseException):
+                raise error
+        self._tasks = [asyncio.create_task(self._give_batches(index)) for index in range(self.num_workers)]
 
     async def stop(self) -> None:
-        """Stop the workers. A waiting request would get no reply, so the server calls this when none is waiting."""
+        """Stop the workers. Requests that still wait get no reply, so the server first answers all of them."""
         for task in self._tasks:
             task.cancel()
         workers, self.workers = self.workers, {}
-        stops = [worker.kill if number in self._busy else worker.stop for number, worker in workers.items()]
+        stops = [worker.kill if index in self._busy else worker.stop for index, worker in workers.items()]
         await asyncio.gather(*(asyncio.to_thread(stop) for stop in stops))
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._executor.shutdown(wait=False)
@@ -115,12 +115,12 @@ class Dispatcher:
             raise reply
         return reply
 
-    async def _run_worker(self, number: int) -> None:
+    async def _give_batches(self, index: int) -> None:
         """Give batches to one worker, and replace it whenever it dies."""
         while True:
-            worker = self.workers.get(number)
+            worker = self.workers.get(index)
             if worker is None:
-                await self._restart_worker(number)
+                await self._restart_worker(index)
                 continue
             events = [asyncio.ensure_future(each) for each in (self.queue.wait_for_request(), worker.has_died.wait())]
             try:
@@ -129,18 +129,18 @@ class Dispatcher:
                 for each in events:
                     each.cancel()
             if worker.has_died.is_set():
-                await self._discard_worker(number)
+                await self._discard_worker(index)
                 continue
             free_workers = len(self.workers.keys() - self._busy)
             if batch := self.queue.take_batch(self.options.batch_size, free_workers):
                 self._update_metrics()
-                await self._compute_batch(number, worker, batch)
+                await self._compute_batch(index, worker, batch)
 
-    async def _compute_batch(self, number: int, worker: Worker, batch: list[Request]) -> None:
+    async def _compute_batch(self, index: int, worker: Worker, batch: list[Request]) -> None:
         """Let a worker compute a batch, and set the replies; if it dies, put the requests back into the queue."""
         self.metrics.batch_size.observe(len(batch))
         contents = [request.content for request in batch]
-        self._busy.add(number)
+        self._busy.add(index)
         try:
             replies = await self._run_in_thread(worker.answer, contents, self.options.time_limit)
         except WorkerLost:
@@ -149,15 +149,15 @@ class Dispatcher:
                 if request.attempts >= MAX_ATTEMPTS and not request.future.done():
                     request.future.set_result(RequestKillsWorkers("serve-request-kills-workers"))
             self.queue.put_back(batch)
-            await self._discard_worker(number)
+            await self._discard_worker(index)
         else:
             for request, reply in zip(batch, replies, strict=True):
                 if not request.future.done():
                     request.future.set_result(reply)
         finally:
-            self._busy.discard(number)
+            self._busy.discard(index)
 
-    async def _start_worker(self, number: int) -> None:
+    async def _start_worker(self, index: int) -> None:
         """Start a worker process, and wait until it has opened the checkpoint."""
         worker = await self._run_in_thread(Worker, self.options, asyncio.get_running_loop())
         try:
@@ -165,22 +165,22 @@ class Dispatcher:
         except BaseException:
             await asyncio.shield(asyncio.to_thread(worker.kill))
             raise
-        self.workers[number] = worker
+        self.workers[index] = worker
         self._start_error = None
         self._update_metrics()
 
-    async def _restart_worker(self, number: int) -> None:
+    async def _restart_worker(self, index: int) -> None:
         """Start a worker in place of one that died; if that fails, store the error and pause."""
         self.metrics.restarts.inc()
         try:
-            await self._start_worker(number)
+            await self._start_worker(index)
         except (BertlabError, WorkerLost) as error:
             self._start_error = error if isinstance(error, BertlabError) else BertlabError("serve-worker-died")
             await asyncio.sleep(RESTART_SECONDS)
 
-    async def _discard_worker(self, number: int) -> None:
-        """Remove a worker that died or hangs from `workers`, and make sure that its process has ended."""
-        if worker := self.workers.pop(number, None):
+    async def _discard_worker(self, index: int) -> None:
+        """Remove a worker from `workers` because it died or hangs, and make sure that its process has ended."""
+        if worker := self.workers.pop(index, None):
             self._update_metrics()
             await self._run_in_thread(worker.kill)
 

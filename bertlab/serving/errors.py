@@ -7,7 +7,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import DEFAULT, languages
 from bertlab.serving.fields import ROUTES
 
-TYPE_ERRORS = {
+MESSAGE_IDS = {
     "string_type": "serve-field-not-text",
     "string_unicode": "serve-field-not-unicode",
     "int_type": "serve-field-not-integer",
@@ -27,7 +27,7 @@ def choose_language(header: str) -> str:
     >>> choose_language("fr;q=0.9, ko-KR;q=0.8, en;q=0.1"), choose_language("fr"), choose_language("")
     ('ko', 'en', 'en')
     """
-    preferences = []  # (quality times -1, language code)
+    preferences = []  # (minus the quality, language code), so that the preferred language comes first when sorted
     for part in header.split(","):
         code, _, quality = part.strip().partition(";q=")
         try:
@@ -58,7 +58,7 @@ def describe_invalid_fields(path: str, errors: Sequence[dict]) -> tuple[int, Ber
         return 422, BertlabError("serve-body-not-object")
     names = list(ROUTES[path].fields.model_fields)
     field = ".".join(str(part) for part in error["loc"][1:])[:100]
-    if id := TYPE_ERRORS.get(kind):
+    if id := MESSAGE_IDS.get(kind):
         return 422, BertlabError(id, field=field, fields=names)
     if kind in ("greater_than_equal", "less_than_equal"):
         low, high = _find_limit(path, field, "ge"), _find_limit(path, field, "le")

@@ -1,6 +1,7 @@
 """The routes, and the fields of their requests.
 
-The page /docs describes the route /NAME with the message `serve-route-NAME`, and a field with `serve-field-NAME`.
+The page /docs describes the route /NAME with the message `serve-route-NAME`. It describes a field with the message
+`serve-field-` followed by the name of the field.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 MAX_CANDIDATES = 1000  # the maximum of the fields `top_k` and `n_best`
-MAX_TEXTS = 64  # the maximum number of texts in a request to /embed; it limits the memory for the hidden states
+MAX_TEXTS = 64  # the maximum number of texts in a request to /embed, which limits the memory for hidden states
 
 
 def _check_unicode(text: str) -> str:
@@ -25,7 +26,7 @@ Text = Annotated[str, AfterValidator(_check_unicode)]
 
 
 class RequestFields(BaseModel):
-    """Base class of the fields of a request. An unknown field and a value of the wrong type are errors."""
+    """The base class of all requests. An unknown field or a value of the wrong type is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -81,7 +82,7 @@ class Route:
     """A route that computes predictions."""
 
     command: str
-    """The command that computes the same result, a key of `explore.queries.PREPARE_FUNCTIONS`."""
+    """The command that computes the same result: a key of `explore.queries.PREPARE_FUNCTIONS`."""
     fields: type[RequestFields]
     """The fields of a request."""
 

@@ -9,15 +9,15 @@ class ServerMetrics:
     """The metrics, in a registry of their own, so that a process can have several servers.
 
     Attributes:
-        requests: answered requests, by route and HTTP status.
-        rejected: requests that were not computed, by reason: queue-full, too-large, time-limit.
-        seconds: time from the arrival of a request to its reply, by route.
-        queue_length: requests that wait for a worker.
-        batch_size: requests in a batch.
-        workers: worker processes that are ready.
-        restarts: worker processes that died or hung and were replaced.
-        received: the number of all requests that arrived. It is not in Prometheus; the server prints it when it stops.
-        answered: the number of requests whose reply was sent completely; the server prints it too.
+        requests: how many replies have begun, by route and HTTP status.
+        rejected: how many requests were not computed, by reason: queue-full, too-large, time-limit.
+        seconds: the time from the arrival of a request until its reply begins, by route.
+        queue_length: how many requests wait for a worker.
+        batch_size: how many requests each batch has.
+        workers: how many worker processes are ready.
+        restarts: how many times a worker process that died or hung was replaced.
+        received: how many requests have arrived. Prometheus does not get it; the server prints it when it stops.
+        answered: how many replies have been sent completely. The server prints it together with `received`.
     """
 
     def __init__(self):
@@ -40,7 +40,7 @@ class ServerMetrics:
         self.workers = Gauge("bertlab_workers", "Worker processes that are ready.", registry=registry)
         self.restarts = Counter("bertlab_worker_restarts", "Worker processes that were replaced.", registry=registry)
         for reason in ("queue-full", "too-large", "time-limit"):
-            self.rejected.labels(reason)  # so that a reason without requests is 0 instead of missing
+            self.rejected.labels(reason)  # a reason that has not occurred is then shown as 0
 
     def format(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

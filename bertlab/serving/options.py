@@ -20,9 +20,9 @@ class ServeOptions:
 
     Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
     worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is
-    429, and the client should try again after the seconds in the header Retry-After. A worker that dies is replaced,
-    and another one computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered all accepted
-    requests.
+    429, and the client should try again after the number of seconds in the header Retry-After. A worker that dies is
+    replaced, and another one computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered
+    all accepted requests.
 
     Needs: pip install "bertlab[serve]"
 
@@ -50,7 +50,8 @@ class ServeOptions:
     port: int = 8000
     """Port to listen on; 0 chooses a free one, which is printed."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Worker processes, each with one thread and its own copy of the checkpoint. Default: one for each CPU core."""
+    """Number of worker processes, each with one thread and its own copy of the checkpoint. Default: one for each CPU
+    core."""
     precision: Precision = "float32"
     """The type of the weights in memory. bfloat16 halves the memory and is faster on processors that support it.
     ONNX files have a type of their own."""

@@ -14,9 +14,9 @@ class Request:
     """A request that waits for its reply."""
 
     content: WorkerRequest
-    """What is computed."""
+    """The command and its arguments."""
     future: asyncio.Future
-    """Receives the reply, see `BatchPredictor.answer`; it is done earlier if the time limit has passed."""
+    """Receives the reply (see `BatchPredictor.answer`). It is cancelled when the time limit has passed."""
     length: int
     """The number of characters of the texts, which is roughly proportional to the number of tokens."""
     attempts: int = 0
@@ -37,7 +37,7 @@ class RequestQueue:
     """A queue of requests, of limited length.
 
     Args:
-        limit: the maximum number of requests.
+        limit: the queue is full when it has this many requests.
     """
 
     def __init__(self, limit: int):
@@ -59,9 +59,9 @@ class RequestQueue:
         self._has_requests.set()
 
     def put_back(self, requests: list[Request]) -> None:
-        """Put requests whose worker has died in front of all others, even if the queue is full.
+        """Put requests back in front of all others, because their worker has died; this ignores the limit of the queue.
 
-        Requests that already have a reply are left out.
+        Requests that already have a reply, or were cancelled, are left out.
         """
         self._requests[:0] = [request for request in requests if not request.future.done()]
         if self._requests:
@@ -86,7 +86,7 @@ class RequestQueue:
 
         Args:
             batch_size: the maximum number of requests.
-            free_workers: the number of workers without work, which share the requests.
+            free_workers: the number of workers that compute nothing at the moment. The requests are divided among them.
         """
         if not self._requests:
             return []

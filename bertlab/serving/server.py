@@ -31,7 +31,7 @@ def serve(options: ServeOptions) -> None:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """Bind a socket, so that an address that cannot be used is reported before the checkpoint is loaded."""
+    """Bind a socket. This comes before the checkpoint is loaded, so that an unusable address is reported at once."""
     if not 0 <= port < 65536:
         raise BertlabError("app-port-invalid", port=port)
     try:

@@ -25,12 +25,12 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Description:
-    """What a worker says about its checkpoint."""
+    """The checkpoint of a worker, and the commands that it does not support."""
 
     checkpoint: str
     """The name of the checkpoint."""
     missing: dict[str, BertlabError]
-    """Command that the checkpoint does not support -> the error that says what is missing."""
+    """A command that the checkpoint does not support -> the error that says what the checkpoint lacks."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class BatchPredictor:
         self.session = Session(checkpoint.load(source, dtype=getattr(torch, precision)))
         self.compute = functools.partial(queries.compute_outputs, self.session.model, self.session.tokenizer.pad_id)
         self.batch_size = batch_size
-        self._queries, self._describe_result = queries, command_results.describe_result
+        self._queries_module, self._describe_result = queries, command_results.describe_result
         model = self.session.model
         if isinstance(model, OnnxBert):
             if precision != "float32":
                 raise CheckpointError("serve-precision-of-onnx", name=self.session.name, precision=precision)
-            # The scale of int8 activations is computed over a batch. A reply must not depend on other requests.
+            # The scale of int8 activations is computed over a batch, but a reply must not depend on other requests.
             self.batch_size = batch_size if model.weight_type == "float32" else 1
         head = "" if model.gives_hidden_states else model.head_names[0]
         self.compute(head, [self.session.tokenizer.encode("a")], None)  # the first computation takes longer than others
@@ -110,7 +110,7 @@ class BatchPredictor:
         from bertlab.tasks.registry import list_types_of_command
 
         missing = {}
-        for command in self._queries.PREPARE_FUNCTIONS:
+        for command in self._queries_module.PREPARE_FUNCTIONS:
             if command != "embed" and command not in self.session.commands:
                 try:
                     self.session.model.require_head(list_types_of_command(command)[0].head)
@@ -128,22 +128,22 @@ class BatchPredictor:
         """
 
         def prepare(request: WorkerRequest) -> "Query":
-            return self._queries.PREPARE_FUNCTIONS[request.command](self.session, **request.arguments)
+            return self._queries_module.PREPARE_FUNCTIONS[request.command](self.session, **request.arguments)
 
-        def compute(queries: Sequence["Query"]) -> list[object]:
-            return self._queries.answer_queries(queries, self.compute, self.batch_size)
+        def answer_all(queries: Sequence["Query"]) -> list[object]:
+            return self._queries_module.answer_queries(queries, self.compute, self.batch_size)
 
         where = f"/{requests[0].command}"
         # at first each reply is the query of a request, or an error; below, each query is replaced with its result
         replies = [_attempt(where, prepare, request) for request in requests]
-        rows = [row for row, query in enumerate(replies) if not isinstance(query, BertlabError)]
-        queries = [replies[row] for row in rows]
-        results = _attempt(where, compute, queries)
+        indices = [index for index, query in enumerate(replies) if not isinstance(query, BertlabError)]
+        queries = [replies[index] for index in indices]
+        results = _attempt(where, answer_all, queries)
         if isinstance(results, BertlabError):  # one request failed, so compute each by itself
-            single_results = [_attempt(where, compute, [query]) for query in queries]
+            single_results = [_attempt(where, answer_all, [query]) for query in queries]
             results = [each if isinstance(each, BertlabError) else each[0] for each in single_results]
-        for row, result in zip(rows, results, strict=True):
-            replies[row] = _attempt(where, self._format, requests[row], result)
+        for index, result in zip(indices, results, strict=True):
+            replies[index] = _attempt(where, self._format, requests[index], result)
         return replies
 
     def _format(self, request: WorkerRequest, result: object) -> str | BertlabError:
@@ -154,10 +154,10 @@ class BatchPredictor:
 
 
 def _attempt(where: str, run: Callable[..., Result], *arguments: object) -> Result | BertlabError:
-    """Return the result of a function, or its error; a bug is logged.
+    """Call a function, and return its result or its error; an unexpected error is logged.
 
     Args:
-        where: where a bug occurred, as the log names it: a command or a route.
+        where: the command or the route that is running; the log shows it if a bug occurs.
         run: the function.
         arguments: its arguments.
     """

@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: start it, exchange messages with it, notice that it died."""
+"""A worker process from the side of its parent: start it, exchange messages with it, detect that it has ended."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.serving.options import ServeOptions
 from bertlab.serving.worker import Description, WorkerRequest, run_worker
 
-STOP_SECONDS = 5.0  # the time within which a worker must end after its pipe is closed
+STOP_SECONDS = 5.0  # a worker that has not ended this long after its pipe was closed is killed
 
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
 CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
@@ -22,10 +22,11 @@ imported PyTorch."""
 
 
 def start_fork_server() -> None:
-    """Start the process that workers are forked from; it ignores SIGTERM, which may reach all processes of a group."""
+    """Start the process that workers are forked from; it ignores SIGTERM."""
     if CAN_FORK:
         CONTEXT.set_forkserver_preload(["bertlab.explore.session", "bertlab.explore.queries"])
-        handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a new process inherits that a signal is ignored
+        # SIGTERM may reach all processes of a group. A process started while this one ignores it will ignore it too.
+        handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
             forkserver.ensure_running()
         finally:
