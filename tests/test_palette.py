@@ -1,8 +1,10 @@
-"""The colour scales of heat maps are readable in the light and in the dark theme."""
+"""The colour scales of heat maps are readable in both themes, and blue means helpful on every page."""
 
 import numpy as np
 import pytest
 
+from bertlab.explore.results import HeadEffects, WordEffect, WordEffects
+from bertlab.views import change_figures, labels
 from bertlab.views.palette import PALETTE, channels
 
 STEPS = np.linspace(0, 1, 21)
@@ -36,3 +38,18 @@ def test_a_larger_value_stands_out_more_from_the_background(name, theme):
         contrasts.append((max(pair) + 0.05) / (min(pair) + 0.05))
     assert np.all(np.diff(contrasts) > 0), contrasts
     assert contrasts[-1] > 2
+
+
+def test_what_helps_is_blue_and_what_hurts_is_orange():
+    """A positive word effect helps, as does a head without which the log-odds fall."""
+    words = WordEffects("positive", (WordEffect("fine", 0, 4, False, 1.5), WordEffect("dull", 5, 9, False, -1.5)))
+    assert list(labels.word_bars(words).data[0].marker.color) == [PALETTE["blue"], PALETTE["orange"]]
+    marks = labels.word_effects_html("fine dull", words).split("<mark")[1:]
+    for name, mark in zip(("blue", "orange"), marks, strict=True):
+        assert f"rgba({','.join(map(str, channels(PALETTE[name])))}" in mark.replace(", ", ",")
+    heads = HeadEffects("masked_lm", (), "tea", 0.0, (0,), np.array([[-1.5, 1.5]]))
+    lowest, *_, highest = change_figures.head_map(heads).data[0].colorscale
+    assert (lowest[1], highest[1]) == (PALETTE["diverging"][-1][1], PALETTE["diverging"][0][1])
+    for name, (_, colour) in (("blue", lowest), ("orange", highest)):
+        red, _, blue = (float(part) for part in colour[len("rgba(") : -1].split(",")[:3])
+        assert (blue > red) == (name == "blue"), colour
