@@ -194,7 +194,7 @@ def test_the_masking_schemes_of_table8_have_their_shares(mask, rnd, tiny_tokeniz
 def test_the_chosen_layers_are_the_features_of_a_frozen_encoder(feature_layers, tiny_model, batch):
     encoder = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
     encoder.load_state_dict(tiny_model.state_dict(), strict=False)
-    model = BertBiLSTM(encoder, "tag", feature_layers=feature_layers, width=8, is_frozen=True)
+    model = BertBiLSTM(encoder, "tag", feature_layers=feature_layers, width=8, freezes_bert=True)
     trace = Trace.of("hidden")
     tiny_model(batch, trace=trace)
     zero, one, two = trace["hidden"]
@@ -214,7 +214,9 @@ def test_the_chosen_layers_are_the_features_of_a_frozen_encoder(feature_layers, 
 
 
 def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
-    model = BertBiLSTM(FastBert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, is_frozen=True).eval()
+    model = BertBiLSTM(
+        FastBert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, freezes_bert=True
+    ).eval()
     alone = Batch(*(tensor[1:, :6] for tensor in vars(batch).values()))
     assert_close(model.tag(model(batch).hidden_BTH)[1, :6], model.tag(model(alone).hidden_BTH)[0])
 

@@ -119,7 +119,7 @@ class Family:
     always_projects: bool = False
     """Whether embeddings are projected to the hidden size even if their width equals it."""
     has_biases: bool = True
-    """Whether linear layers and LayerNorms have biases. The linear layer of a `nn.heads.Classifier` always has one."""
+    """Whether linear layers and LayerNorms have biases. A `nn.heads.LinearHead` always has one."""
     pooler_activation: str = "tanh"
     """The activation of the pooler: tanh, relu or gelu."""
     pooler_has_norm: bool = False

@@ -76,7 +76,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         self.dropout = nn.Dropout(config.attention_dropout)
-        # One matrix [3H, H] holds query, key and value, in this order. Checkpoints store three matrices.
+        # One matrix [3H, H] with the weights of query, key and value, in this order; checkpoints store three matrices.
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
 
@@ -93,7 +93,7 @@ class SelfAttention(nn.Module):
 
         Args:
             mask: the result of `make_additive_mask`.
-            layer: the number of this layer, counted from 0; `interventions` refer to layers by number.
+            layer: the index of this layer, with which `interventions` refer to it.
         """
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
@@ -244,7 +244,7 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def make_mask(self, batch: BertInput, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
-        """Make the mask that the layers receive for a batch, see `make_additive_mask`."""
+        """Make the mask for the attention scores of a batch; see `make_additive_mask`."""
         return make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
@@ -277,7 +277,7 @@ class Bert(TaskHeads):
 def make_additive_mask(
     attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, *, causal: bool = False
 ) -> torch.Tensor | None:
-    """Make a mask to add to attention scores: 0 where a query attends to a key, the lowest finite number elsewhere.
+    """Make a mask to add to attention scores: 0 where a query may attend to a key, elsewhere the lowest finite number.
 
     Args:
         attention_mask_BT: True for tokens, False for padding; None if there is no padding.

@@ -1,8 +1,8 @@
 """A two-layer BiLSTM on top of BERT, followed by an output layer.
 
 The paper uses it twice: on top of a left-to-right model, with all weights fine-tuned (Devlin et al. 2019, section 5.1),
-and on top of a frozen encoder (section 5.3). `BertBiLSTM` has the interface of `Bert`, so losses and metrics accept
-either of them.
+and on top of a BERT whose weights are frozen (section 5.3). `BertBiLSTM` has the interface of `Bert`, so losses and
+metrics accept either of them.
 
 Shape legend: B batch, T tokens, H hidden, F feature size, L layers (but in `mix_L`, only the selected layers).
 """
@@ -21,17 +21,17 @@ from bertlab.nn.trace import Trace
 
 @dataclass(frozen=True)
 class FeatureLayers:
-    """Which layers of an encoder supply the features, and how their hidden states are combined."""
+    """Which layers of BERT supply the features, and how their hidden states are combined."""
 
-    indices: Callable[[int], range]
-    """A function that takes the number of layers, L, and selects indices of the encoder's L + 1 hidden states; index 0
-    is the embeddings."""
+    select_indices: Callable[[int], range]
+    """A function that takes the number of layers, L, and selects indices of BERT's L + 1 hidden states; index 0 is the
+    embeddings."""
     is_weighted_sum: bool = False
     """True if the hidden states are summed with learned weights, False if they are concatenated."""
 
 
-# Row of table 7 in the paper -> the layers of this row. An encoder with fewer than four layers uses all of them for
-# "sum-4" and "concat-4".
+# Row of table 7 in the paper -> the layers of this row. If there are fewer than four layers, "sum-4" and "concat-4" use
+# all of them.
 FEATURE_LAYERS = {
     "embeddings": FeatureLayers(lambda L: range(1)),
     "last": FeatureLayers(lambda L: range(L, L + 1)),
@@ -43,25 +43,25 @@ FEATURE_LAYERS = {
 
 
 class BertBiLSTM(TaskHeads):
-    """An encoder, a BiLSTM on its hidden states, and an output layer with random weights.
+    """BERT, a BiLSTM on its hidden states, and an output layer; the BiLSTM and the output layer have random weights.
 
     Args:
-        bert: the encoder, without output layers; its configuration contains the labels.
+        bert: the BERT model, without output layers; its configuration contains the labels.
         head: the output layer, a key of `heads.HEADS`.
         feature_layers: the layers that supply the input of the BiLSTM, a key of `FEATURE_LAYERS`.
         width: the hidden size of the LSTM in each direction.
-        is_frozen: whether the encoder's weights stay as they are, with its dropout off (the feature-based approach).
+        freezes_bert: whether `bert` is not trained and has its dropout off (the feature-based approach).
     """
 
     def __init__(
-        self, bert: Bert, head: str, *, feature_layers: str = "last", width: int = 128, is_frozen: bool = False
+        self, bert: Bert, head: str, *, feature_layers: str = "last", width: int = 128, freezes_bert: bool = False
     ):
         super().__init__()
-        assert is_frozen or feature_layers == "last", "an encoder that is trained supplies only its last layer"
+        assert freezes_bert or feature_layers == "last", "if BERT is trained, only its last layer supplies features"
         selection, lstm_config = FEATURE_LAYERS[feature_layers], bert.config.replace(hidden_size=2 * width, num_heads=1)
-        self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
-        self.layer_indices = selection.indices(bert.config.num_layers)
-        num_selected = len(self.layer_indices)
+        self.bert, self.config, self.freezes_bert = bert.requires_grad_(not freezes_bert), bert.config, freezes_bert
+        self.hidden_indices = selection.select_indices(bert.config.num_layers)
+        num_selected = len(self.hidden_indices)
         # The softmax of these parameters gives the weights of the sum; None if the hidden states are concatenated.
         self.mix_L = nn.Parameter(torch.zeros(num_selected)) if selection.is_weighted_sum else None
         feature_size = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_selected)
@@ -72,27 +72,27 @@ class BertBiLSTM(TaskHeads):
 
     @property
     def embeddings(self) -> nn.Module:
-        """The encoder's embeddings."""
+        """The embeddings of BERT."""
         return self.bert.embeddings
 
     def train(self, mode: bool = True) -> "BertBiLSTM":
-        """Set the training mode of the model, except for a frozen encoder, which stays in eval mode."""
+        """Set the training mode of the model; if BERT is frozen, it stays in eval mode."""
         super().train(mode)
-        if self.is_frozen:
+        if self.freezes_bert:
             self.bert.eval()
         return self
 
     def compute_features(self, batch: BertInput) -> torch.Tensor:
         """Compute the input of the BiLSTM -> [B, T, F]."""
-        if not self.is_frozen:
+        if not self.freezes_bert:
             return self.bert(batch).hidden_BTH
         trace = Trace.of("hidden")
         with torch.no_grad():
             self.bert(batch, trace=trace)
-        layers = [trace["hidden"][index] for index in self.layer_indices]
+        selected = [trace["hidden"][index] for index in self.hidden_indices]
         if self.mix_L is None:
-            return torch.cat(layers, dim=-1)
-        return sum(weight * hidden_BTH for weight, hidden_BTH in zip(self.mix_L.softmax(0), layers, strict=True))
+            return torch.cat(selected, dim=-1)
+        return sum(weight * hidden_BTH for weight, hidden_BTH in zip(self.mix_L.softmax(0), selected, strict=True))
 
     def forward(self, batch: BertInput) -> BertOutput:
         """Encode a batch. The pooler reads the output at [CLS], where the backward LSTM has read the whole text."""

@@ -1,4 +1,4 @@
-"""Make embedding tables, without random weights if the weights of a checkpoint are loaded afterwards."""
+"""Make embedding tables; a table gets no random weights if those of a checkpoint are loaded into it afterwards."""
 
 import torch
 from torch import nn

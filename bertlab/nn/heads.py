@@ -36,7 +36,7 @@ class MaskedTokenHead(nn.Module):
             self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Apply the layers before the decoder -> [X, E], or [X, H] if the decoder has weights of its own."""
+        """Apply the layers before the decoder -> [X, E], or [X, H] if the decoder also has weights of its own."""
         return self.norm(self.activation(self.dense(hidden_XH)))
 
     def make_decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
@@ -113,22 +113,22 @@ class ReplacedTokenHead(nn.Linear):
         return super().forward(F.gelu(self.dense(hidden_XH), approximate=self.gelu_approximation))
 
 
-class Classifier(nn.Linear):
-    """Dropout, then one row of weights for each label (`create_model` in google-research/bert/run_classifier.py).
+class LinearHead(nn.Linear):
+    """Dropout, then one row of weights for each output (`create_model` in google-research/bert/run_classifier.py).
 
     Args:
         config: the configuration of the model.
-        num_labels: the number of labels, K; 1 for a layer that predicts a number or a score.
+        num_outputs: the number of labels, K; 1 for a layer that predicts a number or a score.
         has_transform: whether a `TokenTransform` comes before the dropout.
 
     Raises:
         CheckpointError: there are no labels.
     """
 
-    def __init__(self, config: ModelConfig, num_labels: int, has_transform: bool = False):
-        if not num_labels:
+    def __init__(self, config: ModelConfig, num_outputs: int, has_transform: bool = False):
+        if not num_outputs:
             raise CheckpointError("labels-missing")
-        super().__init__(config.hidden_size, num_labels)
+        super().__init__(config.hidden_size, num_outputs)
         self.transform = TokenTransform(config) if has_transform else nn.Identity()
         self.dropout = Dropout(config.hidden_dropout)
 
@@ -140,7 +140,7 @@ class Classifier(nn.Linear):
 
 @dataclass(frozen=True)
 class HeadSpec:
-    """An output layer that a model can have."""
+    """The description of an output layer that a model can have."""
 
     build: Callable[[ModelConfig], nn.Module]
     """A function that makes the module for a configuration."""
@@ -171,28 +171,28 @@ HEADS = {
         lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"),
         "BertForNextSentencePrediction", {"": "cls.seq_relationship"}, reads_pooled=True,
     ),
-    # Row 0 is the paper's S (start), row 1 its E (end).
+    # Row 0 of the weights is the paper's start vector S, row 1 its end vector E.
     "span": HeadSpec(
         SpanHead, Message("head-span"),
         Message("head-remedy-finetune", task="squad"), "BertForQuestionAnswering", {"": "qa_outputs"},
     ),
     # Section 4.1 of the paper: the product of the pooled [CLS] vector with one row of weights for each label.
     "classify": HeadSpec(
-        lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
+        lambda config: LinearHead(config, len(config.labels)), Message("head-classify"),
         Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
     ),
     "regress": HeadSpec(
-        lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
+        lambda config: LinearHead(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
         "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
     ),
     # Section 4.4: the score of a choice is the product of its pooled [CLS] vector with one vector of weights.
     "choose": HeadSpec(
-        lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
+        lambda config: LinearHead(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
         "BertForMultipleChoice", HF_CLASSIFIER, reads_pooled=True,
     ),
     # Section 5.3: the product of every token's hidden state with one row of weights for each tag.
     "tag": HeadSpec(
-        lambda config: Classifier(config, len(config.labels), config.family.token_heads_have_dense_layer),
+        lambda config: LinearHead(config, len(config.labels), config.family.token_heads_have_dense_layer),
         Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
         HF_CLASSIFIER,
     ),
@@ -202,7 +202,7 @@ HEADS = {
     ),
     # BERTSUM (Liu 2019, arXiv 1903.10318), section 3.1: the logit that a sentence is in the summary, from its [CLS].
     "summarise": HeadSpec(
-        lambda config: Classifier(config, 1), Message("head-summarise"),
+        lambda config: LinearHead(config, 1), Message("head-summarise"),
         Message("head-remedy-finetune", task="custom --type summarisation"), "BertModel", {"": "summary_layer"},
     ),
 }  # fmt: skip
@@ -225,7 +225,7 @@ def find_conflicting_heads(names: Iterable[str], family: Family = BERT) -> dict[
     """Find output layers that have the same module in Hugging Face checkpoints; a model can have only one of them.
 
     Returns:
-        Hugging Face module -> the names that share it.
+        Hugging Face module -> the names of the output layers that share it.
 
     >>> find_conflicting_heads(["mlm", "classify", "tag"])
     {'classifier': ['classify', 'tag']}

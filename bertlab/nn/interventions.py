@@ -101,7 +101,7 @@ class Interventions:
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
     def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """Replace the rows of a layer's attention probabilities for which `attention_rows` has an entry."""
+        """Apply the entries of `attention_rows` for this layer to the layer's attention probabilities."""
         rows = {
             (head, position): probs_XT
             for (row_layer, head, position), probs_XT in self.attention_rows.items()
@@ -115,7 +115,7 @@ class Interventions:
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Replace the hidden states with this index for which `patches` has an entry; see `Interventions.patches`."""
+        """Apply the entries of `patches` with this index to hidden states; see `Interventions.patches`."""
         patches = {position: state_XH for (index, position), state_XH in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH
@@ -129,13 +129,13 @@ NO_INTERVENTIONS = Interventions()  # changes nothing
 
 
 def check_layer(layer: int, num_layers: int) -> None:
-    """Raise InterventionError if a model with `num_layers` layers has no layer with this number."""
+    """Raise InterventionError if a model with `num_layers` layers has no layer with this index."""
     if not 0 <= layer < num_layers:
         raise InterventionError("layer-out-of-range", layer=layer, last=num_layers - 1)
 
 
 def check_head(head: int, num_heads: int) -> None:
-    """Raise InterventionError if a layer with `num_heads` heads has no head with this number."""
+    """Raise InterventionError if a layer with `num_heads` heads has no head with this index."""
     if not 0 <= head < num_heads:
         raise InterventionError("head-out-of-range", head=head, last=num_heads - 1)
 

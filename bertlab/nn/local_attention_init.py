@@ -27,9 +27,10 @@ from bertlab.nn.bert import Bert
 HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0, 1, ... attends to
 NUM_LAYERS = 2  # how many layers, from the first one on, are initialised like this
 POSITION_SCALE = 2.0  # the root mean square of position embeddings, divided by `initializer_range`
-# The expected attention score of the neighbour if hidden states contained only positions. Positions make up two thirds
-# of the variance of an embedding, so the score is between 6 and 7 in the first layer, for any hidden size and head
-# size. A head of this layer then gives about a third of its attention to the neighbour in an input of 64 tokens.
+# What the expected attention score of the neighbour would be if hidden states consisted only of position embeddings.
+# These make up two thirds of the variance of an embedding, so the score is between 6 and 7 in the first layer, for any
+# hidden size and head size. A head of this layer then gives about a third of its attention to the neighbour in an input
+# of 64 tokens.
 NEIGHBOUR_SCORE = 10.24
 
 
@@ -42,7 +43,7 @@ def make_frequencies(num_positions: int, hidden_size: int) -> torch.Tensor:
 
 
 def make_sinusoids(num_positions: int, hidden_size: int) -> torch.Tensor:
-    """Make sines, followed by cosines, with a root mean square of 1 -> [num_positions, H]."""
+    """Make the sinusoid of each position: sines, then cosines, with a root mean square of 1 -> [num_positions, H]."""
     angle = torch.arange(num_positions, dtype=torch.float64)[:, None] * make_frequencies(num_positions, hidden_size)
     return (2**0.5 * torch.cat([angle.sin(), angle.cos()], dim=1)).float()
 
@@ -72,7 +73,7 @@ def initialise_local_attention(model: Bert) -> None:
     first `NUM_LAYERS` layers are overwritten.
 
     Args:
-        model: an untrained model that `supports_local_attention_init`.
+        model: an untrained model for which `supports_local_attention_init` is true.
     """
     config = model.config
     H, E, D = config.hidden_size, config.embedding_width, config.head_size

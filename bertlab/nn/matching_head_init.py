@@ -19,7 +19,8 @@ from bertlab.nn.bert import Bert
 
 MATCH_SCORE = 12.0  # the approximate attention score of an occurrence of the same token
 SENTENCE_SCORE = 2.4  # is added to the attention score of tokens in A, and subtracted from that of tokens in B
-# The length of the head's output for attention to only one sentence; hidden states have the length sqrt(H).
+# The length of the vector that the head outputs if it attends to only one sentence; hidden states have the length
+# sqrt(H).
 SIGNAL_LENGTH = 6.0
 NUM_POSITIONS = 160  # the S directions are computed from the embeddings of this many positions
 
@@ -31,7 +32,7 @@ def initialise_matching_head(model: Bert) -> None:
     Call this after `initialise_local_attention`, which sets the position embeddings.
 
     Args:
-        model: an untrained model with two token types. With a single layer, there are no heads that average.
+        model: an untrained model with two token types. If it has a single layer, only the matching head is initialised.
     """
     config, embeddings = model.config, model.embeddings
     H, D = config.hidden_size, config.head_size
@@ -51,13 +52,15 @@ def initialise_matching_head(model: Bert) -> None:
     query_HH, key_HH, value_HH = first_attention.qkv.weight.view(3, H, H)
     query_bias_H, key_bias_H, value_bias_H = first_attention.qkv.bias.view(3, H)
     rows = slice(H - D, H)
-    # Of the head's D rows of weights, the first reads which sentence a token is in, the others read which token it is.
+    # Of the head's D rows of weights, the first one detects which sentence a token is in; the others detect which token
+    # it is.
     random_SD = torch.cat([(position_free_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
     basis_HD = position_free_HS @ torch.linalg.qr(random_SD).Q
     token_square = (D - 1) * (embeddings.token.weight.square().mean() / rms**2)
     key_HH[rows] = basis_HD.T * (MATCH_SCORE * D**0.5 / token_square).sqrt()
     query_HH[rows] = key_HH[rows]
-    key_HH[H - D], key_bias_H[H - D] = direction_H / half_distance, -middle / half_distance  # -1 in A, 1 in B
+    # the first element of the key, and of the value, is -1 for tokens in A and 1 for tokens in B
+    key_HH[H - D], key_bias_H[H - D] = direction_H / half_distance, -middle / half_distance
     query_HH[H - D], query_bias_H[H - D] = 0.0, -SENTENCE_SCORE * D**0.5
     value_HH[H - D], value_bias_H[H - D] = direction_H / half_distance, -middle / half_distance
     signal_H = torch.randn(H)

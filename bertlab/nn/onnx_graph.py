@@ -1,7 +1,8 @@
 """A model as one function from token ids to the logits of its output layers: the function that an ONNX file stores.
 
 If the layers are those of BERT, the last layer is computed, after its attention, only at the positions that an output
-layer reads: a classifier reads one token of each text, and the MLM output layer reads the tokens to predict.
+layer reads: one token of each text for the output layers on top of the pooler, the tokens to predict for the MLM output
+layer.
 
 Shape legend: B batch, T tokens, H hidden, V vocabulary, K outputs of an output layer, R positions (indices of B * T).
 """
@@ -43,7 +44,7 @@ def name_inputs(heads: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def name_outputs(heads: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the outputs of a graph, one for each output layer.
+    """Return the names of the outputs of a graph: one for each output layer, or `HIDDEN` if there are none.
 
     >>> name_outputs(("classify",)), name_outputs(("mlm", "nsp")), name_outputs(())
     (('logits',), ('logits', 'nsp_logits'), ('last_hidden_state',))
@@ -81,7 +82,7 @@ class OnnxGraph(nn.Module):
     def __init__(self, model: Bert, heads: tuple[str, ...]):
         super().__init__()
         self.model, self.head_names = model, heads
-        # Stored here for the MLM output layer, because `QuantisedEmbedding` may replace the token embeddings.
+        # The weights for the MLM output layer are stored here, because `QuantisedEmbedding` may replace the embeddings.
         self.decoder_weight = model.embeddings.token.weight if "mlm" in heads else None
 
     def make_example(self) -> tuple[torch.Tensor, ...]:
@@ -94,7 +95,7 @@ class OnnxGraph(nn.Module):
 
     @property
     def dynamic_axes(self) -> dict[str, dict[int, str]]:
-        """Input or output -> its dimensions that may have any size: number of the dimension -> name."""
+        """Input or output -> its dimensions that may have any size, as {index of the dimension: name}."""
         axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, HIDDEN)} | {POSITIONS: {0: "positions"}}
         for head, name in zip(self.head_names, name_outputs(self.head_names), strict=False):
             is_pooled = HEADS[head].reads_pooled
@@ -150,7 +151,9 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
     """
     if type(model.encoder) not in (Encoder, SharedEncoder):
         hidden_BTH = FamilyBert.forward(model, batch).hidden_BTH
-        return lambda index_R: hidden_BTH if index_R is None else hidden_BTH.flatten(0, 1).index_select(0, index_R)
+        return lambda positions_R: (
+            hidden_BTH if positions_R is None else hidden_BTH.flatten(0, 1).index_select(0, positions_R)
+        )
     hidden_BTH = model.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
     mask = make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=model.config.left_to_right)
     *layers, last = model.encoder.layers
@@ -163,10 +166,10 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
         hidden_BTH = layer.complete_layer(hidden_BTH, layer.attention.out(attend(layer, hidden_BTH)))
     heads_BTH = attend(last, hidden_BTH)
 
-    def complete_last_layer(index_R: torch.Tensor | None) -> torch.Tensor:
+    def complete_last_layer(positions_R: torch.Tensor | None) -> torch.Tensor:
         tensors = hidden_BTH, heads_BTH
-        if index_R is not None:
-            tensors = tuple(tensor.flatten(0, 1).index_select(0, index_R) for tensor in tensors)
+        if positions_R is not None:
+            tensors = tuple(tensor.flatten(0, 1).index_select(0, positions_R) for tensor in tensors)
         hidden, heads = tensors
         return last.complete_layer(hidden, last.attention.out(heads))
 

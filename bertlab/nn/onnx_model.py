@@ -8,8 +8,8 @@ A server calls `OnnxBert.logits` directly, from any number of threads:
     encodings = [encode(loaded.tokenizer, text, None, loaded.config) for text in texts]  # `explore.encode`
     logits_BK = loaded.model.logits("classify", collate(encodings, loaded.tokenizer.pad_id))
 
-An ONNX file gives logits or, if it has no output layers, hidden states. Everything else that a `Bert` has (attention,
-weights, gradients) raises an error that says so.
+An ONNX file gives logits or, if it has no output layers, hidden states. The methods and attributes for everything else
+that a `Bert` has (attention, weights, gradients) raise an error.
 
 Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocabulary, R positions (indices of B * T).
 """
@@ -61,7 +61,7 @@ def require_onnxruntime() -> object:
 
 
 def _list_file_errors() -> tuple[type[Exception], ...]:
-    """List what ONNX Runtime raises for a file that it cannot open; these exceptions have no specific base class."""
+    """List the exceptions that ONNX Runtime raises for a file that it cannot open; it has no base class for them."""
     from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
     return (
@@ -145,11 +145,11 @@ class OnnxBert(TaskHeads):
             self._refuse()
         return BertOutput(self._run(0, batch, None), None)
 
-    def _run(self, output: int, batch: BertInput, positions_R: torch.Tensor | None) -> torch.Tensor:
+    def _run(self, output_index: int, batch: BertInput, positions_R: torch.Tensor | None) -> torch.Tensor:
         """Compute one output of the file.
 
         Args:
-            output: the index of the output in `output_names`.
+            output_index: the index of the output in `output_names`.
             batch: the batch.
             positions_R: the tokens to predict, if the output is that of the MLM output layer; None for other outputs.
         """
@@ -162,7 +162,7 @@ class OnnxBert(TaskHeads):
         feed = dict(zip(INPUTS, arrays, strict=True))
         feed[POSITIONS] = np.zeros(0, np.int64) if positions_R is None else positions_R.cpu().numpy().astype(np.int64)
         feed = {name: array for name, array in feed.items() if name in self.input_names}
-        return torch.from_numpy(self.session.run([self.output_names[output]], feed, self._run_options)[0])
+        return torch.from_numpy(self.session.run([self.output_names[output_index]], feed, self._run_options)[0])
 
     # -- methods and attributes of a `Bert` that a model in an ONNX file does not have --------------------------------
 

@@ -37,7 +37,7 @@ POOLING_MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] =
 
 
 def pool_sentences(hidden_BTH: torch.Tensor, mask_BT: torch.Tensor, modes: Sequence[str] = ("mean",)) -> torch.Tensor:
-    """Compute a vector of length 1 for each text -> float32 [B, P].
+    """Compute a vector with a norm of 1 for each text -> float32 [B, P].
 
     Args:
         hidden_BTH: the last layer's hidden states; those of padding are ignored.

@@ -12,8 +12,8 @@ SHARED_EMBEDDINGS = ("token", "position", "token_type", "norm")
 class ReplacedTokenModel(nn.Module):
     """Two models that are trained together and share their embeddings.
 
-    Source: section 3.2 of the paper, which names token and position embeddings; like google-research/electra, this
-    class also shares token types and the LayerNorm.
+    Source: section 3.2 of the paper. According to it, the models share token and position embeddings; as in
+    google-research/electra, here they also share the token type embeddings and the LayerNorm.
 
     Args:
         discriminator: a model with the output layer "rtd".

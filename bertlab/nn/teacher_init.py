@@ -7,12 +7,17 @@ import torch
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
 
-# The beginning of the name of a weight in an encoder layer; the group is the number of the layer.
+# The beginning of the name of a weight in an encoder layer; the group is the index of the layer.
 _LAYER_PREFIX = re.compile(r"^encoder\.layers\.(\d+)\.")
 
 
 def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -> int:
-    """Return the layer of the teacher that a layer of the student starts from.
+    """Return the index of the teacher's layer whose weights are copied to a layer of the student.
+
+    Args:
+        layer: the index of the student's layer.
+        student_layers: how many layers the student has.
+        teacher_layers: how many layers the teacher has.
 
     >>> [choose_teacher_layer(layer, 3, 6) for layer in range(3)]
     [0, 2, 4]
@@ -29,7 +34,7 @@ def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
     that the embeddings of a single text stay the same.
 
     Raises:
-        BertlabError: the student has more layers than the teacher, or its weights have another shape.
+        BertlabError: the student has more layers than the teacher, or a weight has a different shape in the teacher.
 
     Source: Sanh et al. 2019, arXiv 1910.01108, section 3.
     """

@@ -14,12 +14,12 @@ import torch
 KINDS = {
     "embeddings": "token_BTH, position_BTH, token_type_BTH and their normalised sum, in that order (4 tensors)",
     "hidden": "the embeddings, then every layer's output: L + 1 tensors [B, T, H]",
-    "query": "per layer [B, N, T, D]",
-    "key": "per layer [B, N, T, D]",
-    "value": "per layer [B, N, T, D]",
-    "scores": "query . key / sqrt(D), -inf where a key is masked: per layer [B, N, T, T]",
-    "probs": "attention probabilities: per layer [B, N, T, T]",
-    "head_outputs": "probs @ value, before the output projection: per layer [B, N, T, D]",
+    "query": "L tensors [B, N, T, D]",
+    "key": "L tensors [B, N, T, D]",
+    "value": "L tensors [B, N, T, D]",
+    "scores": "query . key / sqrt(D), -inf where a key is masked: L tensors [B, N, T, T]",
+    "probs": "attention probabilities: L tensors [B, N, T, T]",
+    "head_outputs": "probs @ value, before the output projection: L tensors [B, N, T, D]",
 }
 
 

@@ -1,7 +1,7 @@
 """Ablate each attention head of a layer separately, in one pass over the layers above it.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R the
-same positions in every row of the batch (indices of the flattened B * T).
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R these
+positions in all rows of a batch (indices of the flattened B * T).
 """
 
 import torch
@@ -26,7 +26,7 @@ def ablate_each_head(
         model: the model.
         batch: the model's input: one text, without padding.
         hidden_1TH: the input of the layer.
-        layer: the number of the layer, counted from 0.
+        layer: the index of the layer.
         positions_P: the positions whose hidden states are returned.
         batch_size: the number of ablations that are computed together; a smaller number needs less memory.
 

@@ -81,7 +81,7 @@ def varlen_attention(
         query_XND: the queries.
         key_XND: the keys.
         value_XND: the values.
-        row_offsets: int32, [B + 1]: the index of each row's first token, then the number of all tokens.
+        row_offsets: int32, [B + 1]: the index of each row's first token, then the total number of tokens.
         max_length: the number of tokens in the longest row.
         causal: whether a token attends only to itself and to earlier tokens.
         dropout_rate: the dropout rate of the attention probabilities.

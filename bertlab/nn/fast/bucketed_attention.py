@@ -8,9 +8,10 @@ Shape legend: B batch, T positions of a row of a bucket, X tokens, H hidden, N h
 a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots; a 3 in a name is a
 dimension for queries, keys and values.
 
-Slots number the positions of all buckets consecutively, padding included: first the G * T positions of the first
-bucket, then those of the second one, and so on. Head slots number the heads of all positions consecutively: first
-those of the first bucket, in the order of a flattened tensor [G, N, T], then those of the second one, and so on.
+A slot is the index of a position when the positions of all buckets, padding included, are counted consecutively: first
+the G * T positions of the first bucket, then those of the second one, and so on. At each position, each of the N heads
+has one vector. A head slot is the index of such a vector when the vectors of all buckets are counted consecutively:
+first those of the first bucket, in the order of a flattened tensor [G, N, T], then those of the second one, and so on.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +22,9 @@ from bertlab.nn.fast.buckets import BucketLayout
 from bertlab.nn.fast.dropout import draw_keep_mask
 
 # On CPU, a bfloat16 matrix product compiles a kernel for every shape that was not used recently, which takes
-# milliseconds. To repeat shapes, some padding is treated as tokens: the number of tokens and the lengths of the buckets
-# are multiples of these numbers (docs/lab-notebook.md, "Repeated shapes").
+# milliseconds. So that shapes repeat, some padding is treated as tokens: the number of tokens in a batch is rounded up
+# to a multiple of the first number, the length of a bucket to a multiple of the second one (docs/lab-notebook.md,
+# "Repeated shapes").
 TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
@@ -47,13 +49,13 @@ class HeadBucketLayout(BucketLayout):
         sizes = [(bucket.num_rows, bucket.padded_length) for bucket in self.buckets]
         self.head_slot_XN = find_head_slots(sizes, self.slot_X, num_heads)
         num_head_slots = sum(rows * padded_length for rows, padded_length in sizes) * num_heads
-        # For each head slot, the index of its head in [X, N]; the head slots of padding get the first head.
+        # For each head slot, the index of its vector in the flattened [X, N]; the head slots of padding get index 0.
         source_P = torch.zeros(num_head_slots, dtype=torch.int64)
         source_P[self.head_slot_XN.flatten()] = torch.arange(self.head_slot_XN.numel())
         part_31 = torch.arange(3)[:, None]  # 0 query, 1 key, 2 value
-        # For each element of [3, P], its index in [X, 3, N].
+        # For each element of [3, P], its index in the flattened [X, 3, N].
         self.source_flat = ((source_P // num_heads * 3 + part_31) * num_heads + source_P % num_heads).flatten()
-        # For each element of [X, 3, N], its index in [3, P].
+        # For each element of [X, 3, N], its index in the flattened [3, P].
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
@@ -70,7 +72,7 @@ class HeadBucketLayout(BucketLayout):
 
 
 class _BucketedAttention(torch.autograd.Function):
-    """`HeadBucketLayout.attend`, [X, C] -> [X, H], with a backward pass of our own."""
+    """Compute `HeadBucketLayout.attend`, [X, C] -> [X, H]; the backward pass is written by hand."""
 
     @staticmethod
     def forward(ctx, qkv_XC, layout, num_heads, dropout_rate):
@@ -118,7 +120,7 @@ class _BucketedAttention(torch.autograd.Function):
 
 
 def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Find the head slot of each head of each token -> int64 [X, N].
+    """Find the head slots of each token, one for each head -> int64 [X, N].
 
     Args:
         sizes: (G, T) of each bucket.
@@ -138,7 +140,7 @@ def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_
 
 
 def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
-    """Mark padding positions as tokens, in their order, until the number of tokens is a multiple of `step`.
+    """Mark padding positions as tokens, the first ones first, until the number of tokens is a multiple of `step`.
 
     If there is too little padding, all of it is marked.
 

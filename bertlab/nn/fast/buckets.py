@@ -1,11 +1,11 @@
-"""Layouts with little or no padding: all tokens in one sequence; for attention on CPU, also buckets of rows.
+"""Layouts with little or no padding: they hold all tokens in one sequence and, for attention on CPU, buckets of rows.
 
 A bucket contains rows of similar length. The number of attention scores grows with the square of a row's length, so
 each bucket is padded only to its own longest row.
 
 Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
-by side (C = 3 * H), G rows of a bucket, S slots (the positions of all buckets, numbered consecutively, padding
-included), R selected positions.
+by side (C = 3 * H), G rows of a bucket, S slots (a slot is the index of a position when the positions of all buckets,
+padding included, are counted consecutively), R selected positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from bertlab.nn.fast.attention import padded_attention
 # float32. For SQuAD's passages, neither a quarter of this number nor four times as much is faster
 # (docs/lab-notebook.md, "Attention on a processor, and padding").
 MAX_BUCKET_SCORES = 1 << 17
-# Maximum share of padding in a row; a row that would have more padding starts the next bucket.
+# Maximum share of a row's positions that are padding; a row with a larger share starts the next bucket.
 MAX_PADDING_SHARE = 0.2
 
 
@@ -69,7 +69,7 @@ class BucketLayout(PackedLayout):
         make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
             mask of the bucket, or None if nothing is masked.
         is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
-        length_step: bucket lengths are multiples of this.
+        length_step: the padded length of every bucket is a multiple of this number.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
     >>> layout = BucketLayout(mask_BT, lambda is_token_GT: None)
@@ -127,7 +127,10 @@ class BucketLayout(PackedLayout):
 
 
 def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
-    """Group rows that are sorted from long to short -> the index of each bucket's first row, then the number of rows.
+    """Group rows into buckets -> the index of each bucket's first row, then the number of rows.
+
+    Args:
+        lengths: the number of tokens in each row, from the longest row to the shortest.
 
     >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]
@@ -142,5 +145,5 @@ def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
 
 
 def scatter_rows(hidden_XH: torch.Tensor, index_X: torch.Tensor, num_rows: int) -> torch.Tensor:
-    """Copy row x of [X, H] to row index_X[x] of [num_rows, H]; rows to which nothing is copied are zero."""
+    """Copy row x of `hidden_XH` to row index_X[x] of a new tensor [num_rows, H], whose other rows are zero."""
     return hidden_XH.new_zeros(num_rows, hidden_XH.shape[-1]).index_copy(0, index_X, hidden_XH)

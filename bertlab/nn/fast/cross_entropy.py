@@ -1,4 +1,4 @@
-"""Cross-entropy of the MLM decoder: computes logits, softmax and gradients in the forward pass, and keeps no logits.
+"""Cross-entropy of the MLM decoder; its forward pass computes logits, softmax and gradients, and keeps no logits.
 
 On CPU, a float32 softmax of [P, V] and its backward pass take as long as a whole layer, mostly because they write to
 newly allocated memory. Here the logits are turned into their gradient in place, a few rows at a time.
@@ -10,21 +10,21 @@ import torch
 import torch.nn.functional as F
 
 IGNORE_INDEX = -100  # the label of a row without a target, as in `torch.nn.functional.cross_entropy`
-# Smaller probabilities are raised to this one, about 1e-38, before their logarithm is computed.
+# About 1e-38. A smaller probability is replaced by this one before its logarithm is computed.
 MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return (how many rows are computed together, a number that must divide the padded vocabulary size).
+    """Return how many rows are computed together, and the number of which the padded vocabulary size is a multiple.
 
-    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and sizes that are multiples of
-    64.
+    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and with sizes that are multiples
+    of 64.
     """
     return (64, 1) if device.type == "cpu" else (4096, 64)
 
 
 class _DecodedCrossEntropy(torch.autograd.Function):
-    """`decoded_cross_entropy` as an operation of autograd; `needs_grad` tells whether to compute gradients."""
+    """`decoded_cross_entropy` as an operation of autograd; if `needs_grad` is False, no gradients are computed."""
 
     @staticmethod
     def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, teacher_PV, teacher_share, needs_grad):
@@ -98,7 +98,7 @@ def decoded_cross_entropy(
 
     Returns:
         The loss to minimise; the cross-entropy against the labels, without gradient; and the number of correct
-        predictions, which are the rows in which no token is more probable than the label.
+        predictions: the number of rows in which no token is more probable than the label.
     """
     if teacher_PV is None:
         teacher_share = 0.0

@@ -1,8 +1,8 @@
 """Dropout (Srivastava et al. 2014) that draws fewer random numbers on CPU.
 
 On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
-Here one 64-bit number decides on four elements. The dropout rate is the same as in PyTorch, but with the same seed,
-different elements are dropped.
+Here each random number has 64 bits, enough for four elements. The dropout rate is the same as in PyTorch, but with the
+same seed, different elements are dropped.
 """
 
 import torch
@@ -37,7 +37,7 @@ def dropout(hidden: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 class Dropout(nn.Module):
-    """`nn.Dropout` with the faster random number generator."""
+    """An `nn.Dropout` that draws fewer random numbers on CPU; see `dropout`."""
 
     def __init__(self, p: float):
         super().__init__()

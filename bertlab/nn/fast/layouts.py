@@ -63,7 +63,7 @@ class PaddedLayout:
 
 
 class VarlenLayout(PackedLayout):
-    """Tokens without padding, for a GPU kernel that receives the start of each row.
+    """Tokens without padding, for a GPU kernel that is told where each row starts.
 
     Args:
         attention_mask_BT: True for tokens.
@@ -75,7 +75,7 @@ class VarlenLayout(PackedLayout):
         # Unlike `nonzero`, `nonzero_static` gets the number of tokens, so the CPU need not wait for the GPU.
         position_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
         super().__init__(position_X, tuple(attention_mask_BT.shape))
-        # [B + 1]: the index of each row's first token, then the number of all tokens
+        # [B + 1]: the index of each row's first token, then the total number of tokens
         row_offsets = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
         self.row_offsets = row_offsets.to(position_X.device, non_blocking=True)
         self.max_length, self.causal = max(lengths), causal

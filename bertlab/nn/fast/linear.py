@@ -27,7 +27,7 @@ class Linear(nn.Linear):
 
 
 class _FusedLinear(torch.autograd.Function):
-    """`multiply_with_bias` with a gradient."""
+    """Compute `multiply_with_bias`, and its gradients in the backward pass."""
 
     @staticmethod
     def forward(ctx, inputs_XI, weight_OI, bias_O):

@@ -42,7 +42,7 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch. A trace, interventions or layers without a fast version need `FamilyBert.forward`."""
+        """Encode a batch. With a trace or interventions, or if the layers have no fast version, this takes longer."""
         if trace is not None or interventions is not None or not has_fast_layers(self.encoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
@@ -50,8 +50,8 @@ class FastBert(FamilyBert):
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
         """Compute the last layer's output at positions_R; see `Bert.encode_positions`.
 
-        The last layer computes its feed-forward network at these positions only. Pre-training needs 15 % of the
-        positions, and a classifier needs one position of each row.
+        The last layer computes its feed-forward network at these positions only. Pre-training needs about 15 % of the
+        positions, and a prediction for a whole text needs one position of each row.
         """
         if not has_fast_layers(self.encoder):
             return super().encode_positions(batch, positions_R)
@@ -102,7 +102,7 @@ def run_layers(
 def _run_layer(
     layer: EncoderLayer, hidden_XH: torch.Tensor, layout: Layout, index_R: torch.Tensor | None
 ) -> torch.Tensor:
-    """Compute a layer's output -> [X, H], or only at the tokens `index_R` (indices of X) -> [R, H]."""
+    """Compute a layer's output -> [X, H]; if `index_R` is given, only at these indices of X -> [R, H]."""
     heads_XH = _attend(layer.attention, hidden_XH, layout)
     if index_R is not None:
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
@@ -130,4 +130,5 @@ def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
     compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)
     for layer in model.modules():
         if isinstance(layer, EncoderLayer):
-            layer.complete_layer = MethodType(compiled, layer)  # deep copies of the layer are compiled too
+            # a deep copy of the layer also gets the compiled function, as a method of its own
+            layer.complete_layer = MethodType(compiled, layer)

@@ -309,7 +309,7 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
             head,
             feature_layers=row.feature_layers if is_frozen else "last",
             width=lstm_width,
-            is_frozen=is_frozen,
+            freezes_bert=is_frozen,
         )
 
     return replace(data, loaded=loaded, build=build if is_frozen or row.has_lstm else None)
