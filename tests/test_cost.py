@@ -101,11 +101,11 @@ def test_the_fused_linear_layer_is_counted():
 
 def allocated_peak(trainer: Trainer) -> int:
     """The peak of what PyTorch allocates for the weights, the optimiser and a training step, in bytes."""
-    kept = sum(p.nbytes for p in trainer.optimizer.master)
+    kept = sum(p.nbytes for p in trainer.optimizer.master_weights)
     kept += sum(value.nbytes for state in _states(trainer) for value in state.values() if value.ndim)
     if trainer.optimizer.working_model is not trainer.optimizer.model:
         kept += sum(p.nbytes for p in trainer.optimizer.working_weights)
-        kept += sum(p.grad.nbytes for p in trainer.optimizer.master)
+        kept += sum(p.grad.nbytes for p in trainer.optimizer.master_weights)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         next(iter(trainer))
     events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]

@@ -168,7 +168,7 @@ def export(config: Export) -> None:
 
     from bertlab.checkpoints import checkpoint, files, onnx_files
     from bertlab.training.model_card import render_card, render_export_card
-    from bertlab.training.progress import show_steps
+    from bertlab.training.progress import onnx_bar
 
     if not config.out.strip():
         raise BertlabError("export-no-directory")
@@ -197,7 +197,7 @@ def export(config: Export) -> None:
     options = {"card": card, "sentence_settings": settings if settings.is_recorded else None}
     if config.format == "onnx":
         arguments = config.out, changed_session.model, session.tokenizer, record
-        target = onnx_files.save(*arguments, weights=stored_type, progress=show_steps, **options)
+        target = onnx_files.save(*arguments, weights=stored_type, progress=onnx_bar, **options)
     else:
         dtype = torch.float8_e4m3fn if stored_type == "float8" else getattr(torch, stored_type)
         target = checkpoint.save(config.out, changed_session.model, session.tokenizer, record, dtype=dtype, **options)

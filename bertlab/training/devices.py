@@ -20,7 +20,7 @@ from bertlab.config.errors import BertlabError
 # bfloat16 is less precise than float32, so it is used only if it is faster by this factor.
 REQUIRED_SPEEDUP = 1.2
 ROUNDS = 9  # how many times the speed of bfloat16 is compared with that of float32
-# The messages of torch about a lack of memory, for errors that have no type of their own.
+# Matches the message of a RuntimeError that torch raises because memory is insufficient.
 OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|ALLOC_FAILED", re.IGNORECASE)
 
 
@@ -54,7 +54,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def describe_hardware(device: torch.device) -> str:
-    """Describe a device for a model card: the name of a GPU, or the threads and type of a CPU."""
+    """Describe a device for a model card: the name of a GPU, or the number of threads and the type of a CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} thread(s) of a {platform.machine()} processor"
@@ -63,7 +63,8 @@ def describe_hardware(device: torch.device) -> str:
 def can_compile(device: torch.device) -> bool:
     """Whether torch.compile works on a device and makes training faster.
 
-    It needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. It does not speed up a CPU.
+    torch.compile needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. On a CPU it makes
+    training no faster.
     """
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
         return False
@@ -101,9 +102,10 @@ def explain_out_of_memory() -> Iterator[None]:
 def is_bfloat16_faster(device: torch.device) -> bool:
     """Whether this machine multiplies matrices clearly faster in bfloat16 than in float32.
 
-    On a CPU this is measured, which takes about 0.1 s, because even CPUs with instructions for bfloat16 differ: Intel's
-    AVX-512 without AMX has 0.6 times the speed of float32, AMD's Zen 5 twice the speed. The two types are measured
-    alternately and the median of the ratios is used, because the speed of a shared machine drifts.
+    A GPU that supports bfloat16 counts as faster. On a CPU the speed is measured, which takes about 0.1 s, because even
+    CPUs with instructions for bfloat16 differ: Intel's AVX-512 without AMX has 0.6 times the speed of float32, AMD's
+    Zen 5 twice the speed. The two types are measured alternately and the median of the ratios is used, because the
+    speed of a shared machine drifts.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
@@ -113,8 +115,8 @@ def is_bfloat16_faster(device: torch.device) -> bool:
     return statistics.median(ratios[1:]) > REQUIRED_SPEEDUP  # the first round also initialises the libraries
 
 
-def _measure_matmul_seconds(square: torch.Tensor) -> float:
+def _measure_matmul_seconds(square_matrix: torch.Tensor) -> float:
     """Measure how long the product of a square matrix with itself takes, in seconds."""
     start_time = time.perf_counter()
-    square @ square
+    square_matrix @ square_matrix
     return time.perf_counter() - start_time

@@ -20,11 +20,11 @@ import torch.distributed as dist
 from bertlab.config.errors import BertlabError
 from bertlab.config.processor import count_cores
 
-# How long a process waits for another one. While the main process evaluates and saves, the others wait for it; on a
-# slow disk this takes minutes.
+# A process waits for another one at most this long. While the main process evaluates and saves, the others wait for it;
+# on a slow disk this takes minutes.
 TIMEOUT = timedelta(minutes=30)
-# The messages of gloo and NCCL about a process that has ended.
-PEER_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
+# Matches the messages of gloo and NCCL about another process that has ended.
+PROCESS_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
 
 
 def join_process_group(device: torch.device) -> None:
@@ -39,7 +39,7 @@ def join_process_group(device: torch.device) -> None:
         torch.cuda.set_device(device.index or 0)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _raise_stopped if is_main_process() else _exit)
-    with explain_peer_failures():
+    with explain_lost_process():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     # DistributedDataParallel imports this module when it is built. The import takes seconds, so it is done here, before
     # the run's clock starts.
@@ -49,7 +49,7 @@ def join_process_group(device: torch.device) -> None:
 def leave_process_group() -> None:
     """Wait until every process has finished, then leave the process group."""
     if _is_joined():
-        with explain_peer_failures():
+        with explain_lost_process():
             dist.barrier()
         dist.destroy_process_group()
 
@@ -70,7 +70,7 @@ def cores_per_process() -> int:
 
 
 def is_main_process() -> bool:
-    """Whether this process has rank 0, and therefore writes and prints; known before the process group is joined."""
+    """Whether this process has rank 0, and therefore writes and prints; known before the process joins its group."""
     return not _is_launched() or os.environ["RANK"] == "0"
 
 
@@ -82,33 +82,33 @@ def data_shard() -> tuple[int, int]:
 def all_reduce_sum(tensor: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all processes, in place."""
     if world_size() > 1:
-        with explain_peer_failures():
+        with explain_lost_process():
             dist.all_reduce(tensor)
     return tensor
 
 
 def broadcast(*numbers: float) -> tuple[float, ...]:
-    """Return the numbers of the main process, in every process."""
+    """Return, in every process, the numbers that the main process passed to this function."""
     if world_size() == 1:
         return numbers
     tensor = torch.tensor(numbers, dtype=torch.float64)
-    with explain_peer_failures():
+    with explain_lost_process():
         dist.broadcast(tensor, 0)
     return tuple(tensor.tolist())
 
 
 def all_equal(number: float) -> bool:
-    """Whether all processes have the same number, to about six significant digits."""
+    """Whether all processes passed the same number to this function, to about six significant digits."""
     if world_size() == 1:
         return True
     extremes = torch.tensor([number, -number], dtype=torch.float64)
-    with explain_peer_failures():
+    with explain_lost_process():
         dist.all_reduce(extremes, dist.ReduceOp.MAX)
     return float(extremes.sum()) <= 1e-6 * float(extremes.abs().max())
 
 
 def seed_by_rank(step: int) -> None:
-    """Give every process except the main one its own random stream for dropout, from this step on.
+    """Give every process except the main one its own random stream for dropout, from step `step` on.
 
     The main process keeps its stream, so that the results of a run with a single process do not change.
     """
@@ -117,12 +117,12 @@ def seed_by_rank(step: int) -> None:
 
 
 @contextmanager
-def explain_peer_failures() -> Iterator[None]:
+def explain_lost_process() -> Iterator[None]:
     """Replace the error of a collective operation with one readable line if another process has ended."""
     try:
         yield
     except RuntimeError as error:  # torch has no narrower type for gloo's errors
-        if world_size() > 1 and PEER_LOST.search(str(error)):
+        if world_size() > 1 and PROCESS_LOST.search(str(error)):
             raise BertlabError("run-peer-lost") from error
         raise
 

@@ -6,7 +6,8 @@ from statistics import median, median_low
 
 from bertlab.config.errors import BertlabError
 
-# The number of steps whose median loss is the reference, and the number of latest steps that are compared with it.
+# The loss of the latest RECENT_STEPS steps is compared with the reference: the median loss of the REFERENCE_STEPS steps
+# before them.
 REFERENCE_STEPS, RECENT_STEPS = 100, 10
 # The loss has risen if it exceeds the reference by this factor and by this difference. Both are required, because a
 # small loss may double by chance.
@@ -17,7 +18,7 @@ SCATTER_POWER = 3
 # The same limits at the start of a run, where the reference is the first loss. They are higher, because the loss of a
 # checkpoint may rise before it adapts to new data.
 START_RISE_FACTOR, START_RISE_NATS = 3.0, 6.0
-# How many of the latest losses must be near the reference for the weights to count as good.
+# The weights count as good if none of the latest STABLE_STEPS losses is clearly above the reference.
 STABLE_STEPS = 3
 
 
@@ -32,7 +33,7 @@ class DivergenceDetector:
     A single bad batch is not a divergence: the median of the latest ten losses must exceed the reference by a quarter
     and by one nat, and by more if the losses scatter widely. A slow rise over hundreds of steps also raises the median,
     so the lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference,
-    because a median of fewer may be low by chance.
+    because a median of fewer steps may be low by chance.
 
     In the first twenty steps of a run, and again after `reset`, the reference is the first loss, which was computed
     before the first update. Because the loss of a single batch may be low by chance, all of the latest ten losses must
@@ -56,8 +57,8 @@ class DivergenceDetector:
     lowest: list[float] | None = None
     """The lowest reference so far, and the scatter of its losses; None before the first median of a hundred steps."""
     is_stable: bool = True
-    """Whether the latest losses are near the reference. If so, the weights before the latest step are good enough to be
-    saved: no rise has begun, or only a slow one."""
+    """Whether none of the latest losses is clearly above the reference. If so, the weights before the latest step are
+    good enough to be saved: no rise has begun, or only a slow one."""
 
     def reset(self) -> None:
         """Forget all losses; needed when different batches, such as longer pairs, change the level of the loss."""

@@ -1,6 +1,6 @@
 """Error analysis: predict labelled rows with a checkpoint, and score each prediction.
 
-Each task type scores its own predictions; `tasks.error_analysis` defines the form of the results.
+Each task type scores its own predictions; `tasks.error_analysis` defines the types of the results.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -56,9 +56,9 @@ def read_labelled_rows(
 
     Args:
         source: a file or a directory.
-        spec: the task, which names the columns.
+        spec: the task; it contains the names of the columns.
         split: the split to read from a directory.
-        limits: the maximum size and number of rows of a file; see `read_file`.
+        limits: the maximum size of a file and the maximum number of its rows; see `read_file`.
         invalid: "skip" leaves out the rows that cannot be read and returns their errors; "stop" raises the first error.
 
     Raises:
@@ -84,7 +84,7 @@ def analyse_errors(
         loaded: the checkpoint.
         rows: the result of `read_labelled_rows`.
         spec: the task.
-        max_rows: the maximum number of rows; they are spaced evenly over the data.
+        max_rows: the maximum number of rows to predict; they are spaced evenly over the data.
         progress: wraps the iterable of batches, as `tqdm` does.
         invalid: "skip" leaves out invalid rows and returns their errors; "stop" raises the first error.
 
@@ -106,7 +106,7 @@ def analyse_errors(
 
 @contextmanager
 def _name_first_invalid_row(invalid_rows: InvalidRows) -> Iterator[None]:
-    """Name the first invalid row in the error, if the enclosed block finds no valid row."""
+    """If the enclosed block finds no valid row, raise an error that contains the error of the first invalid row."""
     try:
         yield
     except DataError as error:

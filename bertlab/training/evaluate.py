@@ -31,7 +31,7 @@ from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretrai
 from bertlab.training.pretraining.setup import load_generator
 from bertlab.training.progress import evaluation_bar
 
-PRETRAINING = "pretraining"  # the value of TASK that evaluates the pre-training objectives
+PRETRAINING = "pretraining"  # the value of TASK for evaluating the pre-training objectives
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
-    """Read the splits, predict or read predictions, write them if requested, and compute the metrics."""
+    """Read each split, and make or read predictions for it; write them if requested, and compute the metrics."""
     record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
     spec = config.spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)

@@ -1,4 +1,4 @@
-"""`bertlab export-run`: copy a run to a directory small enough to ship, for the app's pages Training and Time machine.
+"""`bertlab export-run`: copy a run to a directory small enough to ship, which the pages Training and Time machine show.
 
 The copy contains the snapshots, a thinned log, and the settings, from which directory names are removed. The final
 checkpoint of the run becomes the last snapshot.
@@ -18,8 +18,8 @@ from bertlab.checkpoints.files import CARD, CONFIG, RECORD, WEIGHTS
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.files import describe_system_error
 
-# The files of a snapshot that are copied, as far as they exist.
-FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+# From each snapshot, the files with these names are copied if they exist.
+FILE_NAMES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ def export_run(config: ExportRunConfig) -> Path:
     snapshots = _select_snapshots(history.find_snapshots(config.source), config.snapshots)
     settings = _strip_directories(history.read_settings(config.source))
     state_at_export = history.find_run_status(config.source, rows).state
-    files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILES]
+    files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILE_NAMES]
     files = [(path, step) for path, step in files if path.is_file()]
     for path, _ in files:
         _check_inside(path, config.source)
@@ -88,10 +88,10 @@ def export_run(config: ExportRunConfig) -> Path:
     return config.out
 
 
-def _check_inside(path: Path, run: Path) -> None:
-    """Reject a link that leads out of the run, because a run from somebody else could link to any private file."""
-    if not path.resolve().is_relative_to(run.resolve()):
-        raise DataError("run-file-outside", path=path, run=run)
+def _check_inside(path: Path, run_directory: Path) -> None:
+    """Reject a link that leads out of the run directory; a run from somebody else could link to any private file."""
+    if not path.resolve().is_relative_to(run_directory.resolve()):
+        raise DataError("run-file-outside", path=path, run=run_directory)
 
 
 def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> list[history.Snapshot]:
@@ -100,9 +100,12 @@ def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> l
         return snapshots
     log_steps = [math.log1p(snapshot.step) for snapshot in snapshots]
     first, last = log_steps[0], log_steps[-1]
-    targets = [first + (last - first) * number / (limit - 1) for number in range(limit)]
-    nearest = {min(range(len(log_steps)), key=lambda index: abs(log_steps[index] - target)) for target in targets}
-    return [snapshots[index] for index in sorted(nearest)]
+    even_log_steps = [first + (last - first) * position / (limit - 1) for position in range(limit)]
+    nearest_indices = {
+        min(range(len(log_steps)), key=lambda index: abs(log_steps[index] - even_log_step))
+        for even_log_step in even_log_steps
+    }
+    return [snapshots[index] for index in sorted(nearest_indices)]
 
 
 def _strip_directories(value: object):

@@ -37,7 +37,7 @@ from bertlab.training.run_directory import (
 )
 from bertlab.training.trainer import StepReport, Trainer
 
-# The shares of a run after which the model is evaluated; the final evaluation is an additional one.
+# The model is evaluated when these shares of a run are done, and once more at the end of the run.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 EVALUATION_ROWS = 500  # the number of held-out rows in each evaluation except the final one
 
@@ -210,7 +210,7 @@ def run_with_evaluations(
 def _run_with_evaluations(
     config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
 ) -> Iterator[StepReport | Evaluation]:
-    """Do the work of `run_with_evaluations`, whose stack `resources` unlocks the run directory at the end."""
+    """Do the work of `run_with_evaluations`; `resources` receives the lock of the run directory."""
     prepare_machine(config)
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))

@@ -2,8 +2,8 @@
 
 A loss is a sum of means, each over its own kind of item (masked tokens, rows). A plain average over the micro-batches
 would give too much weight to micro-batches with few items. Therefore, the items of the global batch are counted first,
-over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. However a
-batch is split, the result is then the loss and the gradient of the whole batch.
+over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. No matter
+how a batch is split, the result is then the loss and the gradient of the whole batch.
 
 Shape legend: W weights, K kinds of items, N numbers in the result for a micro-batch (loss, tokens and metrics).
 """
@@ -18,7 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 from bertlab.tasks.loss import Loss
 from bertlab.training import distributed
 
-# The kind of item whose share weights a loss that has no parts, and every metric that belongs to no part.
+# A loss that has no parts, and every metric that belongs to no part, is weighted with the micro-batch's share of the
+# items of this kind.
 ROWS = "rows"
 
 
@@ -54,11 +55,12 @@ class GlobalGradient:
         micro_batches = [batch.shard(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
         counts = [self._count_items(micro_batch) for micro_batch in micro_batches]
         if not micro_batches:
-            # A process that has no rows must still join the collective operations, so it computes a row with share 0.
+            # A process that has no rows must still join the collective operations, so it computes the loss of a dummy
+            # row, whose share of the items is 0.
             micro_batches = [batch.dummy_row()]
             counts = [{name: 0 * items for name, items in self._count_items(micro_batches[0]).items()}]
-        items_K = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
-        totals_K = distributed.all_reduce_sum(items_K).clamp(min=1)
+        item_counts_K = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
+        totals_K = distributed.all_reduce_sum(item_counts_K).clamp(min=1)
         totals = dict(zip(counts[0], totals_K, strict=True))
         shares = [{name: c[name] / totals[name] for name in totals} for c in counts]
 
@@ -83,11 +85,13 @@ class GlobalGradient:
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
             value, _ = self.weighted_loss(micro_batch, part_shares)
-        # Some weights may be unused, such as the pooler without a sentence-pair objective. DistributedDataParallel can
-        # search for them in every step; this takes time, so the search is switched on only if it is needed.
-        has_unused_weights = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
-        with distributed.explain_peer_failures():
-            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused_weights)
+        # Some weights may have no effect on the loss, such as the pooler without a sentence-pair objective.
+        # DistributedDataParallel can search for them in every step; this takes time, so the search is switched on only
+        # if it is needed.
+        gradients_W = torch.autograd.grad(value, self.weights, allow_unused=True)
+        any_has_no_effect = any(gradient is None for gradient in gradients_W)
+        with distributed.explain_lost_process():
+            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=any_has_no_effect)
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
         """Count the items of each part of the loss in a micro-batch."""
@@ -99,7 +103,7 @@ class GlobalGradient:
 
     def _backward(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> torch.Tensor:
         """Add the gradient of a micro-batch to `.grad` of the weights, and return the N numbers of its result."""
-        with distributed.explain_peer_failures():
+        with distributed.explain_lost_process():
             value, results_N = self.module(micro_batch, part_shares)
             # DistributedDataParallel divides the gradients by the number of processes; this multiplication undoes it.
             (value * distributed.world_size()).backward()

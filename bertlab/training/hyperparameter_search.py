@@ -28,7 +28,7 @@ from bertlab.training.run_directory import lock_run
 from bertlab.training.run_settings import claim_run
 
 RESULTS = "grid.jsonl"  # the file with one line for each finished run
-# The grid of the paper, see the option --grid.
+# With the option --grid, every combination of these values is tried, as in the paper.
 PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
 
 
@@ -49,7 +49,7 @@ def list_combinations(config) -> list[dict]:
 
 
 def list_runs(config) -> Iterator[tuple[dict, object]]:
-    """Yield (run setting, configuration) of every run, all runs of one seed before those of the next.
+    """Yield (run setting, configuration) of every run. All runs with the first seed come first.
 
     The run setting is the combination and the seed.
     """
@@ -78,8 +78,8 @@ def run(config) -> list[dict]:
     `config.out`/checkpoint contains the checkpoint of the best run; checkpoints of the other runs are deleted.
 
     Returns:
-        For each finished run its run setting ("setting"), its metrics ("figures", an old name: numbers, not plots) and
-        its minutes ("minutes").
+        A dictionary for each finished run: "setting" is its run setting, "figures" its metrics, and "minutes" its
+        training time. "figures" is an old name, which means numbers, not plots.
 
     Raises:
         BertlabError: a field of the configuration is out of its range, there are no held-out rows to compare the runs
@@ -103,8 +103,8 @@ def _run_all(config, data: TrainingData) -> list[dict]:
     from bertlab.training.finetune import print_evaluations
 
     metric, results = data.spec.metrics[0], []
-    for number, total, run_config, reports in search(config, data, results):
-        print(f"run {number} of {total}: {run_config.out.name}", flush=True)
+    for index, total, run_config, reports in search(config, data, results):
+        print(f"run {index} of {total}: {run_config.out.name}", flush=True)
         show_progress(print_evaluations(reports), *data.task_type.progress_metric)
     print("\n".join(format_results(results, metric)))
     print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
@@ -120,8 +120,8 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
         results: an empty list, which receives the results of all finished runs in the form that `run` returns.
 
     Yields:
-        Number of the run (from 1), number of runs, configuration of the run, and its step reports and evaluations. The
-        caller must read all reports before it continues.
+        The index of the run (from 1), how many runs there are, the configuration of the run, and an iterator over its
+        step reports and evaluations. The caller must read this iterator to its end before it continues.
     """
     from bertlab.training.finetune import run_with_evaluations
 
@@ -131,10 +131,10 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
     if any(metric not in result["figures"] for result in results):
         raise BertlabError("search-other-metric", directory=config.out, metric=metric)
     all_runs = list(list_runs(config))
-    for number, (setting, run_config) in enumerate(all_runs, 1):
+    for index, (setting, run_config) in enumerate(all_runs, 1):
         if any(result["setting"] == setting for result in results):
             continue
-        yield number, len(all_runs), run_config, run_with_evaluations(run_config, data)
+        yield index, len(all_runs), run_config, run_with_evaluations(run_config, data)
         checkpoint = run_config.out / "checkpoint"
         record = json.loads((checkpoint / "bertlab.json").read_text())
         result = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}

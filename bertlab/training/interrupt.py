@@ -46,22 +46,22 @@ class StopSignals:
     stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
 
     Args:
-        can_stop_alone: whether the first signal may raise an exception. It is False in every process except the main
-            one: the other processes only record the signal, and stop when the main process does. If one of them stopped
-            by itself between two steps, the main process would wait for it in the next step.
+        stops_immediately: whether the first signal raises KeyboardInterrupt, as described above. It is False in every
+            process except the main one: the other processes only record the signal, and stop when the main process
+            does. If one of them stopped between two steps, the main process would wait for it in the next step.
     """
 
-    def __init__(self, *, can_stop_alone: bool = True):
-        self.can_stop_alone = can_stop_alone
+    def __init__(self, *, stops_immediately: bool = True):
+        self.stops_immediately = stops_immediately
         self.received_signal: int | None = None
-        self.is_acknowledged = False  # whether the run is going to stop because of the signal
-        self._received_at = 0.0
+        self.is_run_stopping = False  # whether the run is going to stop because of the signal
+        self._received_at = 0.0  # when the first signal arrived, in seconds of time.monotonic()
         self._defer_depth = 0
         self._previous_handlers: dict[int, object] = {}
 
     @contextmanager
     def handle(self) -> Iterator[None]:
-        """Handle the signals in a block; a nested block has no further effect."""
+        """Handle the signals while a block runs; inside such a block, a second one has no further effect."""
         if self._previous_handlers or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -78,7 +78,7 @@ class StopSignals:
             for signum, handler in self._previous_handlers.items():
                 signal.signal(signum, handler)
             self._previous_handlers = {}
-            if is_generator_closed and self.received_signal is not None and not self.is_acknowledged:
+            if is_generator_closed and self.received_signal is not None and not self.is_run_stopping:
                 # The block is in a generator (the iterator of `Trainer`), and the code that uses the generator closed
                 # it before the run could stop. The signal is raised again, so that this code handles it.
                 signum, self.received_signal = self.received_signal, None
@@ -86,7 +86,7 @@ class StopSignals:
 
     @contextmanager
     def defer(self) -> Iterator[None]:
-        """Only record the first signal that arrives in a block, so that the caller can stop after the block."""
+        """If a first signal arrives while a block runs, only record it, so that the caller can stop after the block."""
         self._defer_depth += 1
         try:
             with self.handle():
@@ -99,7 +99,7 @@ class StopSignals:
         now = time.monotonic()
         if self.received_signal is None:
             self.received_signal, self._received_at = signum, now
-            if self.can_stop_alone and not self._defer_depth:
+            if self.stops_immediately and not self._defer_depth:
                 raise KeyboardInterrupt
         elif now - self._received_at > REPEAT_SECONDS:
             raise Interrupted(signum=signum)

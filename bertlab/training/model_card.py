@@ -68,7 +68,7 @@ STORAGE = {
     "float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored",
     "int8": "matrices in eight bits (int8, one scale for each row); activations are quantised dynamically",
 }
-# The value of the row "earlier training".
+# The text in the row "earlier training" of the card.
 EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
 
 
@@ -138,7 +138,7 @@ def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """Render the model card of a checkpoint that `bertlab export` made from one without a training record.
+    """Render the model card of a checkpoint that `bertlab export` made from a checkpoint without a training record.
 
     Args:
         name: the name of the new checkpoint.
@@ -191,7 +191,7 @@ def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
 
 
 def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """List the totals of the earlier runs that trained the weights."""
+    """List how many steps, tokens and minutes the weights were trained in earlier runs; a list of at most one row."""
     before = record.get("before")
     if not before:
         return []
@@ -220,8 +220,10 @@ def _describe_compatibility(record: dict) -> str:
     """Describe which programs can open the checkpoint."""
     if record.get("format") == "onnx":
         return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
-    lacks_heads = record.get("pruned_heads") and not record.get("zeroed")
-    library = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if lacks_heads else "`transformers`"
+    has_removed_heads = record.get("pruned_heads") and not record.get("zeroed")
+    library = "`transformers`"
+    if has_removed_heads:
+        library = "transformers 4, which reads `pruned_heads`; transformers 5 does not"
     return f"It opens with `bertlab.load` and with {library}."
 
 
@@ -238,6 +240,7 @@ def _format_cloze_results(rows: list[dict]) -> list[str]:
         correct_by_kind.setdefault(row["kind"], []).append(row["right"])
         predictions = ", ".join(f"`{token}` {100 * probability:.1f} %" for token, probability in row["guesses"][0])
         cells = ("correct" if row["right"] else "wrong", row["text"], predictions, " or ".join(row["fits"]))
+        # chr(92) is a backslash, which Python 3.11 does not allow in the braces of an f-string.
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     descriptions = {kind: f"{kind} ({sum(correct)} of {len(correct)})" for kind, correct in correct_by_kind.items()}
     without_errors = [descriptions[kind] for kind, correct in correct_by_kind.items() if all(correct)]

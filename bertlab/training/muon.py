@@ -40,7 +40,7 @@ def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
 class Muon(torch.optim.Optimizer):
     """Updates every matrix by the orthogonalised momentum of its gradients.
 
-    The updates are scaled to the usual size of Adam's, so that the same learning rate suits both.
+    The updates are scaled to the usual size of Adam's updates, so that the same learning rate suits both.
 
     Args:
         matrices: the parameters, all with two dimensions.
@@ -73,10 +73,11 @@ class Muon(torch.optim.Optimizer):
                 if p.grad is None:
                     continue
                 buffer = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p))
-                count = self.parts.get(p, 1)
-                chunks = (p.data.chunk(count), p.grad.chunk(count), buffer.chunk(count))
+                part_count = self.parts.get(p, 1)
+                chunks = (p.data.chunk(part_count), p.grad.chunk(part_count), buffer.chunk(part_count))
                 for matrix, gradient, momentum in zip(*chunks, strict=True):
                     triples_by_size[tuple(sorted(matrix.shape))].append((matrix, gradient, momentum))
+            # The factor 0.2 sqrt(longer side) makes the root mean square of an update 0.2 lr, as is usual with Adam.
             for (_, longer_side), triples in triples_by_size.items():
                 self._update(triples, 0.2 * longer_side**0.5 * group["lr"], **group)
 
@@ -87,6 +88,7 @@ class Muon(torch.optim.Optimizer):
         matrices, gradients, buffers = (list(tensors) for tensors in zip(*triples, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
         nesterov = torch._foreach_lerp(gradients, buffers, momentum)
+        # `orthogonalize` requires matrices with at least as many columns as rows, so the others are transposed.
         directions_NAB = torch.stack([d if _is_wide(d) else d.mT for d in nesterov]).to(self.dtype)
         updates = orthogonalize(directions_NAB)
         updates = [u if _is_wide(m) else u.mT for m, u in zip(matrices, updates, strict=True)]
@@ -95,5 +97,5 @@ class Muon(torch.optim.Optimizer):
 
 
 def _is_wide(matrix: torch.Tensor) -> bool:
-    """Whether a matrix has at least as many columns as rows, as `orthogonalize` requires; others are transposed."""
+    """Whether a matrix has at least as many columns as rows, as `orthogonalize` requires."""
     return matrix.shape[0] <= matrix.shape[1]

@@ -4,7 +4,7 @@ An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from 
 are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An exponential
 moving average of the weights is optional.
 
-Shape legend: H hidden.
+Shape legend: H hidden size.
 """
 
 import copy
@@ -168,7 +168,7 @@ class Optimizer:
     Attributes:
         working_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
             otherwise a copy of it in `dtype`.
-        master: the trainable parameters of `model`.
+        master_weights: the trainable parameters of `model`.
         optimizers: the torch optimisers that update them.
         average: the moving average of `model`; None if there is none.
     """
@@ -178,7 +178,7 @@ class Optimizer:
         self.model = model
         self.working_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        self.names, self.master = list(parameters), list(parameters.values())
+        self.names, self.master_weights = list(parameters), list(parameters.values())
         copies = dict(self.working_model.named_parameters())
         self.working_weights = [copies[name] for name in self.names]
         self.optimizers = find_optimizer(config.name)(parameters, config, dtype)
@@ -201,14 +201,14 @@ class Optimizer:
             The norm of the gradients before clipping, a scalar.
         """
         if self.working_model is not self.model:
-            for p, w in zip(self.master, self.working_weights, strict=True):
+            for p, w in zip(self.master_weights, self.working_weights, strict=True):
                 if w.grad is None or p.grad is None:
                     p.grad = None if w.grad is None else torch.empty_like(p)
-            pairs = [
-                (p.grad, w.grad) for p, w in zip(self.master, self.working_weights, strict=True) if p.grad is not None
-            ]
-            torch._foreach_copy_([master for master, _ in pairs], [computed for _, computed in pairs])
-        return nn.utils.clip_grad_norm_(self.master, self.config.max_grad_norm)
+            torch._foreach_copy_(
+                [p.grad for p in self.master_weights if p.grad is not None],
+                [w.grad for w in self.working_weights if w.grad is not None],
+            )
+        return nn.utils.clip_grad_norm_(self.master_weights, self.config.max_grad_norm)
 
     def step(self, learning_rate: float) -> None:
         """Update the master weights with the gradients that `clip` copied, then clear the gradients."""
@@ -219,15 +219,15 @@ class Optimizer:
         if self.average is not None:
             self.average.update_parameters(self.model)
         if self.working_model is not self.model:
-            torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master])
+            torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master_weights])
         for w in self.working_weights:
             w.grad = None
 
     def state(self) -> dict[str, torch.Tensor]:
         """Collect weights, optimiser state and moving average by name, for a safetensors file."""
-        tensors = {f"weight.{name}": p.data for name, p in zip(self.names, self.master, strict=True)}
+        tensors = {f"weight.{name}": p.data for name, p in zip(self.names, self.master_weights, strict=True)}
         for optimizer in self.optimizers:
-            for name, p in zip(self.names, self.master, strict=True):
+            for name, p in zip(self.names, self.master_weights, strict=True):
                 for key, value in optimizer.state.get(p, {}).items():
                     tensors[f"{key}.{name}"] = value if isinstance(value, torch.Tensor) else torch.tensor(value)
         if self.average is not None:
@@ -247,11 +247,11 @@ class Optimizer:
             kind, _, name = key.partition(".")
             if name in saved_tensors:
                 saved_tensors[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
-        for name, p in zip(self.names, self.master, strict=True):
+        for name, p in zip(self.names, self.master_weights, strict=True):
             p.data.copy_(saved_tensors[name].pop("weight"))
         optimizer_states = {
             p: {key: tensor for key, tensor in saved_tensors[name].items() if key != "average"}
-            for name, p in zip(self.names, self.master, strict=True)
+            for name, p in zip(self.names, self.master_weights, strict=True)
         }
         for optimizer in self.optimizers:
             weights = [p for group in optimizer.param_groups for p in group["params"]]
@@ -261,7 +261,7 @@ class Optimizer:
             for name, p in self.final_model.named_parameters():
                 p.data.copy_(tensors[f"average.{name}"])
             self.average.n_averaged.copy_(tensors["averaged"])
-        torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master])
+        torch._foreach_copy_([w.data for w in self.working_weights], [p.data for p in self.master_weights])
 
 
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
@@ -280,7 +280,7 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
 def _make_moving_average(decay: float):
     """Make the update function of an exponential moving average.
 
-    In the first steps its decay rate is smaller, so that the average soon forgets the random initial weights.
+    In the first steps the decay is smaller than `decay`, so that the average soon forgets the random initial weights.
 
     Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
     """

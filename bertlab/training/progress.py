@@ -16,7 +16,7 @@ evaluation_bar = partial(
 )
 
 # A progress bar around the steps in which an ONNX file is written.
-show_steps = partial(tqdm, desc="writing", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}")
+onnx_bar = partial(tqdm, desc="writing", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}")
 
 
 def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> None:
@@ -24,9 +24,9 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
 
     Args:
         reports: the report of each step; iterating over them trains.
-        metric: the metric to show, a key of `StepReport.metrics`.
-        label: the name of the metric on the bar. The metric "error" (of regression) is shown as a number, any other
-            metric as a percentage.
+        metric: the metric to show, a key of `StepReport.metrics`. "error" (of regression) is shown as a number, any
+            other metric as a percentage.
+        label: the name of the metric on the bar.
     """
     bar = mean_loss = mean_metric = None
     try:

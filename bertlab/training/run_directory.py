@@ -100,9 +100,9 @@ def open_run(
         model: the model to train.
         batches: the training data.
         loss: the loss function (model, batch) -> Loss.
-        steps: the length of the run.
+        steps: how many steps the run has.
         fingerprint: counts and digests that identify the training data, see `claim_run`.
-        resources: a stack that the caller closes at the end of the run, which unlocks the directory.
+        resources: receives the lock of the directory; the caller closes this stack at the end of the run.
 
     Returns:
         The trainer and the log of the run.
@@ -215,19 +215,19 @@ class RunLog:
 
     Args:
         path: the log file.
-        step: the last saved step; None removes all rows, because nothing was saved.
+        saved_step: the last saved step; None removes all rows, because nothing was saved.
     """
 
-    def __init__(self, path: Path, step: int | None):
+    def __init__(self, path: Path, saved_step: int | None):
         self._file = None
         if not distributed.is_main_process():
             return
         lines = []
-        if step is not None and path.is_file():
+        if saved_step is not None and path.is_file():
             lines = [
                 line
                 for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-                if _is_row_until(line, step)
+                if _is_row_up_to(line, saved_step)
             ]
         write_atomically(path, "".join(f"{line}\n" for line in lines))
         self._file = path.open("a", buffering=1, encoding="utf-8")
@@ -238,15 +238,15 @@ class RunLog:
             self._file.write(json.dumps(row) + "\n")
 
 
-def _is_row_until(line: str, step: int) -> bool:
-    """Whether a line is a row of this step or an earlier one; a damaged line is not.
+def _is_row_up_to(line: str, step: int) -> bool:
+    """Whether a line is a row of the log that was written after `step` or an earlier step; False for a damaged line.
 
-    >>> _is_row_until('{"step": 3}', 3), _is_row_until('{"step": 4}', 3), _is_row_until('{"st', 3)
+    >>> _is_row_up_to('{"step": 3}', 3), _is_row_up_to('{"step": 4}', 3), _is_row_up_to('{"st', 3)
     (True, False, False)
     """
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    number = row.get("step") if isinstance(row, dict) else None
-    return isinstance(number, int | float) and number <= step
+    row_step = row.get("step") if isinstance(row, dict) else None
+    return isinstance(row_step, int | float) and row_step <= step

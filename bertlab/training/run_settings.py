@@ -27,14 +27,14 @@ from bertlab.config.renamed_keys import (
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.run_state import read_values
 
-# The files in the directory of a run: the settings and the last saved state; then the directories in it: the checkpoint
-# and, after replaced-token pre-training, the generator.
+# The directory of a run contains two files, for the settings and for the last saved state, and two directories, for the
+# checkpoint and (only after replaced-token pre-training) for the generator.
 SETTINGS, STATE, CHECKPOINT, GENERATOR = "run.json", "state.safetensors", "checkpoint", "generator"
 # Settings that do not change the losses. A run may be resumed with different values of them.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
 FREE_SETTINGS |= {"sentences", "tensorboard"}
-# What `tyro.conf.Positional` adds to the type of a positional argument.
+# `tyro.conf.Positional` adds this object to the type of a positional argument.
 POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
 # Flags that set the length of a run.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
@@ -73,7 +73,8 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     recorded_settings = _make_default_settings(config) | recorded_settings
     recorded_settings["optim"] = asdict(OptimConfig()) | recorded_settings["optim"]
     flag_names = _find_flag_names(type(config))
-    old_values, new_values = _key_by_flag(recorded_settings, flag_names), _key_by_flag(settings, flag_names)
+    old_values = _to_flag_values(recorded_settings, flag_names)
+    new_values = _to_flag_values(settings, flag_names)
     changed_flags = [flag for flag in sorted(old_values | new_values) if old_values.get(flag) != new_values.get(flag)]
     saved_step = _find_lengthening_step(config, changed_flags, steps)
     if changed_flags and saved_step is None:
@@ -122,7 +123,10 @@ def read_lengthened_steps(directory: Path) -> list[int]:
 
 
 def _find_lengthening_step(config, changed_flags: list[str], steps: int | None) -> int | None:
-    """Find the step after which a finished run is lengthened; None unless a greater length is the only change."""
+    """Find the step after which a finished run is lengthened.
+
+    The result is None if other settings change too, if the run is not finished, or if its new length is not greater.
+    """
     if steps is None or not changed_flags or not LENGTH_FLAGS.issuperset(changed_flags):
         return None
     try:
@@ -163,9 +167,9 @@ def _select_loss_settings(values: dict) -> dict:
 
 
 def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
-    """Find the flags whose name is not just `--` and the path of the field, such as `--ema` for the field optim.ema.
+    """Find the flags whose name differs from `--` plus the path of the field, such as `--ema` for the field optim.ema.
 
-    Positional arguments are among them, because they have no dashes.
+    The result includes the positional arguments, because their names have no dashes.
 
     Args:
         config_class: the dataclass of the settings.
@@ -194,8 +198,8 @@ def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
     return flags
 
 
-def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
-    """Convert settings by field to settings by flag, with each flag as a user types it.
+def _to_flag_values(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
+    """Convert a dictionary {field: value} to a dictionary {flag: value}, with each flag as a user types it.
 
     Args:
         settings: values by field; the value of a nested dataclass is a dictionary.
@@ -203,13 +207,13 @@ def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> 
         path: the names of the fields that contain `settings`, each followed by a dot.
 
     >>> flag_names = {"kind": "--type", "optim.ema": "--ema"}
-    >>> _key_by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, flag_names)
+    >>> _to_flag_values({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, flag_names)
     {'--from': 'mine', '--type': 'span', '--optim.weight-decay': 0.1, '--ema': 0.9}
     """
     flags = {}
     for name, value in settings.items():
         if isinstance(value, dict):
-            flags |= _key_by_flag(value, flag_names, f"{path}{name}.")
+            flags |= _to_flag_values(value, flag_names, f"{path}{name}.")
         else:
             flags[flag_names.get(path + name) or f"--{_to_flag_name(path + name)}"] = value
     return flags

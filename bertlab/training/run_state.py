@@ -36,7 +36,7 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
         # Without this flush, the file may be empty after a power failure.
         flush(temporary_path)
         os.replace(temporary_path, path)
-        with suppress(OSError):  # a directory cannot be flushed on every system
+        with suppress(OSError):  # some operating systems cannot flush a directory
             flush(path.parent)
     except (OSError, SafetensorError) as error:
         with suppress(OSError):
@@ -72,7 +72,11 @@ def read_values(path: Path) -> dict:
 
 
 def _read_metadata(path: Path, file) -> dict:
-    """Read the JSON values from the metadata of an open state file. Raises CheckpointError."""
+    """Read the JSON values from the metadata of an open state file.
+
+    Raises:
+        CheckpointError: the values are missing or damaged; the message contains `path`.
+    """
     try:
         values = json.loads((file.metadata() or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ from bertlab.training.run_state import read_state, write_state
 
 Clock = Literal["wall", "cpu"]
 """How training time is measured: wall-clock time, or the CPU time of all threads of this process."""
-# After how many steps freed memory is returned to the system.
+# On a CPU, memory that was freed is returned to the operating system once every MALLOC_TRIM_INTERVAL steps.
 MALLOC_TRIM_INTERVAL = 50
 
 
@@ -45,8 +45,8 @@ class Batches(Protocol):
         """Set the share of the run (0..1) that is done; the trainer calls this before each step.
 
         Returns:
-            Whether the kind of batch changes at this step, for example to longer pairs, so that the level of the loss
-            changes too.
+            Whether this batch and the following ones differ so much from the earlier ones that the level of the loss
+            changes, for example because their sentence pairs are longer.
         """
 
 
@@ -55,7 +55,7 @@ class StepReport:
     """The result of one training step, over the global batch."""
 
     step: int
-    """The number of the step, from 1."""
+    """The index of the step, from 1."""
     progress: float
     """Share of the run (0..1) that was done before this step."""
     loss: float
@@ -73,7 +73,7 @@ class StepReport:
     step_seconds: float
     """The training time of this step."""
     data_seconds: float = 0.0
-    """How long the trainer waited for the batch of this step, which is part of `step_seconds`."""
+    """The part of `step_seconds` in which the trainer waited for the batch."""
 
     def make_log_row(self) -> dict:
         """Convert the report to a flat row of `log.jsonl`."""
@@ -120,7 +120,7 @@ class Trainer:
     steps: int
     """The number of steps after which the run ends."""
     minutes: float | None = None
-    """The training time after which the run ends; None for no time limit."""
+    """The training time, in minutes, after which the run ends; None for no time limit."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """The device of the model and the batches."""
     dtype: torch.dtype = torch.float32
@@ -146,14 +146,14 @@ class Trainer:
             self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.working_model.train()
         self.divergence_detector = DivergenceDetector()
-        self.signals = StopSignals(can_stop_alone=distributed.is_main_process())
-        self._stop_signal = 0  # the number of the signal that the main process received; 0 if there was none
+        self.signals = StopSignals(stops_immediately=distributed.is_main_process())
+        self._stop_signal = 0  # the stop signal of the main process, such as signal.SIGTERM; 0 if there was none
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
         # `bertlab.json` is written after the process group has ended, when the world size is no longer known.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
-        weight_sum = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
+        weight_sum = sum(float(p.detach().double().sum()) for p in self.optimizer.master_weights)
         if not distributed.all_equal(self.progress.step + weight_sum):
             raise BertlabError("run-weights-differ-between-processes")
         self._needs_compilation = devices.can_compile(self.device)
@@ -195,9 +195,10 @@ class Trainer:
             except KeyboardInterrupt:
                 self._stop()
             except BertlabError as error:
-                # This process lost the main process because the same stop signal reached both: the main process stopped
-                # between two steps, after it had saved. So this is an interruption, not an error.
-                if error.id != "run-peer-lost" or self.signals.received_signal is None or self.signals.can_stop_alone:
+                # This process lost its connection to the main process because the same stop signal reached both: the
+                # main process stopped between two steps, after it had saved. So this is an interruption, not an error.
+                lost_connection = error.id == "run-peer-lost"
+                if not lost_connection or self.signals.received_signal is None or self.signals.stops_immediately:
                     raise
                 raise Interrupted(signum=self.signals.received_signal) from None
 
@@ -217,7 +218,7 @@ class Trainer:
 
     @property
     def is_done(self) -> bool:
-        """Whether the run has reached its steps or minutes."""
+        """Whether the run has done all its steps, or its minutes have passed."""
         return self._share_done() >= 1.0
 
     def _share_done(self) -> float:
@@ -241,7 +242,7 @@ class Trainer:
         if self._needs_compilation:
             self._compile(batch)
             start_time = self._read_clock()
-        # The learning rate is that of the middle of the step, so that neither the first nor the last one is zero.
+        # The learning rate is that at the middle of the step, so that it is above zero even in the first and last step.
         learning_rate = self.optim.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # All numbers are transferred together, because each transfer waits for the GPU.
@@ -264,7 +265,7 @@ class Trainer:
         own_signal = float(self.signals.received_signal or 0)
         seconds, stop_signal = distributed.broadcast(self._read_clock() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
-        self.signals.is_acknowledged = bool(stop_signal)
+        self.signals.is_run_stopping = bool(stop_signal)
         previous = self.progress
         progress = Progress(previous.step + 1, previous.tokens + int(tokens), previous.seconds + seconds)
         self.progress = progress
@@ -299,7 +300,7 @@ class Trainer:
         self._save(*self._collect_loop_state())
 
     def _save_if_stable(self) -> None:
-        """Write the state of the run, unless the latest losses are far above the reference."""
+        """Write the state of the run if the latest losses are not clearly above the losses before them."""
         if self.state_path and self.divergence_detector.is_stable:
             self.save()
 
