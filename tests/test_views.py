@@ -17,7 +17,7 @@ from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.text.tokenizers.subword import decode_byte_level
 from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, span_attention
-from bertlab.views.token_labels import token_labels, word_numbers
+from bertlab.views.token_labels import token_labels, word_indices
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -123,7 +123,7 @@ def test_tokens_are_numbered_by_their_words():
             start += token.startswith("Ġ")
             token_rows.append(replace(row, token=token, start=start, end=start + size))
             start += size
-        return word_numbers(token_rows)
+        return word_indices(token_rows)
 
     assert numbers("lamp", "##light", "##er", ".") == [0, 0, 0, 1]
     assert numbers("海", "边") == [0, 1], "characters of Chinese are tokens of their own"

@@ -1,7 +1,7 @@
 """Show results of `explore` as payloads, figures and HTML. Only `live` and `live_lessons` need an open model.
 
 payload         bytes for the canvas views: AttentionPack, neuron_bytes, timeline_bytes
-token_labels    tokens as readable text: token_labels, word_numbers
+token_labels    tokens as readable text: token_labels; the index of each token's word: word_indices
 assets          the views' scripts and styles as strings: read_static, css, bundle_module, streamlit_js
 html            a view as one offline page: attention_html, neuron_html, timeline_html
 widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget
@@ -45,5 +45,6 @@ qr_code         a link as a QR code: qr_code
 bertviz_view    bertviz's head, model and neuron view, offline, for short inputs: head_view_html, NotebookFrame
 static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js with
                 snapshot_panel, loss_curve and numbers; figure.js, the save menu of a figure; shared modules: dom,
-                canvas, texts, payload, svg, save; one adapter for each host; live/, the scripts of `live`; vendor/
+                canvas, texts, payload, svg, save; streamlit.js, jupyter.js and page.js, which show a view in
+                Streamlit, in Jupyter and in an HTML page; live/, the scripts of `live`; vendor/, libraries of others
 """

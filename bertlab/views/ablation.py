@@ -37,17 +37,17 @@ def markdown(table: dict) -> list[str]:
 
 
 def figure(table: dict) -> go.Figure:
-    """Draw the difference of every row from the reference row, here and in the paper, in one panel for each column.
+    """Draw how much every row differs from the reference row, in our results and in the paper's: one panel per column.
 
-    The model size and the data differ from the paper's, so the results cannot be compared with it directly, but the
-    differences can.
+    The key of the reference row is `table["against"]`. Our models and our data differ from the paper's in size, so
+    our results cannot be compared with the paper's directly, but the differences can.
     """
     titles = [escape_markup(_column_heading(column)) for column in table["columns"].values()]
     chart = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    names = [name for name in table["rows"] if name != table["against"]]  # "against" names the reference row
+    names = [name for name in table["rows"] if name != table["against"]]  # the others are compared with it
     for panel, column in enumerate(table["columns"], 1):
         reference_cell = table["rows"].get(table["against"], {"cells": {}})["cells"].get(column)
-        # name in the legend, key of the result in a cell, colour
+        # (name in the legend, key of the result in a cell, colour of the bars)
         for source, key, colour in (("here", "mean", BLUE), ("the paper", "paper", GREY)):
             values, errors = [], []
             for name in names:

@@ -16,7 +16,7 @@ from bertlab.config.languages import languages, list_message_ids, render
 from bertlab.views.palette import PALETTE
 
 View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
-# an import of another module under `static`, with its path, and the keyword of an export
+# Two patterns: an import of another module under `static`, whose path is the group, and the keyword of an export.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 # Whole-line comments and indentation, which are removed, because a host sends the script again with every change.
@@ -25,14 +25,14 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILI
 
 @cache
 def read_static(name: str) -> str:
-    """Read a file under `static`, such as "attention.js" or "vendor/d3.min.js"; those in `_GENERATED` are generated."""
+    """Read a file under `static`, such as "attention.js", or generate a file of `_GENERATED`, which is not on disk."""
     if name in _GENERATED:
         return _GENERATED[name]()
     return files(__package__).joinpath("static", *name.split("/")).read_text(encoding="utf-8")
 
 
 def css() -> str:
-    """Return the style of every canvas view."""
+    """Return the CSS that all canvas views share."""
     return _make_theme_css() + read_static("common.css")
 
 
@@ -53,7 +53,7 @@ def bundle_for_host(view: View, host: Literal["streamlit", "jupyter", "page"]) -
 
 @cache
 def bundle_script(view: View) -> str:
-    """Bundle a view that mounts itself; a script, because a module would not run before the page is complete."""
+    """Bundle a view that mounts itself, as a classic script: a module would not run until the whole page is parsed."""
     return f'(() => {{\n"use strict";\n{_EXPORT.sub("", bundle_module(view))}}})();\n'
 
 
@@ -115,7 +115,10 @@ def _to_camel_case(id: str) -> str:
 
 
 def _make_theme_css() -> str:
-    """Generate CSS variables with the palette's ink, ground and accent; they apply if the host sets no colours."""
+    """Generate CSS variables with the palette's colours of text (ink), background (ground) and accent.
+
+    They apply if the host sets no colours.
+    """
     light, dark = (
         " ".join(f"--bl-{name}-default: {PALETTE['themes'][theme][name]};" for name in ("ink", "ground", "accent"))
         for theme in ("light", "dark")

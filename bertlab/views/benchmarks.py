@@ -11,7 +11,8 @@ from bertlab.config.languages import DEFAULT, render
 from bertlab.views.export import Columns
 from bertlab.views.figures import BLUE, GREY, TEMPLATE, empty_figure, escape_markup
 
-TaskResult = tuple[str, str, float]  # system, split ("test", "dev" or "validation") and result in percent
+# (name of the system, split: "test", "dev" or "validation", result in percent)
+TaskResult = tuple[str, str, float]
 
 MISSING = "–"  # the text of a cell without a result
 # key of an average in a row -> heading of its column
@@ -50,7 +51,7 @@ def figure(table: dict) -> go.Figure:
     """Draw the results of every row as points, one group of points for each column."""
     chart = go.Figure(layout={"template": TEMPLATE, "height": 420})
     titles = [escape_markup(column["title"]) for column in table["columns"]]
-    for number, row in enumerate(table["rows"]):
+    for index, row in enumerate(table["rows"]):
         is_ours = row is table["rows"][-1]
         name = f"{row['title']} ({row['split']})"
         chart.add_scatter(
@@ -58,7 +59,7 @@ def figure(table: dict) -> go.Figure:
             name=escape_markup(name),
             marker={
                 "size": 15 if is_ours else 10, "symbol": "diamond" if is_ours else "circle",
-                "color": BLUE if is_ours else GREY, "opacity": 1 if is_ours else 1 - 0.6 * number / len(table["rows"]),
+                "color": BLUE if is_ours else GREY, "opacity": 1 if is_ours else 1 - 0.6 * index / len(table["rows"]),
             },
             hovertemplate=f"{escape_markup(name)}, %{{x}}: %{{y:.1f}}<extra></extra>",
         )  # fmt: skip
@@ -87,7 +88,7 @@ def task_bars(results: Sequence[TaskResult], *, lang: str = DEFAULT) -> go.Figur
 
 
 def result_columns(results: Sequence[TaskResult]) -> Columns:
-    """Return the numbers of `task_bars` as columns."""
+    """Return the data that `task_bars` draws as columns of a CSV file."""
     names, splits, values = zip(*results, strict=True)
     return {"system": list(names), "split": list(splits), "result": list(values)}
 

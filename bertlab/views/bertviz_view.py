@@ -23,11 +23,11 @@ from bertlab.views import assets
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.token_labels import token_labels
 
-MAX_TOKENS = 64  # of the head view and the model view
-MAX_NEURON_TOKENS = 32  # of the neuron view, which also contains all queries and keys
+MAX_TOKENS = 64  # the limit of the head view and the model view
+MAX_NEURON_TOKENS = 32  # the limit of the neuron view, which also contains all queries and keys
 _ROOT = "bertviz"  # id of the element in which bertviz draws
 
-# Replaces require.js: the two libraries that the script requires are already loaded.
+# This line replaces require.js, one of the three libraries: the page has already loaded the other two.
 _REQUIRE = "const require = {config() {}}; const requirejs = (names, run) => run(jQuery, d3);"
 
 # bertviz's script needs a table of numbers for each filter. The page contains only the table of all tokens, from which
@@ -161,7 +161,7 @@ def _write_page(
     script: str,
     attention: AttentionMap,
     params: dict,
-    selects: Sequence[str],
+    select_ids: Sequence[str],
     lang: str,
     tables: Mapping[str, np.ndarray] | None = None,
     limit: int = MAX_TOKENS,
@@ -172,9 +172,9 @@ def _write_page(
         script: the name of its drawing script in the package bertviz.
         attention: the attention map.
         params: the parameters of this view.
-        selects: the ids of the fields that the script fills: "layer", "att_head".
+        select_ids: the ids of the `<select>` elements that the script fills: "layer", "att_head".
         lang: language of the page.
-        tables: further arrays of the view, by name; their third axis is the tokens.
+        tables: further arrays of the view, by name; their third dimension is the token.
         limit: the maximum number of tokens.
     """
     size = len(attention.tokens)
@@ -197,7 +197,7 @@ def _write_page(
         **params,
     }
     message_ids = {"layer": "figure-layer", "att_head": "figure-head"}
-    fields = "".join(f'{escape(render(message_ids[id], lang))}: <select id="{id}"></select> ' for id in selects)
+    fields = "".join(f'{escape(render(message_ids[id], lang))}: <select id="{id}"></select> ' for id in select_ids)
     return _PAGE.format(
         **PALETTE["themes"],
         shade=transparent(PALETTE["grey"], 0.35),

@@ -1,7 +1,7 @@
 """Figures of the steps of a layer after the softmax, of what every layer adds to its input, and of attention rollout.
 
-A vector is a strip of cells, folded into several rows if it is long. Blue is positive, orange negative. Strips that are
-added have the same colour scale.
+A vector is a strip of cells, folded into several rows if it is long. Blue is positive, orange negative. Vectors that
+are added up have the same colour scale.
 
 Shape legend: T tokens, H hidden, D head size, I feed-forward neurons, L layers.
 """
@@ -20,14 +20,14 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
-MAX_TOKENS = 10  # tokens with a row of their own, those with the most attention; the others share one row
-MAX_NEURONS = 10  # neurons with a bar, those with the strongest activations
-MAX_TOKEN_NAMES = 40  # the rollout of a longer text labels only every second token, or fewer
+MAX_TOKENS = 10  # how many tokens, those that receive the most attention, have their own row; the others share one
+MAX_NEURONS = 10  # how many neurons, those with the strongest activations, have a bar
+MAX_TOKEN_NAMES = 40  # with more tokens, the rollout figure labels only every second or third one, and so on
 FOLD = 128  # a longer vector is folded into rows of about this many cells, so that cells stay visible on a phone
-_LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; shapes and norms are in the left one
-# Heights in pixels: of a caption, a row of a folded vector, the lowest strip, the row of a token, the bars of neurons,
-# and the gap below a panel.
-_CAPTION, _ROW, _STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16
+_LEFT, _RIGHT, _TOP = 104, 8, 8  # margins in pixels; the left one contains the shapes and the norms of the vectors
+# Heights in pixels: a caption, a row of a folded vector, the minimum of a strip, the row of a token, the bars of
+# neurons, and the gap below a panel.
+_CAPTION, _ROW, _MIN_STRIP, _TOKEN_ROW, _BARS, _GAP = 24, 10, 30, 18, 112, 16
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class _Panel:
 
 
 class _Column:
-    """Panels below one another; each has its own pair of axes."""
+    """Panels below one another; each drawing in a panel has its own x axis and y axis."""
 
     def __init__(self, height: int):
         self.figure = empty_figure(height=height)
         self.height = height - _TOP - 8  # pixels, without the margins
-        self.count = 0  # of pairs of axes
+        self.axes_count = 0  # how many pairs of axes there are
 
     def add_axes(self, panel: _Panel, left: float = 0.0, right: float = 1.0) -> tuple[str, dict]:
         """Add a pair of axes where a panel is drawn; return their suffix and the arguments that select them.
@@ -60,8 +60,8 @@ class _Column:
             left: the left edge of the axes, as a share of the width of the figure.
             right: the right edge, as a share of the width.
         """
-        self.count += 1
-        suffix = str(self.count) if self.count > 1 else ""
+        self.axes_count += 1
+        suffix = str(self.axes_count) if self.axes_count > 1 else ""
         top, bottom = 1 - panel.top / self.height, 1 - (panel.top + panel.height) / self.height
         self.figure.update_layout({
             f"xaxis{suffix}": {"domain": [left, right], "anchor": f"y{suffix}", "showticklabels": False},
@@ -74,14 +74,14 @@ class _Column:
 
     def add_text(self, panel: _Panel) -> None:
         """Write the caption above a panel, and its label beside it."""
-        common = {"xref": "paper", "yref": "paper", "x": 0, "xanchor": "left", "showarrow": False, "align": "left"}
+        placement = {"xref": "paper", "yref": "paper", "x": 0, "xanchor": "left", "showarrow": False, "align": "left"}
         self.figure.add_annotation(
-            **common, y=1 - panel.top / self.height, yanchor="bottom", xshift=4 - _LEFT, yshift=2,
+            **placement, y=1 - panel.top / self.height, yanchor="bottom", xshift=4 - _LEFT, yshift=2,
             text=panel.caption, font={"size": 13},
         )  # fmt: skip
         if panel.label:
             self.figure.add_annotation(
-                **common, y=1 - (panel.top + panel.height / 2) / self.height, yanchor="middle", xshift=4 - _LEFT,
+                **placement, y=1 - (panel.top + panel.height / 2) / self.height, yanchor="middle", xshift=4 - _LEFT,
                 text=panel.label, font={"size": 12}, opacity=0.75,
             )  # fmt: skip
 
@@ -92,7 +92,7 @@ class _Column:
             panel: where to draw it.
             values: the vector.
             limit: the absolute value that has the full colour.
-            head_size: the dimensions of a head; a row of a folded vector consists of whole heads.
+            head_size: how many dimensions a head has; a row of a folded vector consists of whole heads.
         """
         suffix, axes = self.add_axes(panel)
         cells, index = _fold(values, head_size)
@@ -128,7 +128,7 @@ class _Column:
 
 
 def block_steps(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
-    """The steps of a layer from the values of one head to the layer's output, from top to bottom.
+    """Draw the steps of a layer from the values of one head to the layer's output, from top to bottom.
 
     Args:
         block: from `Session.block`.
@@ -136,8 +136,8 @@ def block_steps(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
     """
     names, values, weighted = _collect_most_attended(block, lang)
     head_size = len(block.head_output_D)
-    strip_height = max(_ROW * len(_fold(block.heads_H, head_size)[0]), _STRIP)
-    heights = [_TOKEN_ROW * len(names), _STRIP, *[strip_height] * 5, _BARS, *[strip_height] * 3]
+    strip_height = max(_ROW * len(_fold(block.heads_H, head_size)[0]), _MIN_STRIP)
+    heights = [_TOKEN_ROW * len(names), _MIN_STRIP, *[strip_height] * 5, _BARS, *[strip_height] * 3]
     column = _Column(_TOP + 8 + sum(heights) + len(heights) * (_CAPTION + _GAP) + _GAP)
     panels = _lay_out(block, heights, lang)
     for panel in panels:
@@ -162,7 +162,7 @@ def block_steps(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
 
 
 def layer_norms(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
-    """For every layer at one position: the norms of the residual stream and of what the layer adds to it.
+    """Draw the norms at one position after every layer: of the residual stream, and of what the layer adds to it.
 
     The tokens on the right are those that the MLM output layer would predict after the layer (logit lens).
 
@@ -208,7 +208,9 @@ def layer_norms(block: BlockMap, *, lang: str = DEFAULT) -> go.Figure:
 
 
 def rollout_map(rollout: Rollout, position: int, *, lang: str = DEFAULT) -> go.Figure:
-    """The share of each input token in the hidden state of one position after every layer, coloured by its square root.
+    """Draw the share of each input token in the hidden state of one position after every layer.
+
+    The colour shows the square root of the share.
 
     Args:
         rollout: from `Session.rollout`.

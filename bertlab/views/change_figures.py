@@ -58,8 +58,8 @@ def before_after(
     labels = labels or render_all(lang, "figure-before", "figure-after")
     outcomes = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
-    # The height has a minimum, so that the page below does not move. The minimum is not needed for a prediction with
-    # fewer than NUM_BEST outcomes, because these are always the same.
+    # The figure has a minimum height, so that the text below it does not move when the number of outcomes changes. A
+    # prediction with fewer than NUM_BEST outcomes does not need it, because their number is always the same.
     row_count = max(len(outcomes), MIN_ROWS) if len(outcomes) >= NUM_BEST else len(outcomes)
     figure = empty_figure(height=70 + 44 * row_count)
     parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))
@@ -93,7 +93,7 @@ def _break_title(title: str) -> str:
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] | None = None, odds: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """A map of heads, one row for each layer: the change in the prediction's log-odds when that head alone is ablated.
+    """Draw a map of heads, one row for each layer: the change in the prediction's log-odds if only one head is off.
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
 
@@ -141,7 +141,9 @@ def lens_grid(
     labels: tuple[str, str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The most probable token of every layer (rows, the last at the top) at every position; darker means more probable.
+    """Draw the most probable token of every layer (rows, the last at the top) at every position.
+
+    Darker cells are more probable.
 
     Args:
         lens: from `Session.lens`.
@@ -205,8 +207,9 @@ def lens_rank(
     axis: str | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The last layer's prediction at one position, layer by layer: probability (left axis) and rank (right axis,
-    logarithmic, 1 at the top).
+    """Draw the probability and the rank that every layer gives to the last layer's prediction at one position.
+
+    The left axis shows the probability, the right one the rank (logarithmic, 1 at the top).
 
     Args:
         lens: from `Session.lens`.

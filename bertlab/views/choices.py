@@ -16,7 +16,7 @@ MAX_DIMENSIONS = 24  # with more bars, each would be too thin to point at
 
 
 def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
-    """The probability of every choice, numbered from 1 as on the page; the most probable one is blue.
+    """Draw the probability of every choice as a bar. Choices are numbered from 1; the most probable one is blue.
 
     Args:
         scores: from `Session.choice_scores`.
@@ -47,9 +47,10 @@ def choice_bars(scores: ChoiceScores, *, zoom: bool = False) -> go.Figure:
 def choice_products(
     scores: ChoiceScores, first: int = 0, second: int = 1, *, limit: int = MAX_DIMENSIONS, lang: str = DEFAULT
 ) -> go.Figure:
-    """The difference between the scores of two choices, dimension by dimension, largest first.
+    """Draw the difference between the scores of two choices, dimension by dimension, the largest difference first.
 
-    In each dimension, the weight W of the output layer is multiplied by the pooled [CLS] vector of the choice.
+    The score of a choice is a sum over the dimensions of its pooled [CLS] vector: each component times its weight in
+    the output layer.
 
     A blue bar points up and favours the first choice; an orange bar points down and favours the second. All bars,
     including the grey one for the remaining dimensions, add up to the difference between the two scores.

@@ -25,7 +25,7 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
 
     Args:
         values: arrays [layers, heads], by column name.
-        layers: the number of the layer in each row of the arrays; 0, 1, 2, ... if None.
+        layers: the layer that each row of the arrays describes; 0, 1, 2, ... if None.
 
     >>> heads({"share": np.array([[0.25, 0.75]])})
     {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
@@ -37,12 +37,12 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
 
 
 def _layer_name(index: int) -> int | str:
-    """The name of a hidden state: "embeddings" for index 0, the number of the layer for its output."""
+    """Name a hidden state by the layer that computed it; index 0 is "embeddings", index 1 is layer 0."""
     return index - 1 if index else "embeddings"
 
 
 def head_effects(effects: HeadEffects) -> Columns:
-    """For every head: the change in log-odds and the probability when it is ablated."""
+    """For every head: the change in log-odds, and the probability, if only this head is ablated."""
     values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
     return heads(values, effects.layers)
 
@@ -108,9 +108,9 @@ def block_steps(block: BlockMap) -> Columns:
 
 
 def residual_norms(block: BlockMap) -> Columns:
-    """For one position, the embeddings and every layer: Euclidean lengths, and the prediction after the layer.
+    """Make one row for the embeddings and one for every layer: norms at one position, and the prediction after it.
 
-    These are the lengths of the attention output, of the feed-forward output, and of the layer's output.
+    The norms are the Euclidean lengths of the attention output, of the feed-forward output, and of the layer's output.
     """
     names = ("attention_norm", "feed_forward_norm", "output_norm", "prediction", "probability")
     columns = {"layer": [_layer_name(index) for index in range(len(block.layers))]}
@@ -118,7 +118,7 @@ def residual_norms(block: BlockMap) -> Columns:
 
 
 def rollout(result: Rollout, position: int) -> Columns:
-    """For one position, every layer and every input token: the share that comes from the token."""
+    """Make one row for each layer and input token: the token's share in the hidden state of one position."""
     labels, shares_LT = token_labels(result.tokens), result.shares_LTT[:, position]
     return {
         "layer": [layer for layer, _ in np.ndindex(*shares_LT.shape)],
@@ -129,7 +129,7 @@ def rollout(result: Rollout, position: int) -> Columns:
 
 
 def head_differences(comparison: Comparison) -> Columns:
-    """For every head: the Jensen-Shannon distance of the two sides, and how much farther the second side attends."""
+    """For every head: the Jensen-Shannon distance of the two sides, and how many units farther the second attends."""
     return heads({"js_distance": comparison.js_LN, "distance_difference": comparison.distance_difference_LN})
 
 

@@ -11,7 +11,7 @@ from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, empty_figure, e
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 
-QUADRATIC = "attention-scores"  # the part of the FLOP that grows with the square of the length
+QUADRATIC = "attention-scores"  # name of the part of a cost that grows with the square of the sequence length
 # (factor, decimal prefix), the largest factor first
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 # unit -> (the duration from which the next longer unit is used, the length of the unit), both in seconds
@@ -48,7 +48,7 @@ def part_bars(parts: Mapping[str, float], unit: str = "", *, lang: str = DEFAULT
 
 
 def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = DEFAULT) -> go.Figure:
-    """Draw how a cost grows with the sequence length, as parts on top of each other.
+    """Draw how a cost grows with the sequence length, as one area for each part, stacked on one another.
 
     Args:
         costs: the results of `estimate_growth`.
@@ -61,8 +61,8 @@ def growth_curve(costs: Sequence[Cost], quantity: str = "flop", *, lang: str = D
     # the quadratic part is drawn on top, so that its curve is visible
     names = sorted(columns, key=lambda name: name == QUADRATIC)
     colours = [colour for colour in (*COLOURS, GREY) if colour != COLOURS[1]]
-    for number, name in enumerate(names):
-        colour = COLOURS[1] if name == QUADRATIC else colours[number % len(colours)]
+    for index, name in enumerate(names):
+        colour = COLOURS[1] if name == QUADRATIC else colours[index % len(colours)]
         label = escape_markup(name_part(name, lang))
         figure.add_scatter(
             x=lengths, y=columns[name], name=label, stackgroup="parts", mode="lines",
@@ -106,7 +106,7 @@ def _add_growth_axes(figure: go.Figure, largest: float, unit: str, lang: str) ->
 
 
 def growth_columns(costs: Sequence[Cost], quantity: str) -> Columns:
-    """Return the numbers of `growth_curve` as columns: the length, then one column for each part that is not 0."""
+    """Return the data that `growth_curve` draws as columns: the length, then one column for each part that is not 0."""
     get_parts = {
         "flop": lambda cost: cost.training_flop,
         "training-memory": lambda cost: cost.training_memory.parts,
@@ -133,13 +133,13 @@ def format_quantity(amount: float, unit: str = "") -> str:
     for factor, prefix in PREFIXES:
         if amount >= factor:
             number = amount / factor
-            digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
-            return f"{number:,.{digits}f} {prefix}{unit}".strip()
+            decimals = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
+            return f"{number:,.{decimals}f} {prefix}{unit}".strip()
     return f"{amount:.0f} {unit}".strip()
 
 
 def format_duration(seconds: float, lang: str = DEFAULT) -> str:
-    """Format a duration in the unit that suits it.
+    """Format a duration, given in seconds, in the unit for its size (see `DURATIONS`).
 
     >>> format_duration(0.25), format_duration(90), format_duration(3 * 86_400)
     ('250 ms', '90.0 s', '3.0 days')
@@ -157,7 +157,7 @@ def format_duration(seconds: float, lang: str = DEFAULT) -> str:
 
 
 def format_money(dollars: float) -> str:
-    """Format a price in US dollars; small ones with the cents.
+    """Format a price in US dollars; with cents if it is below $100.
 
     >>> format_money(0.004), format_money(12.5), format_money(56_789.3)
     ('< $0.01', '$12.50', '$56,789')

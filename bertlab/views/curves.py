@@ -12,7 +12,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# the line styles: after the last colour, the colours repeat with the next style
+# Line styles, in the order of their use: solid lines of every colour come first, then dashed lines of every colour, ...
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 
@@ -59,8 +59,8 @@ X_AXES = ("tokens", "step", "seconds")  # keys of a row that can be the x axis
 # All sizes are in pixels.
 BASE_HEIGHT = 300  # height of a figure whose legend has one line
 LEGEND_LINE_HEIGHT = 26
-LEGEND_MARK_WIDTH = 52  # width of a mark with its margins
-LEGEND_LETTER_WIDTH = 8
+LEGEND_MARK_WIDTH = 52  # width of the piece of a line before a name, with its margins
+LEGEND_LETTER_WIDTH = 8  # mean width of a letter of a name
 LEGEND_WIDTH = 440  # width of the whole legend
 
 
@@ -98,11 +98,11 @@ def run_curves(
     figure = go.Figure(layout={"template": TEMPLATE})
     spec = METRICS[metric]
     number_format = ".1%" if spec.is_percent else ".4g"
-    for number, (name, rows) in enumerate(runs.items()):
+    for index, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
         step_points = _find_step_points(rows, spec, x)
         line = {
-            "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
+            "color": COLOURS[index % len(COLOURS)], "width": 2, "dash": DASHES[index // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
         positions, values = [position for position, _ in step_points], [value for _, value in step_points]
         if step_points and spec.is_noisy:
@@ -158,8 +158,8 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     """
     spec = METRICS[metric]
     points = []
-    for name, log in runs.items():
-        rows = list(log)
+    for name, rows in runs.items():
+        rows = list(rows)
         points += [(name, "training", *point) for point in _find_step_points(rows, spec, x)]
         points += [(name, "held-out", *point) for point in _find_held_out_points(rows, spec, x)]
     columns = zip(*points, strict=True) if points else ((), (), (), ())
@@ -173,7 +173,7 @@ def find_main_held_out_value(rows: Iterable[Mapping]) -> tuple[str, float] | Non
         rows: the log of the run.
 
     Returns:
-        Its name and its latest value; None if there is no such metric.
+        The name of the metric and its latest value; None if there is no such metric.
     """
     rows = list(rows)
     for name, metric in METRICS.items():

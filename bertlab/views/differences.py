@@ -1,4 +1,4 @@
-"""Figures of a comparison of two models or two texts, which are its first and its second side.
+"""Figures of a comparison of two models or two texts; one is the first side of the comparison, the other the second.
 
 A dark blue cell with + means a larger value on the second side, a light orange cell with − a smaller one; zero is
 transparent.
@@ -38,9 +38,9 @@ def head_differences(
     labels: tuple[str, str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """A map of heads, one row for each layer: the Jensen-Shannon distance of the two sides.
+    """Draw a map of heads, one row for each layer: the Jensen-Shannon distance of the two sides.
 
-    The distance is negative where the second side attends to nearer tokens than the first.
+    It is drawn as a negative number where the second side attends to nearer tokens than the first.
 
     Args:
         comparison: from `explore.compare`.
@@ -75,7 +75,7 @@ def head_differences(
 def head_difference(
     comparison: Comparison, layer: int, head: int, *, label: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """One head's attention on the second side minus that on the first; rows attend to columns.
+    """Draw one head's attention on the second side minus that on the first; rows attend to columns.
 
     Args:
         comparison: from `explore.compare`.
@@ -89,7 +89,7 @@ def head_difference(
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [escape_markup(unit.label) for unit in comparison.units]
     positions = list(range(len(names)))
-    # the same height for all sentences of usual length, so that the page below does not move
+    # The height is the same for all texts of up to 88 units, so that the part of the page below it does not move.
     figure = empty_figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1,
@@ -187,7 +187,7 @@ def layer_similarity(
 def most_changed_tokens(
     comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """The `top` tokens with the largest cosine distance in one layer, largest first.
+    """Draw the `top` tokens that have the largest cosine distance in one hidden state, largest first.
 
     Args:
         comparison: from `explore.compare`.
@@ -206,7 +206,7 @@ def most_changed_tokens(
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     names = [escape_markup(comparison.units[at].label) for at in order]
-    # the same height for fewer tokens, so that the page below does not move
+    # With fewer tokens, the figure has the same height, so that the part of the page below it does not move.
     figure.update_yaxes(
         tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,
         range=[len(order) - top - 0.5, len(order) - 0.5],

@@ -18,7 +18,7 @@ from bertlab.views.palette import transparent
 from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
-MAX_NUMBERED_LABELS = 14  # with more labels, cells are too small for numbers
+MAX_LABELS_WITH_COUNTS = 14  # with more labels, cells are too small to contain their counts
 # (place on the scale, colour): wrong predictions are orange, correct ones blue, both faint enough for text in any theme
 _SHARE_COLOURS = [
     [0, transparent(ORANGE, 0.62)],
@@ -36,11 +36,13 @@ def confusion_map(
     labels: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Labels (rows) by predictions (columns): counts and shares of the row; correct cells are blue, wrong ones orange.
+    """Draw how often each label (row) received each prediction (column), as a count and as a share of the row.
+
+    Cells of correct predictions are blue, those of wrong ones orange.
 
     Args:
         confusion: the counts.
-        chosen: (row number, column number) of the cell to frame. A cell's customdata has the same form.
+        chosen: (index of the row, index of the column) of the cell to frame; the customdata of a cell has this form.
         axes: titles of the columns and the rows.
         labels: the name of an empty label ("no entity"), and the text after a percentage ("of this label").
         lang: language of the default texts.
@@ -50,9 +52,9 @@ def confusion_map(
     names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
     size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
-    cell_size = 62 if size <= 6 else 46 if size <= MAX_NUMBERED_LABELS else 22
+    cell_size = 62 if size <= 6 else 46 if size <= MAX_LABELS_WITH_COUNTS else 22
     figure = empty_figure(height=110 + cell_size * size)
-    strength_GP = np.sqrt(shares_GP)  # so that small shares can be seen
+    strength_GP = np.sqrt(shares_GP)  # the square root makes small shares visible
     signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
     figure.add_heatmap(
         z=signed_GP.round(4),
@@ -64,13 +66,13 @@ def confusion_map(
         showscale=False,
         hoverinfo="skip",
     )
-    # on each cell lies a transparent mark, which contains the text of the cell
+    # Each cell is covered by a transparent mark, which contains the text of the cell.
     cells = [(label, prediction) for label in positions for prediction in positions]
     texts = [f"{counts_GP[cell]:,}<br>{shares_GP[cell]:.0%}" if counts_GP[cell] else "" for cell in cells]
     figure.add_scatter(
         x=[prediction for _, prediction in cells],
         y=[label for label, _ in cells],
-        mode="markers+text" if size <= MAX_NUMBERED_LABELS else "markers",
+        mode="markers+text" if size <= MAX_LABELS_WITH_COUNTS else "markers",
         marker={"symbol": "square", "size": 0.8 * cell_size, "color": "rgba(0, 0, 0, 0)"},
         text=texts,
         textfont={"size": 14 if size <= 6 else 11},
@@ -110,7 +112,7 @@ def confusion_map(
 def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = None, lang: str = DEFAULT) -> go.Figure:
     """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
 
-    A point's customdata is the number of its row.
+    A point's customdata is the index of its row in `rows`.
 
     Args:
         rows: from `ErrorAnalysis.rows`.
@@ -129,7 +131,7 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = N
         x=gold_values, y=[round(value, 4) for value in predicted_values], mode="markers", showlegend=False,
         marker={"color": BLUE, "size": 9, "opacity": 0.55},
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.55}},
-        customdata=[[number] for number in range(len(rows))],
+        customdata=[[index] for index in range(len(rows))],
         text=[escape_markup(shorten(" · ".join(row.texts), 70)) for row in rows],
         hovertemplate="%{text}<br>%{x:.2f} → %{y:.2f}<extra></extra>",
     )  # fmt: skip
@@ -147,9 +149,9 @@ def group_bars(
     axis: str | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """F1 and exact match of groups of questions, in percent, with the size of each group.
+    """Draw F1 and exact match, in percent, of groups of questions, with the size of each group.
 
-    A bar's customdata is the number of its group.
+    A bar's customdata is the index of its group in `groups`.
 
     Args:
         groups: a value of the dictionary `ErrorAnalysis.groups`.
@@ -207,7 +209,7 @@ def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> 
 
 
 def table(rows: Sequence[ScoredRow], separator: str = " ") -> list[dict[str, str | float]]:
-    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" if it has none)."""
+    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" if unknown)."""
     return [
         {
             "id": row.id, "text": (separator if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,

@@ -1,4 +1,4 @@
-"""Prepare figures for saving: their numbers as columns, and a Python script that draws them again.
+"""Prepare figures for saving: their data as columns, and a Python script that draws them again.
 
 The browser makes the SVG, PNG, CSV and HTML files (`static/save.js`).
 """
@@ -12,7 +12,7 @@ Columns = dict[str, list]  # the values of each column, by column name
 
 
 def tidy(columns: Columns) -> Columns:
-    """Convert columns to values that JSON can hold.
+    """Convert the values of columns to values that JSON can represent.
 
     Numbers get six significant digits, NaN and infinity become None, and lone surrogates become "?".
 
@@ -23,7 +23,7 @@ def tidy(columns: Columns) -> Columns:
 
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
-    """Write a script that draws a figure again: it opens the checkpoint as `session`, then runs the steps.
+    """Write a script that draws a figure again: it opens the checkpoint as `session`, then executes `steps`.
 
     The steps may use `figures` without importing it. Import statements among the steps are moved to the top. If a step
     assigns to `figure`, the script ends by showing that figure.

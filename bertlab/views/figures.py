@@ -55,11 +55,11 @@ TEMPLATE = go.layout.Template(
         "bargap": 0.35,
     }
 )
-# at most three significant digits, so that close ticks stay distinct: 0.05%, 0.1%, 0.15%
+# Tick labels have at most three significant digits, so that close ticks stay distinct: 0.05%, 0.1%, 0.15%.
 PERCENT_TICKS = ".3~p"
 # "tickmode" is set because a second axis would otherwise use the ticks of the first
 _PERCENT_AXIS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-_MAX_DIMENSIONS = 96  # of an embedding that `embedding_strips` shows
+_MAX_DIMENSIONS = 96  # how many dimensions of an embedding `embedding_strips` shows
 
 
 def mask_bars(
@@ -67,8 +67,8 @@ def mask_bars(
 ) -> go.Figure:
     """The candidates for one mask as horizontal bars, most probable on top, each with its probability in percent.
 
-    The token that the mask replaced, if it is known, has an orange frame and shows its rank. If it is not among the
-    candidates, it is added below them.
+    The token that the mask replaced, if it is known, has an orange frame and shows its rank. If this token is not among
+    the candidates, it is added below them.
 
     Args:
         fill: one item of `Session.fill_mask`.
@@ -82,7 +82,7 @@ def mask_bars(
     original_token = fill.original
     if original_token and original_token.id not in {candidate.id for candidate in candidates}:
         candidates.append(original_token)
-    best, candidates = candidates[:1], candidates[::-1]  # the first bar is at the bottom
+    best, candidates = candidates[:1], candidates[::-1]  # Plotly draws the first bar at the bottom
     is_original = [original_token is not None and candidate.id == original_token.id for candidate in candidates]
     probabilities = [candidate.probability for candidate in candidates]
     figure = empty_figure(height=44 + 34 * len(candidates) + (32 if title else 0))
@@ -137,7 +137,7 @@ def span_curves(
     zoom: bool = False,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """For every word of the passage, the probability that the answer starts there and that it ends there.
+    """Draw, for every word of the passage, the probability that the answer starts there, and that it ends there.
 
     Args:
         answers: from `Session.answer`.
@@ -198,7 +198,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     """The embeddings of every token and their normalised sum as heat maps, one row for each token.
 
     Embeddings that the checkpoint does not have, which are zero, are left out. Each heat map has its own scale and
-    shows at most 96 dimensions. Blue is positive, orange negative.
+    shows at most the first 96 dimensions. Blue is positive, orange negative.
 
     Args:
         embeddings: from `Session.embeddings`.
@@ -210,7 +210,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     parts = [(values_TH, label) for values_TH, label in zip(all_parts, labels, strict=True) if np.any(values_TH)]
     tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
     rows = list(range(len(tokens)))
-    # a minimum height, so that the page below does not move while a user types
+    # The height has a minimum, so that the part of the page below the figure does not move while a user types.
     figure = empty_figure(height=96 + max(600, 17 * len(tokens)))
     gap = 0.03
     width = (1 - gap * (len(parts) - 1)) / max(1, len(parts))
@@ -250,7 +250,10 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
-    """One head as a heat map: the row's token attends to the columns' tokens; the colour shows sqrt(p)."""
+    """Draw one head as a heat map: the token of a row attends to that of a column with probability p.
+
+    The colour shows sqrt(p).
+    """
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
@@ -269,10 +272,10 @@ def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str =
 
 
 def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str = DEFAULT) -> go.Figure:
-    """One token's attention scores for every key, and their softmax.
+    """Draw the attention scores of one token's query for every key, and their softmax.
 
     Args:
-        neuron: one head.
+        neuron: from `Session.neuron`, the computation inside one head.
         token: the position of the token whose query is shown; if None, the first token that is not special.
         lang: language of the legend.
     """
@@ -369,7 +372,7 @@ def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
     Args:
         figure: the figure.
         name: the name of a row, with {} for its number.
-        layers: the number of each row.
+        layers: the number that each row shows.
     """
     names = [insert_number(name, layer) for layer in layers]
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)

@@ -10,7 +10,7 @@ from bertlab.explore.guesses import GuessTimeline
 from bertlab.views.figures import BLUE, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 
-MAX_WORDS = 10  # guessed words that are drawn, the most frequent ones
+MAX_WORDS = 10  # how many guessed words are drawn, the most frequent ones
 
 
 def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT) -> go.Figure:
@@ -26,7 +26,7 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
     words, shares, probabilities = guess_columns(timeline, index).values()
     figure = empty_figure(height=110 + 46 * len(words))
     names = render("figure-guesses-people", lang), render("figure-guesses-model", lang)
-    space = 1.2  # for the text after the longest bar
+    space = 1.2  # length of the axis divided by that of the longest bar; leaves room for the text after this bar
     for values, name, colour in ((probabilities[::-1], names[1], ORANGE), (shares[::-1], names[0], BLUE)):
         figure.add_bar(
             x=values, y=list(range(len(words))), orientation="h", name=name,

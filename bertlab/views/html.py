@@ -40,17 +40,20 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 
 def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The attention view of every layer as one offline page; `options` are those of `payload.AttentionPack.bytes`."""
+    """Write the attention view, with all layers, as one offline page.
+
+    `options` are those of `payload.AttentionPack.bytes`.
+    """
     return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
 def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The view *Inside one head* (queries, keys, scores; the neuron view of bertviz) as one offline page."""
+    """Write the view *Inside one head* (queries, keys, scores; like bertviz's neuron view) as one offline page."""
     return _page("neuron", payload.neuron_bytes(neuron, options=options), title, options)
 
 
 def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
-    """The view *Time machine*, one text in every snapshot of a run, as one offline page.
+    """Write the view *Time machine*, which shows one text in every snapshot of a run, as one offline page.
 
     `log` and `options` are those of `payload.timeline_bytes`.
     """

@@ -13,7 +13,7 @@ from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
-from bertlab.views.passage import FONT, escape_html
+from bertlab.views.passage import PASSAGE_STYLE, escape_html
 from bertlab.views.shortening import display_width, shorten
 
 # (colour, line style) of an entity type. Six types have distinct colours; the line styles, for readers who cannot tell
@@ -42,7 +42,7 @@ def label_bars(prediction: Classification) -> go.Figure:
 
 
 def value_scale(prediction: Classification, value_range: tuple[float, float]) -> go.Figure:
-    """A predicted value on the scale of the training data; a value outside the scale is drawn at its end.
+    """Draw a predicted value on the scale of the training data; a value outside the scale is drawn at its nearer end.
 
     Args:
         prediction: the prediction of a regression model.
@@ -68,7 +68,7 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
 
 
 def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFAULT) -> go.Figure:
-    """One bar for each word: upward and blue if it helps the prediction, downward and orange if it hurts.
+    """Draw one bar for each word: upward and blue if the word helps the prediction, downward and orange if it hurts.
 
     Args:
         effects: from `Session.word_effects`.
@@ -112,11 +112,13 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
             parts.append(escape_html(text[cursor : word.start]))
             parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{escape_html(word.text)}</mark>')
             cursor = word.end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    return (
+        f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    )
 
 
 def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
-    """The text with its entities marked and named; if the tags do not mark entities, every word with its tag.
+    """Write the text with its entities marked and named; if the tags do not mark entities, every word with its tag.
 
     Hovering over a marked part shows the meaning of its entity type, in the language `lang`, and the probabilities of
     its tags.
@@ -128,10 +130,10 @@ def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
     spans = [(entity.start, entity.end, entity.label) for entity in tags.entities]
     if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
         spans = [(word.start, word.end, word.tag) for word in tags.words]
-    type_numbers = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
+    type_indices = {label: index for index, label in enumerate(entity_types(tags))}
     parts, cursor = [], 0
     for start, end, label in spans:
-        colour, line = _MARKS[type_numbers.get(label, 0) % len(_MARKS)]
+        colour, line = _MARKS[type_indices.get(label, 0) % len(_MARKS)]
         probabilities_of_words = [
             probabilities
             for (left, right), probabilities in probabilities_by_span.items()
@@ -150,7 +152,9 @@ def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
             f'<mark tabindex="0" style="{style}" title="{tooltip}">{escape_html(text[start:end])}{name}</mark>'
         )
         cursor = end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    return (
+        f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    )
 
 
 def entity_types(tags: Tags) -> Sequence[str]:
@@ -166,7 +170,7 @@ def describe_entity_types(tags: Tags, lang: str = DEFAULT) -> dict[str, str]:
     """Explain the abbreviations that a tagger uses for entity types.
 
     Returns:
-        entity type -> its description, without the types that the catalogues do not explain.
+        entity type -> its description; types that the message files do not explain are left out.
 
     >>> describe_entity_types(Tags(("O", "B-PS", "I-PS", "B-product"), (), ()))
     {'PS': 'PS: person'}

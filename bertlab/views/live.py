@@ -26,7 +26,8 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.printable import encode_printable
 
 MAX_PARAMETERS = 60_000_000  # the app offers no page for a larger checkpoint, because the file would be too large
-PART_LENGTH = 1 << 20  # characters of the weights that the browser decodes at a time; divisible by 16
+# How many characters of the weights the browser decodes at a time; divisible by 16, the length of an encoded block.
+PART_LENGTH = 1 << 20
 MAX_TOKENS = 128  # a longer input would take too long in a browser, and its attention too much memory
 
 # The content security policy prevents the page from fetching or sending anything. The worker is started from a blob,
@@ -64,7 +65,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 </body>
 </html>
 """
-# a part of the weights, and the call that lets the page read it
+# Every part of the weights is followed by a call with which the page reads it.
 _PART = '<script type="text/plain">{part}</script><script>bertlab.addWeights()</script>'
 
 
@@ -125,7 +126,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
     tokenizer_settings = describe_tokenizer(session.tokenizer, session.name)
     config = session.config
     max_tokens = min(config.max_tokens, MAX_TOKENS)
-    # block: the bytes of all tensors, then the tokens; table: where each tensor is in it
+    # `block` contains the bytes of all tensors, and `table` says where each one is; the tokens follow the tensors.
     table, block = pack_tensors(restore_heads(session.model), progress, max_tokens + config.first_position)
     tokens_start = len(block)
     block += "\n".join(session.tokenizer.tokens(range(session.tokenizer.vocab_size))).encode()
@@ -177,7 +178,7 @@ def live_html(session: Session, progress: Callable[[Iterable], Iterable] = iter)
 
 
 def _compress(block: bytes) -> bytes:
-    """Compress the weights. They have no repetitions, so only the frequencies of bytes matter (Huffman coding)."""
+    """Compress the weights with Huffman coding alone, because they contain no repeated sequences of bytes."""
     compressor = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)
     return compressor.compress(block) + compressor.flush()
 

@@ -29,7 +29,7 @@ _TABS = {
     "heads": ("heads", ("masked",)),
     "logit-lens": ("lens", ("masked",)),
 }
-_SIMILAR_PAGES = ("start", "input", "guess")  # the file has a part of what these pages show
+_SIMILAR_PAGES = ("start", "input", "guess")  # the view of the file shows only a part of what these pages show
 # fields with one number in the address of the page Attention, which are also part of the state of the file's view
 _STATE_FIELDS = ("layer", "head")
 
@@ -98,8 +98,8 @@ def find_view(
     is_complete = page not in _SIMILAR_PAGES
     if page == "fill-mask" and values.get("mask"):
         spans = find_words(texts[0])
-        hidden = [int(number) for number in values["mask"].split(".") if number.isdecimal()]
-        texts[0] = mask_spans(texts[0], [spans[number] for number in hidden if number < len(spans)])
+        masked_words = [int(index) for index in values["mask"].split(".") if index.isdecimal()]
+        texts[0] = mask_spans(texts[0], [spans[index] for index in masked_words if index < len(spans)])
     if not any(texts):
         texts = []
         is_complete = False
@@ -118,7 +118,7 @@ def find_view(
         numbers = values.get("heads", "").strip("[]").split(",")
         shown = [int(number) for number in numbers if number.strip().isdecimal()]
         if not shown and values.get("look") == "neuron":
-            shown = [look.get("head", 0)]  # instead of the computation inside a head, show its lines
+            shown = [look.get("head", 0)]  # the file shows this head as lines; it cannot show the computation inside it
         look |= {"heads": shown} if shown else {}
     return {"tab": tab, "texts": texts, "off": off, "look": look}, is_complete
 
@@ -131,16 +131,17 @@ def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Colle
     view, is_complete = find_view(step.page, step.parameters, config, tabs)
     if view is None and (step.question is None or step.question.answer is None):
         return None
-    # In these two cases the view would answer the question: the page Guess shows the prediction after the guess, and a
-    # step that shows another checkpoint asks for the prediction of the file's own one.
+    # In two cases the view would show the answer to the question, so it appears only after the reader's guess: on the
+    # page Guess, and if the step shows another checkpoint, because the question then asks about the file's checkpoint.
     step_checkpoint = step.parameters.get("checkpoint", checkpoint)
-    waits = view is not None and step.question is not None and (step.page == "guess" or step_checkpoint != checkpoint)
+    shows_answer = step.page == "guess" or step_checkpoint != checkpoint
+    waits_for_guess = view is not None and step.question is not None and shows_answer
     return {
         "title": step.title,
         "say": _MARKDOWN.render(step.say),
         "view": view,
         "isComplete": is_complete and step_checkpoint == checkpoint,
-        "waits": waits,
+        "waits": waits_for_guess,
         "question": _describe_question(step.question) if step.question else None,
     }
 

@@ -11,7 +11,7 @@ def percent(share: float) -> str:
 
 
 class SignedNumber(float):
-    """A number that is formatted with a minus sign (U+2212) as wide as a plus sign.
+    """A number whose minus sign is formatted as U+2212, which is as wide as a plus sign.
 
     >>> f"{SignedNumber(-0.25):.1f}"
     '−0.2'
@@ -21,10 +21,10 @@ class SignedNumber(float):
         return super().__format__(spec).replace("-", "−")
 
 
-def signed(value: float, digits: int) -> str:
-    """Format a change with its sign; the minus sign is as wide as the plus sign.
+def signed(value: float, decimals: int) -> str:
+    """Format a change with its sign and some decimals; the minus sign is as wide as the plus sign.
 
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')
     """
-    return f"{SignedNumber(value):+.{digits}f}"
+    return f"{SignedNumber(value):+.{decimals}f}"

@@ -12,7 +12,7 @@ from bertlab.views.shortening import shorten
 
 
 def candidate_bars(ranking: Sequence[RankedSentence], *, zoom: bool = False) -> go.Figure:
-    """The probability of every candidate, the most probable one on top and blue.
+    """Draw the probability that each candidate follows sentence A; the most probable candidate is on top and blue.
 
     Args:
         ranking: from `Session.rank_next_sentences`.
@@ -37,7 +37,7 @@ def candidate_bars(ranking: Sequence[RankedSentence], *, zoom: bool = False) -> 
 
 
 def pair_kind_bars(results: Sequence[TestPairResult], *, lang: str = DEFAULT) -> go.Figure:
-    """The share of correct predictions for each kind of second sentence, and the mean probability of IsNext.
+    """Draw the share of correct predictions and the mean probability of IsNext, for each kind of second sentence.
 
     Args:
         results: from `Session.predict_test_pairs`.

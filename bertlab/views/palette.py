@@ -5,7 +5,7 @@ environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace t
 
     blue, orange, grey   the colours with a meaning
     series               the colours of curves, in the order of their use
-    marks                marked text: answers, entities, sentences
+    marks                the colours of marked text: answers, entities, sentences
     grid                 the grid lines of a figure
     diverging            a scale from orange (−1) through transparent (0) to blue (1)
     sequential           a scale from transparent (0) to blue (1)
@@ -18,7 +18,7 @@ background, they have the largest minimum OKLab distance under normal vision and
 deuteranopia and tritanopia.
 
 Both scales, diverging and sequential, are drawn on light and on dark backgrounds, so the contrast of a colour to both
-backgrounds must grow with the value.
+backgrounds must grow with the absolute value.
 """
 
 import json
@@ -28,7 +28,7 @@ from pathlib import Path
 
 
 def load_palette(replacement: str | Path | None = None) -> dict:
-    """Load the shipped palette; entries of a replacement file replace its entries, including those of the themes."""
+    """Load the shipped palette; the entries of a second file replace those of the same name, also within a theme."""
     palette = json.loads(files(__package__).joinpath("static", "palette.json").read_text(encoding="utf-8"))
     if replacement:
         replacements = json.loads(Path(replacement).read_text(encoding="utf-8"))
@@ -43,7 +43,7 @@ PALETTE = load_palette(os.environ.get("BERTLAB_PALETTE"))
 
 
 def channels(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of a hexadecimal colour.
+    """Return the red, green and blue parts (0..255) of a hexadecimal colour.
 
     >>> channels("#3b82d6")
     (59, 130, 214)

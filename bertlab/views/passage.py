@@ -16,13 +16,13 @@ from bertlab.views.token_labels import token_labels
 
 # a colour, and a line style for readers who cannot tell the colours apart
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))
-_SEGMENTS = _MARKS[:2]  # the marks of sentences A and B
-# CSS of a passage; a Korean word is not broken at the end of a line
-FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
+_SENTENCE_MARKS = _MARKS[:2]  # for sentence A, for sentence B
+# The CSS of a text; lines are not broken within a Korean word.
+PASSAGE_STYLE = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
 
 
 def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
-    """The passage with its first `show` answers marked, the best one most strongly; answers may overlap.
+    """Mark the first `show` answers in the passage, the best one in the strongest colour; answers may overlap.
 
     >>> answer = Answer("mill", 8, 12, 3.0, 0.9)
     >>> html = highlight("The old mill <b>", [answer])
@@ -37,7 +37,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
         text = escape_html(passage[start:end])
         ranked_answers = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
         html.append(_mark(text, ranked_answers) if ranked_answers else text)
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(html)}</div>'
+    return f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(html)}</div>'
 
 
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
@@ -45,7 +45,7 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     html = []
     for row, label in zip(tokens, token_labels(tokens), strict=True):
         is_added = row.special and row.start == row.end
-        colour, line = (PALETTE["grey"], "dotted") if is_added else _SEGMENTS[1 if row.segment == 1 else 0]
+        colour, line = (PALETTE["grey"], "dotted") if is_added else _SENTENCE_MARKS[1 if row.segment == 1 else 0]
         opacity = "0.65" if is_added else "1"
         style = (
             f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "

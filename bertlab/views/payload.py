@@ -18,17 +18,17 @@ import numpy as np
 from bertlab.config.errors import BertlabError
 from bertlab.explore.results import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
-from bertlab.views.token_labels import token_labels, word_numbers
+from bertlab.views.token_labels import token_labels, word_indices
 
 MAGIC = b"BLAB"  # the first bytes of every payload
 # attention maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
-MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
-MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
+MAX_UNSPLIT_PROBABILITIES = 12 * 12 * 128 * 128
+MAX_UNSPLIT_BYTES = 940_000  # maximum total size of the compressed blocks of a map that is sent as a whole
 # maps of at most this many probabilities are sent with 16 bits per probability
-MAX_16_BIT_SIZE = MAX_UNSPLIT_BYTES // 2
-# a byte holds round(255 p^power) of a probability p; see `AttentionPack`
+MAX_16_BIT_PROBABILITIES = MAX_UNSPLIT_BYTES // 2
+# The powers to choose from: a probability p is stored in one byte, as round(255 p^power); see `AttentionPack`.
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
-THUMBNAIL_SIDE = 64  # rows and columns of a thumbnail
+THUMBNAIL_SIDE = 64  # how many rows, and how many columns, a thumbnail has
 
 
 class AttentionPack:
@@ -52,7 +52,7 @@ class AttentionPack:
     def __init__(self, attention: AttentionMap):
         probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
         self.num_layers, self.num_heads, num_tokens = _check_shape(attention)
-        self.is_sent_in_parts = probs_LNTT.size > MAX_UNSPLIT_SIZE
+        self.is_sent_in_parts = probs_LNTT.size > MAX_UNSPLIT_PROBABILITIES
         header = {
             "kind": "attention",
             **_token_fields(attention.tokens),
@@ -108,8 +108,8 @@ class AttentionPack:
     def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
         """Return the layer and the heads that a state shows in full.
 
-        If a map that is sent in parts is shown as lines, these are the selected heads; otherwise, it is the opened
-        head.
+        If a map that is sent in parts is shown as lines, which is the initial view without an overview, these are the
+        selected heads. In all other cases, only the open head is returned.
         """
         layer, head = (
             _clamp_index(state.get(name), limit)
@@ -219,13 +219,13 @@ def _check_shape(attention: AttentionMap) -> tuple[int, int, int]:
 
 def _token_fields(tokens: tuple[TokenRow, ...]) -> dict:
     """Make the fields of a header that describe the tokens."""
-    numbers = word_numbers(tokens)
+    words = word_indices(tokens)
     return {
         "tokens": token_labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
-        # only if a word has several tokens
-        **({"words": numbers} if numbers and numbers[-1] + 1 < len(numbers) else {}),
+        # the header contains word indices only if some word has several tokens
+        **({"words": words} if words and words[-1] + 1 < len(words) else {}),
     }
 
 
@@ -242,11 +242,11 @@ class _Coder:
     """
 
     def __init__(self, probs_LNTT: np.ndarray):
-        if probs_LNTT.size <= MAX_16_BIT_SIZE:
+        if probs_LNTT.size <= MAX_16_BIT_PROBABILITIES:
             self.scale, self.error = {"bytes": 2, "power": 1.0}, 1e-5
             return
         power = POWERS[0]
-        if probs_LNTT.size <= MAX_UNSPLIT_SIZE:
+        if probs_LNTT.size <= MAX_UNSPLIT_PROBABILITIES:
             # the compressed size is estimated by the entropy of the codes that each power gives
             counts = np.bincount(_quantise(probs_LNTT).ravel(), minlength=65536)
             fitting_powers = (

@@ -16,7 +16,7 @@ _SCALE = [[0.0, ORANGE], [0.5, "rgba(127, 127, 127, 0.08)"], [1.0, BLUE]]
 
 
 def position_maps(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.Figure:
-    """The cosine similarity of the vectors of every two positions: learned on the left, sinusoidal on the right.
+    """Draw the cosine similarity of the vectors of every two positions: learned vectors left, sinusoidal ones right.
 
     Args:
         similarity: from `Session.position_similarity`.
@@ -40,7 +40,9 @@ def position_maps(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.
 
 
 def similarity_by_distance(similarity: PositionSimilarity, *, lang: str = DEFAULT) -> go.Figure:
-    """The mean cosine similarity of the vectors of two positions against their distance, learned and sinusoidal.
+    """Draw the mean cosine similarity of two position vectors for each distance between the positions.
+
+    There is one curve for learned and one for sinusoidal vectors.
 
     Args:
         similarity: from `Session.position_similarity`.

@@ -31,7 +31,7 @@ MAX_LABEL = 12  # maximum width of a token in the grid of candidates; the unit i
 
 
 def example_html(example: PretrainingExample, *, lang: str = DEFAULT) -> str:
-    """The tokens in a line that wraps, each predicted one with the token that replaces it; below, the legend.
+    """Write the tokens in a line that wraps, each token to predict beside the one that replaces it, and a legend.
 
     Args:
         example: from `Session.pretraining_example`.
@@ -57,9 +57,9 @@ def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Fi
     true_name, probability_name, rank_name = render_all(lang, "figure-true-token", "figure-probability", "figure-rank")
     rows = example.predictions
     count = max((len(row.candidates) for row in rows), default=0)
-    shares, texts, hover = [], [], []
+    probabilities, texts, hover = [], [], []
     for row in rows:
-        shares.append([*(candidate.probability for candidate in row.candidates), row.probability])
+        probabilities.append([*(candidate.probability for candidate in row.candidates), row.probability])
         cells = [shorten_to_width(candidate.token, MAX_LABEL) for candidate in row.candidates]
         texts.append([escape_markup(cell) for cell in [*cells, f"{percent(row.probability)} · {row.rank:,}"]])
         hover.append([
@@ -69,16 +69,17 @@ def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Fi
         ])  # fmt: skip
     figure = empty_figure(height=64 + 32 * max(1, len(rows)))
     figure.add_heatmap(
-        z=[[round(share, 5) for share in line] for line in shares], x=list(range(count + 1)), y=list(range(len(rows))),
-        zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, showscale=False, xgap=2, ygap=2,
+        z=[[round(probability, 5) for probability in line] for line in probabilities],
+        x=list(range(count + 1)), y=list(range(len(rows))), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE,
+        showscale=False, xgap=2, ygap=2,
         text=texts, texttemplate="%{text}", textfont={"size": 12},
         customdata=hover, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for column, candidate in enumerate(row.candidates):
             if candidate.id == row.id:
                 figure.add_shape(
-                    type="rect", x0=column - 0.5, x1=column + 0.5, y0=number - 0.5, y1=number + 0.5,
+                    type="rect", x0=column - 0.5, x1=column + 0.5, y0=index - 0.5, y1=index + 0.5,
                     line={"color": ORANGE, "width": 2},
                 )  # fmt: skip
     figure.update_xaxes(
@@ -93,7 +94,7 @@ def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Fi
 
 
 def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.Figure:
-    """The losses of every drawn example as points, and their running means as lines.
+    """Draw the losses of every example as points, and their running means as lines.
 
     Args:
         losses: from `Session.pretraining_losses`.
@@ -101,7 +102,7 @@ def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.F
     """
     figure = empty_figure(height=300)
     axis = render("figure-draw", lang)
-    numbers = [row.seed for row in losses]
+    seeds = [row.seed for row in losses]  # the page calls a seed the number of the draw
     styles = zip(("total", "mlm", "pair"), (GREY, BLUE, ORANGE), ("dot", "solid", "dash"), strict=True)
     for name, colour, dash in styles:
         values = [getattr(row, name) for row in losses]
@@ -110,17 +111,17 @@ def loss_curves(losses: Sequence[ExampleLosses], *, lang: str = DEFAULT) -> go.F
         title = escape_markup(render(f"figure-loss-{name}", lang))
         mean_title = escape_markup(render("figure-running-mean", lang, loss=render(f"figure-loss-{name}", lang)))
         figure.add_scatter(
-            x=numbers, y=values, mode="markers", marker={"color": colour, "size": 6}, opacity=0.4, showlegend=False,
+            x=seeds, y=values, mode="markers", marker={"color": colour, "size": 6}, opacity=0.4, showlegend=False,
             hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{title}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.add_scatter(
-            x=numbers, y=compute_running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean_title,
+            x=seeds, y=compute_running_means(values), mode="lines" if len(values) > 1 else "markers", name=mean_title,
             line={"color": colour, "width": 2.5, "dash": dash}, marker={"color": colour, "size": 8},
             hovertemplate=f"{escape_markup(axis)} %{{x}}<br>{mean_title}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(axis), "font": {"size": 13}}, tickformat="d")
-    if len(numbers) <= 10:
-        figure.update_xaxes(tickvals=numbers)
+    if len(seeds) <= 10:
+        figure.update_xaxes(tickvals=seeds)
     figure.update_yaxes(rangemode="tozero", showgrid=True, gridcolor=GRID, nticks=6)
     figure.update_layout(margin={"t": 40})
     return figure
@@ -136,7 +137,7 @@ def compute_running_means(values: Sequence[float]) -> list[float]:
 
 
 def candidate_columns(example: PretrainingExample) -> Columns:
-    """One row for every predicted token and candidate."""
+    """Make one row for every candidate of every token to predict."""
     pairs = [(row, rank, candidate) for row in example.predictions for rank, candidate in enumerate(row.candidates, 1)]
     return {
         "draw": [example.seed] * len(pairs),
@@ -151,7 +152,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
 
 
 def loss_columns(losses: Sequence[ExampleLosses]) -> Columns:
-    """One row for every draw, with the running means of the losses."""
+    """Make one row for every draw (the seed of an example), with its losses and their running means."""
     columns: Columns = {"draw": [row.seed for row in losses]}
     for name in ("mlm", "pair", "total"):
         values = [getattr(row, name) for row in losses]
@@ -166,7 +167,7 @@ def _name_replacement_kinds(lang: str) -> dict[str, str]:
 
 
 def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
-    """One token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
+    """Write a token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
     label, title = escape_html(token.token), str(token.position)
     if token.replacement_kind is None:
         style = _SPECIAL_STYLE if token.special else _SENTENCE_STYLES["ab"[token.segment]]
@@ -180,7 +181,7 @@ def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
 
 
 def _draw_legend(example: PretrainingExample, lang: str) -> str:
-    """The kinds of replacement, each with its number of tokens, and the two sentences, as HTML."""
+    """Write the legend as HTML: the kinds of replacement, with how many tokens each replaced, and the two sentences."""
     names = _name_replacement_kinds(lang)
     entries = [
         (style, f"{names[kind]} {sum(token.replacement_kind == kind for token in example.tokens)}", 0.3)
@@ -194,7 +195,7 @@ def _draw_legend(example: PretrainingExample, lang: str) -> str:
 
 def _write_css(colour: str, line: str, opacity: float) -> str:
     """The CSS of a token: its background has the colour with the opacity, and its underline has the line style."""
-    width = 4 if line == "double" else 2  # thinner double lines look like one
+    width = 4 if line == "double" else 2  # a thinner double line would look like a single one
     return (
         f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
         f"background: {transparent(colour, opacity)}; border-bottom: {width}px {line} {colour};"

@@ -1,8 +1,8 @@
 """Write bytes as printable ASCII text that an HTML page can contain, a quarter longer than the bytes.
 
-Base64 writes 6 bits per character, this module 13 bits per two characters, so its text is shorter by 8 %. The alphabet
-has 91 characters (91 * 91 >= 2 ** 13) and no "<", so no script element that contains the text ends early. Like base64,
-the text survives every editor and mail program. Control characters or letters beyond ASCII would make it shorter still
+Base64 writes 6 bits per character, this module 13 bits as two digits in base 91 (91 * 91 >= 2 ** 13), so its text is
+shorter by 8 %. No digit is written as "<", so no script element that contains the text ends early. Like base64, the
+text survives every editor and mail program. Control characters or letters beyond ASCII would make it shorter still
 (7 bits per character), but not every program leaves them as they are.
 
 `static/live/weights.js` reads the text.
@@ -10,13 +10,13 @@ the text survives every editor and mail program. Control characters or letters b
 
 import numpy as np
 
-_BASE = 91  # the number of digits in the alphabet
-_FIRST = 35  # the character code of the digit 0, which is "#"
-BLOCK = 13  # bytes that become 16 characters
+_BASE = 91  # how many different digits there are
+_FIRST_CHARACTER = 35  # the code of "#", which stands for the digit 0
+BLOCK = 13  # how many bytes become 16 characters
 
 
 def encode_printable(data: bytes) -> str:
-    """Encode bytes. Zeros are appended until their number is divisible by `BLOCK`.
+    """Encode bytes. Zero bytes are appended until the length of the data is divisible by `BLOCK`.
 
     >>> encode_printable(bytes(13)) == "#" * 16
     True
@@ -32,6 +32,6 @@ def encode_printable(data: bytes) -> str:
         three_bytes = (blocks[:, byte] << 16) | (blocks[:, byte + 1] << 8) | third_byte
         value = (three_bytes >> (24 - bit - 13)) & 0x1FFF
         digits[:, 2 * pair], digits[:, 2 * pair + 1] = value // _BASE, value % _BASE
-    characters = digits + _FIRST
+    characters = digits + _FIRST_CHARACTER
     characters[characters == ord("<")] = ord("!")  # the text must not contain "<"; no other digit is written as "!"
     return characters.tobytes().decode("ascii")

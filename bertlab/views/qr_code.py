@@ -5,8 +5,8 @@ from segno.encoder import DataOverflowError
 
 from bertlab.config.errors import TextError
 
-QUIET_ZONE = 4  # modules (squares) around the code; the standard (ISO/IEC 18004) demands this many
-MODULE = 8  # pixels of a side of a module
+QUIET_ZONE = 4  # width of the empty border in modules (squares); the standard (ISO/IEC 18004) requires it
+MODULE = 8  # side of a module in pixels
 
 
 def qr_code(link: str) -> str:

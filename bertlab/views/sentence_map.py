@@ -13,9 +13,9 @@ from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
 from bertlab.views.figures import COLOURS, DIVERGING, GREY, empty_figure, escape_markup
 from bertlab.views.shortening import shorten, shorten_to_width
 
-MAX_NAMED = 14  # clusters that have a colour and a symbol of their own; all further clusters look alike
-MAX_MATRIX_ROWS = 40  # rows of a matrix; with more sentences or clusters, it would not be legible
-# a colour and a symbol together identify a cluster, so that nobody depends on colours
+MAX_NAMED = 14  # how many clusters have a name, a colour and a symbol of their own; the others look alike
+MAX_MATRIX_ROWS = 40  # maximum number of rows of a matrix; with more texts or clusters, it would not be legible
+# A cluster has a symbol as well as a colour, for readers who cannot tell the colours apart.
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
 HOVER_LENGTH = 90  # maximum number of characters of a text in a tooltip
 # maximum widths of a cluster's name on the map and beside the matrix, in Latin letters
@@ -29,7 +29,9 @@ def sentence_map(
     *,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The texts as points; a cluster has a colour, a symbol and a name. The customdata of a point is its text's index.
+    """Draw the texts as points; a cluster has a colour, a symbol and a name.
+
+    The customdata of a point is the index of its text.
 
     Args:
         texts: the texts.
@@ -81,7 +83,7 @@ def name_cluster(cluster: Cluster, lang: str = DEFAULT) -> str:
 
 
 def cosine_matrix(texts: Sequence[str], vectors_SP: np.ndarray, *, lang: str = DEFAULT) -> go.Figure:
-    """The cosine of every two texts.
+    """Draw the cosines of all pairs of texts as a matrix.
 
     Args:
         texts: the texts, not many more than `MAX_MATRIX_ROWS`.
@@ -94,7 +96,7 @@ def cosine_matrix(texts: Sequence[str], vectors_SP: np.ndarray, *, lang: str = D
 
 
 def cluster_matrix(vectors_SP: np.ndarray, clusters: Clusters, *, lang: str = DEFAULT) -> go.Figure:
-    """The mean cosine between the texts of every two clusters: an overview of many texts.
+    """Draw the mean cosine between the texts of every two clusters, as an overview of many texts.
 
     Args:
         vectors_SP: the vectors of all texts, of length 1.
@@ -127,7 +129,7 @@ def _draw_matrix(labels: Sequence[str], cosine_SS: np.ndarray, hover: Sequence[s
     """Draw a symmetric matrix of cosines.
 
     Args:
-        labels: the label of each row; its column has only the part before " · ".
+        labels: the labels of the rows; the label of a column is the part of the row's label before " · ".
         cosine_SS: the cosines.
         hover: for each row and its column, the text in a tooltip, as HTML.
         lang: the language of the colour scale.

@@ -9,7 +9,7 @@ from bertlab.views.figures import COLOURS, GREY, empty_figure, escape_markup
 
 
 def step_bars(values: Mapping[str, float], unit: str = "texts/s", *, lang: str = DEFAULT) -> go.Figure:
-    """Draw a quantity of every step as horizontal bars, the first step on top; the bars of peers are grey.
+    """Draw the speed or the latency of every step as horizontal bars, the first step on top; those of peers are grey.
 
     A peer is another library that was measured for comparison.
 
@@ -49,13 +49,13 @@ def name_step(name: str, lang: str = DEFAULT) -> str:
     return render(f"figure-serving-{name}", lang)
 
 
-def format_times(times: float) -> str:
-    """Format how many times faster a step is.
+def format_times(factor: float) -> str:
+    """Format a factor: how many times as fast as the first step another step is.
 
     >>> format_times(1.0), format_times(9.96), format_times(212.6)
     ('1×', '10×', '213×')
     """
-    return f"{times:.0f}×" if times >= 9.95 or times == 1 else f"{times:.1f}×"
+    return f"{factor:.0f}×" if factor >= 9.95 or factor == 1 else f"{factor:.1f}×"
 
 
 def format_speed(speed: float) -> str:

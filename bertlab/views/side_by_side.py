@@ -12,14 +12,14 @@ from bertlab.views.figures import TEMPLATE, escape_markup
 from bertlab.views.palette import PALETTE
 from bertlab.views.token_labels import token_labels
 
-MAX_LABELLED_TOKENS = 24  # along an axis of the whole width; with more tokens, only every second or third is labelled
-COLUMNS = 3  # maximum number of maps in a row
-ROW_HEIGHT = 330  # pixels
-TICKS = (0, 0.1, 0.25, 0.5, 1)  # of the colour scale, which shows square roots
+MAX_LABELLED_TOKENS = 24  # with more tokens, only every second or third one is labelled; a narrow map has fewer labels
+MAX_COLUMNS = 3  # maximum number of maps in a row
+ROW_HEIGHT = 330  # height of a row of maps, in pixels
+TICKS = (0, 0.1, 0.25, 0.5, 1)  # the attention values that label the colour scale
 
 
 def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str = DEFAULT):
-    """A heat map of each model: how much attention each token (row) gives to each token (column).
+    """Draw a heat map for each model: how much attention each token (row) gives to each token (column).
 
     The attention is the mean over the heads of one layer; the colour shows its square root.
 
@@ -28,7 +28,7 @@ def attention_maps(views: Sequence[ModelView], depth: float = 1.0, *, lang: str 
         depth: which layer, from 0 (the first one of each model) to 1 (the last one).
         lang: language of the texts.
     """
-    columns = min(COLUMNS, len(views))
+    columns = min(MAX_COLUMNS, len(views))
     rows = -(-len(views) // columns)
     titles = [
         f"{escape_markup(view.name)}<br>{render('figure-layer-number', lang, layer=view.layer_at(depth))}"

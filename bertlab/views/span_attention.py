@@ -35,13 +35,14 @@ def heads_map(
     labels: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """A square for each head, darker for a larger share of attention.
+    """Draw a square for each head, darker for a larger share of attention from one part of the input to another.
 
     The customdata of a square begins with layer and head, so that a page can react to a click.
 
     Args:
-        share_LN: the share of attention of every head.
-        uniform_share: the share of attention of a head that attends to all tokens equally.
+        share_LN: for every head, the share of the attention of one part of the input, such as the question, that goes
+            to the other part, such as the answer.
+        uniform_share: this share for a head that attends to all tokens equally.
         chosen: (layer, head) to frame, counted from 0.
         axes: titles of the columns and the rows.
         labels: the words for the share of attention and for uniform attention; the tooltip shows the share of a head as
@@ -100,7 +101,7 @@ def heads_map(
 
 
 def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
-    """The tokens of a window; the more the question attends to a token in one head, the darker the token.
+    """Write the question and a part of the passage; the more the question attends to a token, the darker the token.
 
     The question has a solid underline, the answer a dashed one; the tooltip of a token shows its exact share.
 

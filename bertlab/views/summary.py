@@ -8,14 +8,14 @@ from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.summary import Summary
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.palette import transparent
-from bertlab.views.passage import FONT, escape_html
+from bertlab.views.passage import PASSAGE_STYLE, escape_html
 from bertlab.views.shortening import shorten
 
-MAX_HOVER = 80  # characters of a sentence that are shown at its bar
+MAX_HOVER_LENGTH = 80  # maximum number of characters of a sentence in the tooltip of its bar
 
 
 def summary_html(text: str, summary: Summary) -> str:
-    """The text: chosen sentences are blue, with their scores; a dotted line is above the text's first sentences.
+    """Write the text: chosen sentences are blue, with their scores; the sentences that begin it have a dotted top line.
 
     Args:
         text: the text that was summarised.
@@ -36,21 +36,23 @@ def summary_html(text: str, summary: Summary) -> str:
             f"{escape_html(sentence.text)}{score}</{tag}>"
         )
         cursor = sentence.end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    return (
+        f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    )
 
 
 def sentence_list_html(summary: Summary, indices: Sequence[int]) -> str:
-    """A list of some sentences with their numbers in the text and their scores."""
+    """Write a list of some sentences; the number of an item counts from the first sentence of the text."""
     items = [
         f'<li value="{index + 1}" dir="auto" style="margin-bottom: 6px;">{escape_html(summary.sentences[index].text)}'
         f' <span style="opacity: 0.7;">({summary.sentences[index].score:.2f})</span></li>'
         for index in indices
     ]
-    return f'<ol style="{FONT} padding-left: 2.2em;">{"".join(items)}</ol>'
+    return f'<ol style="{PASSAGE_STYLE} padding-left: 2.2em;">{"".join(items)}</ol>'
 
 
 def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
-    """The score of every sentence, in text order; the chosen ones are blue and have their number above the bar.
+    """Draw the score of every sentence, in text order; the bars of chosen sentences are blue, with a number above.
 
     Args:
         summary: the summary.
@@ -63,11 +65,11 @@ def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
         marker={"color": [BLUE if number - 1 in chosen else GREY for number in numbers], "cornerradius": 3},
         text=[str(number) if number - 1 in chosen else "" for number in numbers], textposition="outside",
         cliponaxis=False,
-        customdata=[escape_markup(shorten(sentence.text, MAX_HOVER)) for sentence in summary.sentences],
+        customdata=[escape_markup(shorten(sentence.text, MAX_HOVER_LENGTH)) for sentence in summary.sentences],
         hovertemplate="%{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
     )  # fmt: skip
     if not summary.has_learned_scores:
-        figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # an average sentence
+        figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # the centrality of an average sentence
     figure.update_xaxes(title=render("figure-sentence-number", lang), nticks=12, showgrid=False)
     figure.update_yaxes(
         title=render("figure-summary-score" if summary.has_learned_scores else "figure-centrality", lang),

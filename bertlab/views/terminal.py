@@ -23,7 +23,7 @@ from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 
-BAR_WIDTH = 24  # columns of the terminal
+BAR_WIDTH = 24  # maximum width of a bar, in columns of the terminal
 CONTEXT_CHARACTERS = 160  # characters of the passage that are shown before an answer, and as many after it
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
@@ -46,7 +46,7 @@ def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> li
 
 
 def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """The passage with the best answer marked, or a line saying that there is no answer; then all candidates.
+    """Mark the best answer in the passage, or say that there is no answer; then list all candidate answers.
 
     Args:
         passage: the text that was searched.
@@ -107,12 +107,12 @@ def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
 
 
 def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
-    """The text with its entities and their types in brackets, then one row for each entity.
+    """Write each entity of the text, with its type, in brackets; then one row for each entity.
 
     Args:
         text: the text that was tagged.
         tags: from `Session.tag`.
-        by_word: show one row for each word instead; tags that do not mark entities are always shown that way.
+        by_word: show one row for each word, not for each entity; this is always done if the tags do not mark entities.
     """
     marked, end = "", 0
     for entity in tags.entities:
@@ -137,7 +137,7 @@ def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
 def attention_lines(
     attention: AttentionMap, layer: int | None = None, head: int | None = None, special_tokens: bool = False
 ) -> list[str]:
-    """The largest attention probability of every head; for a single head, the top three keys of every token.
+    """Format the largest attention weight of every head, or, for a single head, the three largest of every token.
 
     Args:
         attention: from `Session.attention`.

@@ -28,8 +28,8 @@ def effect_lines(effects: HeadEffects) -> list[str]:
 def prediction_change_lines(change: PredictionChange) -> list[str]:
     """Every outcome before and after the interventions, and the change in its log-odds; > marks the new prediction."""
     rows = [("", "", "before", "after", "", "log-odds")]
-    for number, outcome in enumerate(change.outcomes):
-        mark = ">" if number == change.top else ""
+    for index, outcome in enumerate(change.outcomes):
+        mark = ">" if index == change.top else ""
         difference = outcome.log_odds_after - outcome.log_odds_before
         name = shorten(make_printable(outcome.label) or "(no answer)", 40)
         rows.append(
@@ -39,7 +39,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
 
 
 def lens_lines(lens: Lens) -> list[str]:
-    """A row for each position, a column for each layer: the top token and the rank of the final prediction."""
+    """Format each layer's top token at each position, and the rank that it gives to the last layer's top token."""
     names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.tokens_LT) - 1))]
     rows = [names]
     for position, label in enumerate(token_labels(lens.tokens)):
@@ -58,7 +58,7 @@ def lens_lines(lens: Lens) -> list[str]:
 
 
 def joint_lines(fills: JointFill) -> list[str]:
-    """The most probable fillings of all masks together, best first, then the filling with independent predictions."""
+    """The most probable fillings of all masks together, best first, then the one with each mask filled on its own."""
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
     independent = fills.independent
     rows.append(

@@ -1,4 +1,4 @@
-"""Lines of `bertlab cost` for the terminal."""
+"""Format the results of `bertlab cost` as lines for a terminal."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertlab.bench.cost import Comparison
 
 
-# moment of the peak, as in `Memory.moment` -> its description
+# `Memory.moment`, the moment at which most memory is in use -> its description
 _MOMENTS = {
     "forward": "at the end of the forward pass",
     "backward": "during the backward pass",
@@ -47,7 +47,7 @@ def _part_rows(title: str, parts: Mapping[str, float], unit: str) -> list[tuple[
 
 
 def run_lines(runs: Sequence[Run], steps: int) -> list[str]:
-    """Return the time and the price of a run on each device as lines."""
+    """Return the time and the price of a training run on each device as lines."""
     header = ("device", "peak", "fits into memory", "one step", f"{steps:,} steps", "price")
     rows = [
         (

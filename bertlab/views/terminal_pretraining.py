@@ -7,7 +7,7 @@ from bertlab.views.terminal import make_printable
 
 
 def example_lines(example: PretrainingExample) -> list[str]:
-    """The label of the pair and the input, then one row for every predicted token, then the losses."""
+    """Format the label of the sentence pair and the input, then a row for every token to predict, then the losses."""
     input_line = " ".join(token.input_token for token in example.tokens)
     rows = [("token", "replaced by", "probability", "rank", "-ln p", "predictions")]
     for row in example.predictions:

@@ -10,18 +10,18 @@ from bertlab.explore.sentence_vectors import Neighbour, SimilarPairs
 from bertlab.text.readers.text_file import TextFile
 from bertlab.views.terminal import make_printable
 
-MAX_LINE = 100  # characters of a text that are shown
-SHOWN_MEMBERS = 3  # texts of a cluster that are shown
+MAX_TEXT_LENGTH = 100  # how many characters of a text are shown
+MAX_SHOWN_MEMBERS = 3  # how many texts of a cluster are shown
 
 
 def neighbour_lines(file: TextFile, neighbours: Sequence[Neighbour]) -> list[str]:
-    """The cosine, the id and the text of each neighbour."""
+    """Format the neighbours of a text, its most similar texts: the cosine, the id and the text of each."""
     rows = [(f"{n.cosine:.2f}", make_printable(file.ids[n.index]), _shorten(file.texts[n.index])) for n in neighbours]
     return format_table(rows, ">><")
 
 
 def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
-    """The number of pairs and groups, then the cosine and both texts of the most similar pairs."""
+    """Say how many similar pairs and groups there are; then list the most similar pairs with their cosines."""
     lines = [f"{_format_count(similar.total, 'pair')} in {_format_count(len(similar.groups), 'group')}"]
     for pair in similar.pairs:
         members = (pair.first, f"{pair.cosine:.2f}"), (pair.second, "")
@@ -38,7 +38,7 @@ def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
     for cluster in result.clusters:
         lines += ["", f"{len(cluster.members):,}  {make_printable(', '.join(cluster.words)) or '–'}"]
         others = [index for index in cluster.members if index != cluster.centre]
-        lines += [f"    {_shorten(file.texts[index])}" for index in (cluster.centre, *others)[:SHOWN_MEMBERS]]
+        lines += [f"    {_shorten(file.texts[index])}" for index in (cluster.centre, *others)[:MAX_SHOWN_MEMBERS]]
     return lines
 
 
@@ -59,6 +59,6 @@ def _format_count(count: int, noun: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Make a text printable, and shorten it to `MAX_LINE` characters."""
+    """Make a text printable, and shorten it to `MAX_TEXT_LENGTH` characters."""
     text = make_printable(text)
-    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
+    return text if len(text) <= MAX_TEXT_LENGTH else text[: MAX_TEXT_LENGTH - 1] + "…"

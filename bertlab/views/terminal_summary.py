@@ -13,7 +13,7 @@ METRIC_NAMES = dict(zip(METRICS, ("ROUGE-1", "ROUGE-2", "ROUGE-L"), strict=True)
 
 
 def summary_lines(ids: Sequence[str], summaries: Sequence[Summary], comparison: RougeComparison | None) -> list[str]:
-    """The score, the number and the text of each chosen sentence; then ROUGE, if there are references."""
+    """Format the score, the position and the text of each chosen sentence; then ROUGE, if there are references."""
     lines = []
     for id, summary in zip(ids, summaries, strict=True):
         lines += [make_printable(id)] if len(ids) > 1 else []

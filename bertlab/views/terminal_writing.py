@@ -19,7 +19,7 @@ def writing_lines(
     type_ahead: TypeAhead,
     corrections: Sequence[Correction] | None = None,
 ) -> list[str]:
-    """The surprise of every word, proposals for those above the threshold, suggested changes, and the next words."""
+    """Format every word's surprise, better words where it exceeds the threshold (nats), changes, and next words."""
     misfits = set(surprise.find_misfits(threshold))
     rows = [("word", "surprise", "")]
     for index, word in enumerate(surprise.words):

@@ -1,4 +1,4 @@
-"""Show tokens as readable text, and number the words that they belong to."""
+"""Show tokens as readable text, and find the word that each token belongs to."""
 
 from collections.abc import Iterable
 
@@ -6,20 +6,21 @@ from bertlab.explore.results import TokenRow
 
 
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Tokens as readable text: control characters become symbols."""
+    """Return tokens as readable text, in which symbols such as ␉ replace control characters."""
     return [_show_control_characters(row.token) for row in tokens]
 
 
-def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
-    """The number of the word that each token belongs to.
+def word_indices(tokens: Iterable[TokenRow]) -> list[int]:
+    """Return, for each token, the index of its word in the text, counted from 0; each special token is a word.
 
     A token that begins with ## continues a word (WordPiece). In vocabularies that mark the first token of a word
-    (Ġ, ▁), a token without the mark that begins with a letter or digit continues the word if it directly follows one.
+    (Ġ, ▁), a token without the mark that begins with a letter or digit continues a word if it directly follows another
+    letter or digit.
 
-    >>> word_numbers([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
+    >>> word_indices([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
     [0, 0]
     """
-    numbers, previous = [], None
+    indices, previous = [], None
     rows = list(tokens)
     marks_word_starts = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
     for row in rows:
@@ -30,9 +31,9 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
         continues_word = (continues_letters and row.start == previous.end) or (
             is_same_text and row.token.startswith("##") and len(row.token) > 2
         )
-        numbers.append((numbers[-1] if numbers else -1) + (not continues_word))
+        indices.append((indices[-1] if indices else -1) + (not continues_word))
         previous = row
-    return numbers
+    return indices
 
 
 def _show_control_characters(text: str) -> str:

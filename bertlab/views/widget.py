@@ -36,7 +36,7 @@ class AttentionWidget(anywidget.AnyWidget):
         self.payload = self._pack_attention(attention).bytes(self.state, self._options)
 
     def figure(self) -> go.Figure:
-        """The open head as a Plotly figure; in the line view, the first of the selected heads."""
+        """Draw the open head as a Plotly figure; in the line view, the first of the selected heads."""
         layer, heads = self._pack.visible_heads(self.state)
         head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
         return figures.attention_map(self._attention, layer, head, **self._options)
@@ -89,7 +89,7 @@ class NeuronWidget(anywidget.AnyWidget):
 class TimelineWidget(anywidget.AnyWidget):
     """The view of a Timeline: what a model computes at one training step, with a slider over the steps.
 
-    `state["at"]` is the step shown, `state["against"]` the step shown next to it.
+    `state["at"]` is the training step shown, `state["against"]` the one that is shown next to it (None for none).
 
     Args:
         timeline: from `explore.timeline.timeline`.

@@ -11,13 +11,13 @@ from bertlab.views.figures import BLUE, ORANGE, empty_figure, escape_markup
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import escape_html
 
-MAX_REJECTED = 8  # rejected candidates shown for each step; a long word has many
+MAX_REJECTED = 8  # how many rejected candidates of a step are shown; a long word has many
 # CSS of a token
 _TOKEN_STYLE = "display: inline-block; margin: 0 4px 4px 0; padding: 0 7px; border-radius: 6px; line-height: 1.6;"
 
 
 def search_html(searches: Sequence[WordSearch], lang: str = DEFAULT) -> str:
-    """The search of every word: rejected candidates are crossed out, the token found has its id beside it.
+    """Write the search for the tokens of each word: rejected candidates are crossed out, and a found token has its id.
 
     Args:
         searches: from `Session.search_tokens`.
@@ -38,7 +38,7 @@ def search_html(searches: Sequence[WordSearch], lang: str = DEFAULT) -> str:
 
 
 def merges_html(histories: Sequence[MergeHistory], lang: str = DEFAULT) -> str:
-    """The merges of every token in the order of training, each with its rank."""
+    """Write the merges that built each token, in the order in which training made them, each with its rank."""
     parts = []
     for history in histories:
         if not history.merges:
@@ -62,7 +62,7 @@ def token_row_html(tokens: Sequence[str]) -> str:
 
 
 def vocabulary_bars(rates: Mapping[str, tuple[float, float]], *, lang: str = DEFAULT) -> go.Figure:
-    """Tokens per word and the share of unknown words, one pair of bars for each vocabulary.
+    """Draw tokens per word and the share of unknown words as a pair of bars for each vocabulary.
 
     Args:
         rates: {name of a vocabulary: (tokens per word, share of words that became [UNK], 0..1)}.

@@ -10,15 +10,16 @@ from bertlab.explore.writing.surprise import ProposedWord, TextSurprise
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, bar_range, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
-from bertlab.views.passage import FONT, escape_html
+from bertlab.views.passage import PASSAGE_STYLE, escape_html
 from bertlab.views.shortening import shorten
 
-MAX_LABELLED = 40  # with more words, the axis shows numbers instead of words
-MAX_LABEL, MAX_CHANGE = 14, 24  # characters of a word at the axis, and of a suggested change
+MAX_LABELLED_WORDS = 40  # with more words, the axis shows numbers instead of words
+# maximum numbers of characters: of a word at the axis, and of a suggested change
+MAX_WORD_LENGTH, MAX_CHANGE_LENGTH = 14, 24
 
 
 def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lang: str = DEFAULT) -> go.Figure:
-    """The surprise of every word in nats, in text order, with a dotted line at the threshold.
+    """Draw the surprise of every word in nats, in text order, with a dotted line at the threshold.
 
     Args:
         surprise: the surprise of the words.
@@ -27,7 +28,7 @@ def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lan
     """
     words = surprise.words
     misfits = set() if threshold is None else set(surprise.find_misfits(threshold))
-    names = [escape_markup(shorten(word.text, MAX_LABEL)) for word in words]
+    names = [escape_markup(shorten(word.text, MAX_WORD_LENGTH)) for word in words]
     figure = empty_figure(height=300)
     figure.add_bar(
         x=list(range(len(words))), y=[word.surprise for word in words],
@@ -37,7 +38,7 @@ def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lan
     )  # fmt: skip
     if threshold is not None:
         figure.add_hline(y=threshold, line={"color": GREY, "dash": "dot", "width": 1})
-    if len(words) <= MAX_LABELLED:
+    if len(words) <= MAX_LABELLED_WORDS:
         figure.update_xaxes(tickvals=list(range(len(words))), ticktext=names, tickangle=-60, showgrid=False)
     else:
         figure.update_xaxes(title=render("figure-word-number", lang), showgrid=False, nticks=12)
@@ -47,15 +48,17 @@ def surprise_bars(surprise: TextSurprise, threshold: float | None = None, *, lan
 
 
 def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *, lang: str = DEFAULT) -> go.Figure:
-    """The gain of each suggested change as horizontal bars, in text order, with a dotted line at the margin.
+    """Draw the gain of each suggested change as a horizontal bar, in text order, with a dotted line at the margin.
+
+    The gain is the rise of the text's pseudo-log-likelihood in nats.
 
     Args:
         corrections: the suggestions.
-        margin: in nats; suggestions whose gain does not exceed it are grey. None to draw no margin.
+        margin: the gain, in nats, above which a suggestion is blue, not grey. None to draw no line.
         lang: the language of the axis title.
     """
-    rows = list(corrections)[::-1]  # the first bar is at the bottom
-    names = [escape_markup(shorten(f"{row.original} → {row.replacement}", MAX_CHANGE)) for row in rows]
+    rows = list(corrections)[::-1]  # Plotly draws the first bar at the bottom
+    names = [escape_markup(shorten(f"{row.original} → {row.replacement}", MAX_CHANGE_LENGTH)) for row in rows]
     figure = empty_figure(height=70 + 34 * len(rows))
     figure.add_bar(
         x=[row.gain for row in rows], y=list(range(len(rows))), orientation="h",
@@ -86,12 +89,14 @@ def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
         parts.append(f'<del style="{deleted}">{escape_html(each.original)}</del> ')
         parts.append(f'<ins style="{inserted}" title="{each.gain:.2f}">{escape_html(each.replacement)}</ins>')
         cursor = each.end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    return (
+        f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
+    )
 
 
 def proposal_bars(words: Sequence[ProposedWord]) -> go.Figure:
     """Proposed words with their probabilities as horizontal bars, most probable on top."""
-    rows, best = list(words)[::-1], list(words)[:1]  # the first bar is at the bottom
+    rows, best = list(words)[::-1], list(words)[:1]  # Plotly draws the first bar at the bottom
     probabilities = [row.probability for row in rows]
     figure = empty_figure(height=44 + 34 * len(rows))
     figure.add_bar(

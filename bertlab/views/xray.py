@@ -28,7 +28,7 @@ from bertlab.views.figures import (
 )
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
-from bertlab.views.passage import FONT, escape_html
+from bertlab.views.passage import PASSAGE_STYLE, escape_html
 from bertlab.views.shortening import shorten
 
 COLUMN_HEIGHT = 30  # height of the tallest column, in pixels
@@ -91,7 +91,7 @@ def columns_html(
         columns.append(_make_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
         cursor = max(cursor, token.end)
     end_word()
-    return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{"".join(html)}</div>'
+    return f'<div class="bl-columns" dir="auto" style="{PASSAGE_STYLE} line-height: 1.3;">{"".join(html)}</div>'
 
 
 def _join_columns(columns: list[str]) -> str:
@@ -122,7 +122,7 @@ def _make_column(
 
 
 def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str:
-    """The passage with its first `show` answers underlined, each preceded by its rank and score.
+    """Underline the first `show` answers in the passage, each preceded by its rank and score.
 
     The underlines of overlapping answers are drawn one below another.
 
@@ -148,7 +148,7 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
         style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
         html.append(f'{badges}<mark{best} style="{style}">{escape_html(passage[start:end])}</mark>')
     height = f"line-height: calc(1.9em + {depth}px);"
-    return f'<div class="bl-spans" dir="auto" style="{FONT} {height}">{"".join(html)}</div>'
+    return f'<div class="bl-spans" dir="auto" style="{PASSAGE_STYLE} {height}">{"".join(html)}</div>'
 
 
 def _make_badge(rank: int, answer: Answer) -> str:
@@ -175,22 +175,24 @@ def _make_stroke(lane: int, rank: int, depth: int) -> str:
 
 
 def _assign_lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """For each span, the first lane (a row of underlines; 0 is the top one) in which no earlier span overlaps it.
+    """Choose a lane (a row of underlines; 0 is the top one) for each span: the first one where no span overlaps it.
 
     >>> _assign_lanes([(0, 4), (2, 6), (5, 9)])
     [0, 1, 0]
     """
     lanes: list[int] = []
-    for number, (start, end) in enumerate(spans):
-        occupied = {lanes[i] for i, (left, right) in enumerate(spans[:number]) if left < end and right > start}
-        lanes.append(next(lane for lane in range(number + 1) if lane not in occupied))
+    for index, (start, end) in enumerate(spans):
+        occupied = {lanes[i] for i, (left, right) in enumerate(spans[:index]) if left < end and right > start}
+        lanes.append(next(lane for lane in range(index + 1) if lane not in occupied))
     return lanes
 
 
 def threshold_strip(
     span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """The outcome for thresholds from -bound to bound: no answer below the margin, the best span above it.
+    """Draw which outcome each threshold gives: no answer if it is below the margin, the best span if it is above.
+
+    The margin (`span_xray.margin`) is the no-answer score minus the score of the best span.
 
     Args:
         span_xray: from `Session.xray`.
@@ -241,7 +243,7 @@ def windows_figure(
     """
     labels = labels or render_all(lang, "figure-window", "figure-best-span", "figure-no-answer")
     axes = axes or render_all(lang, "figure-passage-characters", "figure-score")
-    rows = [str(number + 1) for number in range(len(span_xray.readings))]
+    rows = [str(index + 1) for index in range(len(span_xray.readings))]
     best_window = span_xray.answers.best_window
     figure = empty_figure(height=110 + 26 * len(rows))
     texts = [
