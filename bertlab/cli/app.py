@@ -108,9 +108,9 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     pages = [path.stem.replace("_", "-") for path in screens.glob("*.py")]
     for path in locate_lesson(lesson).values():
         read_lesson(path, pages)
-    own_file = Path(lesson).expanduser()
+    lesson_file = Path(lesson).expanduser()
     os.environ[CLASSROOM_LESSON] = (
-        str(own_file.resolve()) if own_file.is_file() and lesson not in find_lessons() else lesson
+        str(lesson_file.resolve()) if lesson_file.is_file() and lesson not in find_lessons() else lesson
     )
     os.environ.setdefault(CLASSROOM_KEY, secrets.token_urlsafe(24))
     students_address = os.environ[CLASSROOM_ADDRESS] = (
@@ -125,7 +125,7 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
 
 
 def _find_own_address() -> str:
-    """Return the address of this machine in its network; "localhost" without a network. Nothing is sent."""
+    """Return the address of this machine in its network, or "localhost" if it has none. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         try:
             connection.connect(("192.0.2.1", 9))  # an address reserved for documentation, which no machine has

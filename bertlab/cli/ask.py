@@ -35,9 +35,9 @@ def fill_mask(config: FillMask) -> None:
 
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
-    fills = session.fill_mask(text, config.top_k, config.pair)
+    predictions = session.fill_mask(text, config.top_k, config.pair)
     title = text if config.pair is None else f"{text} | {config.pair}"
-    print_result(config, session, fills, lambda: terminal.mask_lines(title, fills), "fill-mask")
+    print_result(config, session, predictions, lambda: terminal.mask_lines(title, predictions), "fill-mask")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Answer(QueryOptions):
     """Number of windows in a batch."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER", aliases=("--null-threshold",))] = None
     """Threshold tau: print "no answer" if the no-answer score exceeds the score of the best answer by more than tau.
-    Default: the threshold of the checkpoint; a checkpoint without one always answers."""
+    Default: the threshold of the checkpoint; a checkpoint without a threshold always answers."""
 
 
 def answer(config: Answer) -> None:
@@ -111,7 +111,7 @@ def answer(config: Answer) -> None:
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.threshold,
     )  # fmt: skip
-    # what stands before and after the answer: codes for bold and inverted text in a terminal, otherwise characters
+    # `marks` are printed before and after the answer: in a terminal, the codes for bold and inverted text
     marks = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
     print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, marks), "answer")
 

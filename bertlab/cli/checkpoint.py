@@ -14,8 +14,8 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# Fields of bertlab.json that hold only for the weights they were computed with. Every change of the weights (`--prune`,
-# `--average`, `--dtype float8`, `--dtype int8`) removes them and sets `validation` to {}.
+# These fields of bertlab.json are results that were computed with the weights of the checkpoint. If the weights change
+# (`--prune`, `--average`, `--dtype float8`, `--dtype int8`), they are removed, and `validation` is set to {}.
 RESULT_FIELDS = {"cloze", "other_tasks"}
 # `--prune` and `--average` also remove the note on the training, because the result is a different model.
 WEIGHT_DEPENDENT_FIELDS = RESULT_FIELDS | {"note"}
@@ -64,7 +64,7 @@ def info(config: Info) -> None:
     rows += [
         (name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY_VALUES
     ]
-    rows += [("" if number else "shipped", line) for number, line in enumerate(_list_shipped() or ["none"])]
+    rows += [("" if index else "shipped", line) for index, line in enumerate(_list_shipped() or ["none"])]
     print_result(config, session, result, lambda: format_table(_wrap_rows(rows), "<<"))
 
 
@@ -214,8 +214,8 @@ def _apply_change(config: Export, session: "Session", stored_type: str) -> tuple
     elif config.average is not None:
         changed_session, fields, summary = _average(config, session)
     else:
-        kind = "ONNX file with weights" if config.format == "onnx" else "stored"
-        return session, session.record, f"{kind} as {stored_type}"
+        storage = "ONNX file with weights" if config.format == "onnx" else "stored"
+        return session, session.record, f"{storage} as {stored_type}"
     return changed_session, _drop_results(session.record, WEIGHT_DEPENDENT_FIELDS) | fields, summary
 
 

@@ -10,10 +10,10 @@ class Command:
     module: str
     """The module of the command, relative to `bertlab`."""
     config: str
-    """The name of the dataclass in that module whose fields become the flags."""
+    """The name of a dataclass in that module. Its fields become the flags."""
     function: str
-    """The name of the function in that module that runs the command. It takes the dataclass, and may return an exit
-    code."""
+    """The name of a function in that module. It takes an instance of the dataclass, runs the command, and may return an
+    exit code."""
     summary: str
     """One line for the list of commands."""
     recipes: str = ""
@@ -124,7 +124,8 @@ COMMANDS = {
 }  # fmt: skip
 
 ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
-"""Other spellings of a command. `bench` with flags runs `bench pretrain`; `bench` alone lists the benchmarks."""
+"""Another spelling of a command -> the command. `bench` with flags runs `bench pretrain`; `bench` alone lists the
+benchmarks."""
 
 HELP = """bertlab {version}: train BERT and look inside it.
 

@@ -20,7 +20,7 @@ OptionalCount = Annotated[int | None, tyro.conf.arg(metavar="INT")]
 class CostOptions:
     """Estimate what a BERT costs: parameters, FLOP, memory, time and money, for training and inference.
 
-    The values are estimates for training with bertlab; nothing is run unless --measure is given. Inference is always
+    The values are estimates for training with bertlab; training steps are run only with --measure. Inference is always
     the prediction of masked tokens.
 
     Examples:
@@ -112,13 +112,14 @@ def cost(config: CostOptions) -> None:
 
         comparison = compare_step(result.workload, share=config.share)
     if config.json:
-        row = asdict(result)
+        output = asdict(result)
         for memory in ("training_memory", "inference_memory"):
-            row[memory]["total"] = getattr(result, memory).total
-        row |= {"num_parameters": result.num_parameters, "flop_per_step": result.flop_per_step, "steps": config.steps}
-        row["gpus"] = {run.device: asdict(run) for run in runs}
-        row |= {"measured": asdict(comparison)} if comparison else {}
-        print(json.dumps(row))
+            output[memory]["total"] = getattr(result, memory).total
+        output |= {"num_parameters": result.num_parameters, "flop_per_step": result.flop_per_step}
+        output["steps"] = config.steps
+        output["gpus"] = {run.device: asdict(run) for run in runs}
+        output |= {"measured": asdict(comparison)} if comparison else {}
+        print(json.dumps(output))
         return
     from bertlab.views.terminal_cost import comparison_lines, cost_lines, run_lines
 

@@ -117,13 +117,13 @@ def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
     >>> _find_command(["bench", "lengths", "--json"]), _find_command(["nsp", "a", "b"])
     (('bench lengths', ['--json']), ('next-sentence', ['a', 'b']))
     """
-    for count in (2, 1):
-        name = " ".join(arguments[:count])
+    for num_words in (2, 1):
+        name = " ".join(arguments[:num_words])
         name = ALIASES.get(name, name)
         if name in COMMANDS:
-            if arguments[0] == "bench" and count == 1 and not arguments[1].startswith("-"):
+            if arguments[0] == "bench" and num_words == 1 and not arguments[1].startswith("-"):
                 raise BertlabError("command-unknown", command=" ".join(arguments[:2]))
-            return name, arguments[count:]
+            return name, arguments[num_words:]
     raise BertlabError("command-unknown", command=arguments[0])
 
 
@@ -156,7 +156,8 @@ def _parse(config_type: type, name: str, arguments: list[str], recipe: object | 
     report, (description, examples) = io.StringIO(), flags.split_docstring(config_type)
     if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
-        arguments = ["--help"]  # only this one, because tyro's usage line omits positional arguments that are given
+        # without the other arguments, because tyro's usage line omits positional arguments that are given
+        arguments = ["--help"]
     try:
         with contextlib.redirect_stderr(report):
             return flags.parse(
@@ -179,11 +180,11 @@ def _extract_message(report: str) -> str:
     paragraph = []
     for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines()[1:]:
         text = line[1:-1].rstrip()
-        is_rule = set(text) <= set(" ─-")
-        if is_rule and paragraph:
+        is_separator = set(text) <= set(" ─-")
+        if is_separator and paragraph:
             break
         # lines with a larger indent are the help of an argument, which `--help` shows better
-        if not is_rule and not text.startswith(8 * " "):
+        if not is_separator and not text.startswith(8 * " "):
             paragraph += text.split()
     return " ".join(paragraph)
 
@@ -192,7 +193,8 @@ def _print_error(error: BertlabError) -> int:
     """Print an error as one line on standard error, and return the exit code of a user's mistake."""
     rank = os.environ.get("RANK", "0")
     if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
-        # all processes fail with the same error: the main process reports it, and torchrun then ends this process
+        # All processes fail with the same error. The main process reports it. Then torchrun ends this process, while it
+        # sleeps.
         time.sleep(10)
         error = BertlabError("process-failed", rank=rank, error=error)
     print(f"bertlab: {' '.join(str(error).split())}", file=sys.stderr)

@@ -73,7 +73,7 @@ class Heads(QueryOptions):
     ] = "masked_lm"
     """What to predict: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
-    """Which [MASK] to predict, counted from 0."""
+    """Index of the [MASK] to predict, counted from 0."""
     intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""
     """The intervention: one part, or several separated by commas. Layers, heads and positions are counted from 0. The
     part 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. r1.2.5-u makes position 5 attend uniformly
@@ -115,7 +115,7 @@ class LensOptions(PairQuery):
     """
 
     beams: int = 0
-    """If more than 0: fill all masks together by a beam search of this width, instead of showing the layers."""
+    """If this is more than 0, fill all masks together by a beam search of this width, instead of showing the layers."""
 
 
 def lens(config: LensOptions) -> None:

@@ -13,15 +13,15 @@ from bertlab.config.errors import BertlabError
 class ExportLive:
     """Write one HTML file that runs a checkpoint in the browser.
 
-    The file contains the weights in eight bits, the tokenizer and the model as JavaScript. It needs neither a server
-    nor a network nor Python: open it from disk, or send it by mail. It shows attention, fills masks, predicts next
-    sentences, switches heads off and draws the logit lens, in English and Korean. It also contains the lessons of
+    The file contains the weights (in eight bits), the tokenizer, and JavaScript that computes the model. It needs no
+    server, no network and no Python: open it from disk, or send it by mail. It shows attention, fills masks, predicts
+    next sentences, switches heads off and draws the logit lens, in English and Korean. It also contains the lessons of
     `bertlab app --class`, in the language of the checkpoint. The size is about 1.1 bytes per parameter: 7 MB for the
     shipped checkpoint *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
     Any browser of 2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
-    A view is left out if the checkpoint lacks the output layer that it needs. For a fine-tuned checkpoint, only the
-    attention view remains.
+    If the checkpoint lacks the output layer that a view needs, this view is left out. For a fine-tuned checkpoint, only
+    the attention view remains.
 
     Examples:
       bertlab export-live scratch
@@ -43,7 +43,7 @@ def export_live(config: ExportLive) -> None:
 
     Raises:
         BertlabError: the file exists already or cannot be written.
-        CheckpointError: the checkpoint cannot be opened, or its tokenizer has steps that are not written in JavaScript.
+        CheckpointError: the checkpoint cannot be opened, or its tokenizer has steps without a JavaScript version.
     """
     from functools import partial
 

@@ -68,7 +68,10 @@ def _make_registry() -> ConstructorRegistry:
 
 
 def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
-    """Describe the fields of a `_Section` to tyro, which makes a dictionary of their values; None for another type."""
+    """Describe the fields of a `_Section` to tyro, which makes a dictionary of their values.
+
+    Returns None if the type is not a `_Section`.
+    """
     if not (isinstance(info.type, type) and issubclass(info.type, _Section)):
         return None
     no_prefix = tyro.conf.arg(prefix_name=False)
@@ -77,7 +80,10 @@ def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
 
 
 def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
-    """Describe a dataclass: its fields outside of sections, then one field for each section; None for another type."""
+    """Describe a dataclass to tyro: its fields outside of sections, then one field for each section.
+
+    Returns None if the type is not a dataclass.
+    """
     if not dataclasses.is_dataclass(config_type := info.type):
         return None
     sections = getattr(config_type, "SECTIONS", {})
@@ -88,7 +94,8 @@ def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
         section = type(title, (_Section,), {"config_type": config_type, "names": names, "default": info.default})
         specs.append(StructFieldSpec(title, section, section(), helptext=""))
 
-    # The values of each section are in a dictionary under its title. (tyro would print a docstring of `build` as help.)
+    # The values of each section are in a dictionary under its title. (This is a comment, because tyro would print a
+    # docstring as help.)
     def build(**values):
         return config_type(**{name: value for title in sections for name, value in values.pop(title).items()}, **values)
 
@@ -113,7 +120,7 @@ def _describe_field(config_type: type, name: str, defaults: object, *markers) ->
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
     for marker in (tyro.conf.arg(help_behavior_hint=_format_default), *markers):
         hint = Annotated[_remove_aliases(hint), marker]
-    # the flags of a nested dataclass have help texts of their own
+    # the field of a nested dataclass has no help text, because the flags of that dataclass have help texts of their own
     text = "" if dataclasses.is_dataclass(default) else _read_field_docs(config_type).get(name, "")
     return StructFieldSpec(name, hint, default, helptext=lambda: _format_flag_help(text, default) or None)
 

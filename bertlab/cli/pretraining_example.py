@@ -27,11 +27,11 @@ class PretrainingExampleOptions(TextQuery):
     mask_share: float = 0.8
     """Of the chosen tokens, the share that is replaced by [MASK]."""
     random_share: float = 0.1
-    """Of the chosen tokens, the share that is replaced by a random token; the rest of them stay unchanged."""
+    """Of the chosen tokens, the share that is replaced by a random token; the rest stays unchanged."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     max_tokens: int = 128
-    """Maximum number of tokens in a pair."""
+    """Maximum number of tokens in the example."""
     top_k: int = 5
     """Number of predictions for each token."""
 

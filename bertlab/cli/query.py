@@ -63,7 +63,7 @@ def read_texts(*texts: str) -> list[str]:
 
 
 def _read_stdin() -> str:
-    """Read all of standard input as text, whose encoding is detected."""
+    """Detect the encoding of standard input, and return its whole content as text."""
     from bertlab.text.readers.encoding import encoding_of
 
     content = sys.stdin.buffer.read()
@@ -73,7 +73,7 @@ def _read_stdin() -> str:
 def open_session(config: CheckpointOptions, command: str = "fill-mask", *texts: str) -> "Session":
     """Open the checkpoint that `--checkpoint` names, or else the shipped one for a command and the texts' language.
 
-    A line on standard error says if the checkpoint was trained on another language than that of the texts.
+    If the checkpoint was not trained on the language of the texts, a line on standard error says so.
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be opened.
@@ -99,13 +99,13 @@ def _warn_of_other_language(session: "Session", texts: Sequence[str]) -> None:
 
 
 def _name_language(code: str) -> Message | str:
-    """Return the name of a language in the language of the message, or else in the language itself."""
+    """Return the name of a language: a message if there is one, otherwise the name in the language itself."""
     id = f"language-name-{code}"
     return Message(id) if id in list_message_ids() else languages()[code].name
 
 
 def print_result(
-    config: QueryOptions, session: "Session", result: object, lines: Callable[[], list[str]], command: str = ""
+    config: QueryOptions, session: "Session", result: object, make_lines: Callable[[], list[str]], command: str = ""
 ) -> None:
     """Print a result as one JSON object, or as readable lines.
 
@@ -113,7 +113,7 @@ def print_result(
         config: the options of the command.
         session: the session that computed the result.
         result: a dataclass of `bertlab.explore.results`, or a dictionary of them.
-        lines: returns the lines to print; called only without `--json`.
+        make_lines: returns the lines to print. It is called only without `--json`.
         command: the name of the command if `describe_result` changes the JSON form of its result, otherwise "".
     """
     if config.json:
@@ -121,4 +121,4 @@ def print_result(
 
         print(json.dumps({"checkpoint": session.name} | describe_result(command, result)))
     else:
-        print("\n".join([*lines(), "", f"checkpoint: {session.name}"]))
+        print("\n".join([*make_lines(), "", f"checkpoint: {session.name}"]))

@@ -17,7 +17,7 @@ BAR_FORMAT = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
 
 
 def run(config: ReproduceConfig) -> None:
-    """Compute the missing cells of the table with a progress bar, print the table, and write it in three formats."""
+    """Compute the missing cells of the table, show the progress, print the table, and write it in three formats."""
     bar = None
     try:
         for progress in reproduce(config):
@@ -34,8 +34,8 @@ def run(config: ReproduceConfig) -> None:
     lines = view.markdown(table)
     page = view.figure(table).to_html(include_plotlyjs=True)
     files = {".json": json.dumps(table, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
-    for ending, text in files.items():
-        write_atomically(config.out / f"{config.table}{ending}", text + "\n")
+    for suffix, text in files.items():
+        write_atomically(config.out / f"{config.table}{suffix}", text + "\n")
     print(json.dumps(table) if config.json else "\n".join(lines))
     if not config.json:
         print(f"\n{config.out / config.table}.json, .md and .html")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
-LANGUAGE_SAMPLE_SIZE = 200  # number of texts from which the language of a file is detected
-SLOW_TO_CLUSTER = 20_000  # number of texts from which HDBSCAN takes longer than a few seconds
+LANGUAGE_SAMPLE_SIZE = 200  # the language of a file is detected from this many of its first texts
+SLOW_TO_CLUSTER = 20_000  # with at least this many texts, HDBSCAN takes longer than a few seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Embed(FileOptions):
 
 
 def embed(config: Embed) -> None:
-    """Write the vectors, and print their number and length.
+    """Write the vectors, and print how many vectors and dimensions there are.
 
     Raises:
         BertlabError: the name of the output file has an unknown suffix, or the file cannot be written.
@@ -64,7 +64,7 @@ def embed(config: Embed) -> None:
     from bertlab.config.errors import BertlabError
     from bertlab.explore.vector_files import VECTOR_SUFFIXES, write_vectors
 
-    if config.out.suffix not in VECTOR_SUFFIXES:  # checked before the work begins
+    if config.out.suffix not in VECTOR_SUFFIXES:  # this check comes first, because the vectors may take long
         raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
     file, session, vectors = _compute_vectors(config)
     for path in write_vectors(config.out, file, vectors.vectors_SP):
@@ -162,7 +162,7 @@ def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "Sente
     from bertlab.text.readers.text_file import read_texts
 
     file = read_texts(config.file, config.column, config.id_column)
-    # the language of at least a third of the texts, so a single Korean word in an English file does not count
+    # Korean is detected if at least a third of the texts use its script. One Korean word in a file is not enough.
     language = detect_language(file.texts[:LANGUAGE_SAMPLE_SIZE])
     session = load(default_checkpoint("embed", language) if config.checkpoint is None else config.checkpoint)
     vectors = session.sentence_vectors(

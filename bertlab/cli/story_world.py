@@ -40,7 +40,7 @@ class StoryWorldOptions:
 
 
 def story_world(config: StoryWorldOptions) -> None:
-    """Write both files, and print the command that fine-tunes on them.
+    """Write the training rows and the held-out rows, and print the command that fine-tunes on them.
 
     Raises:
         BertlabError: the language has no stories, or a file cannot be written.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
-LANGUAGE_SAMPLE_SIZE = 50  # number of documents from which the language of a file is detected
+LANGUAGE_SAMPLE_SIZE = 50  # the language of a file is detected from this many of its first documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Summarise(QueryOptions):
 
     By default, the most central sentences are chosen: those whose vectors are most similar to the vectors of the other
     sentences. This needs no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation`
-    scores the sentences itself. How good a summary is depends on the texts. If the file has a column of reference
+    scores the sentences itself. The quality of a summary depends on the texts. If the file has a column of reference
     summaries, ROUGE measures how well the chosen sentences match them, and, as a baseline, how well the first sentences
     of each text do. Without references, the quality is not measured.
 
@@ -83,8 +83,8 @@ def summarise(config: Summarise) -> None:
     result = {"scores": "learned" if summaries[0].has_learned_scores else "centrality", "documents": rows} | (
         {"rouge": comparison} if comparison else {}
     )
-    lines = terminal_summary.summary_lines
-    print_result(config, session, result, lambda: lines(documents.ids, summaries, comparison))
+    make_lines = terminal_summary.summary_lines
+    print_result(config, session, result, lambda: make_lines(documents.ids, summaries, comparison))
 
 
 def _read_documents(config: Summarise) -> "TextFile":

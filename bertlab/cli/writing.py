@@ -38,7 +38,7 @@ class Writing(QueryOptions):
     """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
     """Mask the later tokens of a word while one of its tokens is predicted. They are masked by default, because they
-    give the token away."""
+    would give the token away."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0
@@ -58,17 +58,17 @@ def writing(config: Writing) -> None:
     suggestions = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
     type_ahead = session.type_ahead(text, config.top_k)
     corrections = session.suggest_corrections(text, config.margin) if config.spelling else None
-    totals = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
+    text_values = {name: getattr(surprise, name) for name in ("num_tokens", "total", "mean", "pseudo_perplexity")}
     result = {
         "threshold": threshold,
-        **totals,
+        **text_values,
         "surprise": surprise,
         "misfits": suggestions,
         "type_ahead": type_ahead,
     }
     result |= {} if corrections is None else {"corrections": corrections}
-    lines = terminal_writing.writing_lines
-    print_result(config, session, result, lambda: lines(surprise, suggestions, threshold, type_ahead, corrections))
+    make_lines = terminal_writing.writing_lines
+    print_result(config, session, result, lambda: make_lines(surprise, suggestions, threshold, type_ahead, corrections))
 
 
 def _show_progress(batches):
