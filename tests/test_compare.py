@@ -114,7 +114,7 @@ def test_checkpoints_with_different_vocabularies_are_compared_by_words(one, fore
         for session, positions in ((one, unit.first_positions), (foreign, unit.second_positions)):
             spelt = "".join(session.encode(TEXT, PAIR)[at].token.removeprefix("##") for at in positions)
             assert spelt in (unit.label, unit.label.lower(), "[UNK]")
-    assert not found.has_same_heads
+    assert not found.has_comparable_heads
     assert found.cosine_distance_LU is None
     assert found.cka_LM.shape == (3, 4)
     with raises_error(BertlabError, "compare-layers-differ"):

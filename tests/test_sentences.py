@@ -97,10 +97,10 @@ def test_long_texts_are_truncated_and_texts_without_tokens_are_refused(tiny_chec
 def test_texts_that_the_checkpoint_cannot_read_are_found(cache):
     english, korean = "Rain fell on the roof.", "비가 지붕에 내렸다."
     unknown = ["강에 새 다리가 열린다", "米價 上昇", "🙂🙂", "각"]
-    assert bertlab.load("sentences").sentence_vectors([english, *unknown, english]).unreadable == (1, 2, 3, 4)
+    assert bertlab.load("sentences").sentence_vectors([english, *unknown, english]).unreadable_indices == (1, 2, 3, 4)
     readable = [korean, "새 BERT 모델", "米價 上昇", "각", "ㄱㄴㄷ", "2026"]
     texts = [*readable, english, "🙂🙂", "\u1100\u119e\u11b7", "🙂..."]  # the last but one is old Hangul
-    assert bertlab.load("sentences_ko").sentence_vectors(texts).unreadable == (6, 7, 8, 9)
+    assert bertlab.load("sentences_ko").sentence_vectors(texts).unreadable_indices == (6, 7, 8, 9)
 
 
 # -- neighbours and duplicates -------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_an_unreadable_text_is_similar_only_to_equal_texts_and_in_no_cluster(thr
     vectors = groups(2, 6)[3:]
     vectors[:3] = vectors[0]
     unreadable = {index: texts[index] for index in range(3)}
-    found = find_similar_pairs(vectors, threshold, unreadable=unreadable)
+    found = find_similar_pairs(vectors, threshold, unreadable_texts=unreadable)
     pairs = {(pair.first, pair.second) for pair in found.pairs}
     assert {pair for pair in pairs if pair[0] < 3} == {(0, 2)}
     assert found.total == 1 + 15, "six lines about tea are similar to each other"
@@ -172,7 +172,7 @@ def test_a_shipped_checkpoint_separates_unrelated_headlines(name, language, cach
     headlines = read_examples(language).headlines
     vectors = bertlab.load(name).sentence_vectors(headlines)
     cosine = vectors.vectors_SP @ vectors.vectors_SP.T
-    assert vectors.is_trained
+    assert vectors.is_checkpoint_suited
     assert cosine[np.triu_indices(len(headlines), 1)].mean() < 0.4  # 0.6 to 0.8 without training
     for first, second in ((1, 7), (16, 23)):  # two pairs of the examples say the same in other words
         assert find_neighbours(vectors.vectors_SP, vectors.vectors_SP[first], 1, first)[0].index == second

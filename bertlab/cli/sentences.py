@@ -146,7 +146,7 @@ def cluster(config: Cluster) -> None:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
     elif len(file.texts) >= SLOW_TO_CLUSTER:  # HDBSCAN reports no progress
         print(Message("sentences-clustering-slow", count=len(file.texts)), file=sys.stderr)
-    clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size, vectors.unreadable)
+    clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size, vectors.unreadable_indices)
     if config.out:
         write_atomically(config.out, terminal_sentences.cluster_csv(file, clustering))
     clusters = [
@@ -170,12 +170,12 @@ def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "Sente
     )
     warnings = {
         "sentences-blank": file.num_blank, "sentences-truncated": len(vectors.truncated),
-        "sentences-unreadable": len(vectors.unreadable),
+        "sentences-unreadable": len(vectors.unreadable_indices),
     }  # fmt: skip
     for id, count in warnings.items():
         if count:
             print(Message(id, count=count, checkpoint=session.name), file=sys.stderr)
-    if not vectors.is_trained:
+    if not vectors.is_checkpoint_suited:
         print(Message("sentences-untrained", checkpoint=session.name), file=sys.stderr)
     return file, session, vectors
 

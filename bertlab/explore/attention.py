@@ -1,4 +1,4 @@
-"""Intermediate results of a forward pass: attention, queries and keys of heads, and the embeddings.
+"""Intermediate results of a forward pass: the attention, queries and keys of the heads, and the embeddings.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers.
 """
@@ -36,7 +36,7 @@ def compute_neuron_map(model: Bert, encoding: Encoding, layer: int, head: int) -
     check_head(head, model.config.num_heads)
     trace = Trace.of("query", "key", "scores", "probs")
     model(make_batch_of_one(encoding, find_device(model)), trace=trace)
-    arrays = [trace[kind][layer][0, head].float().cpu().numpy() for kind in trace.records]
+    arrays = [trace[name][layer][0, head].float().cpu().numpy() for name in trace.records]
     return NeuronMap(make_token_rows(encoding), layer, head, *arrays)
 
 
@@ -44,7 +44,7 @@ def compute_head_vectors(model: Bert, encoding: Encoding) -> HeadVectors:
     """Compute the queries, keys and attention of every head over one input."""
     trace = Trace.of("query", "key", "probs")
     model(make_batch_of_one(encoding, find_device(model)), trace=trace)
-    arrays = [torch.cat(trace[kind]).float().cpu().numpy() for kind in trace.records]
+    arrays = [torch.cat(trace[name]).float().cpu().numpy() for name in trace.records]
     return HeadVectors(make_token_rows(encoding), *arrays)
 
 

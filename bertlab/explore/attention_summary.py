@@ -19,7 +19,7 @@ class AttentionSummary:
     layer: int
     """The layer of the head, from 0."""
     head: int
-    """The number of the head in its layer, from 0."""
+    """The index of the head in its layer, from 0."""
     query: int
     """The position of the token that attends."""
     key: int
@@ -40,10 +40,10 @@ class AttentionSummary:
 def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
     """Find the attention weight that is furthest above the mean of its head's other weights with the same offset.
 
-    The offset is the key's position minus the query's. Such a weight shows the text rather than a habit of its head: if
-    a head always attends to the token two positions ahead, for example, these weights are not chosen. As long as others
-    remain, a pair of query and key is left out if one of them is a special token or punctuation, if they are
-    neighbours, or if they are the same token.
+    The offset is the key's position minus the query's. Such a weight depends on the text and is not a habit of its
+    head: if a head always attends to the token two positions ahead, for example, none of these weights is chosen. A
+    pair of query and key is left out if one of them is a special token or punctuation, if they are neighbours, or if
+    they are the same token. If no pair remains, these conditions are relaxed step by step.
     """
     probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
     position_T = np.arange(len(tokens))
@@ -58,7 +58,7 @@ def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
     )  # fmt: skip
     allowed_TT = next(condition_TT for condition_TT in conditions if condition_TT.any())
     best_by_layer = []  # (excess over the mean at the same offset, layer, head, query, key)
-    for layer, probs_NTT in enumerate(probs_LNTT):  # layer by layer, because a long text needs much memory
+    for layer, probs_NTT in enumerate(probs_LNTT):  # one layer at a time, to save memory
         excess_NTT = np.where(allowed_TT, probs_NTT - _compute_mean_of_other_queries(probs_NTT), -np.inf)
         head, query, key = np.unravel_index(int(excess_NTT.argmax()), excess_NTT.shape)
         best_by_layer.append((float(excess_NTT[head, query, key]), layer, int(head), int(query), int(key)))
@@ -72,7 +72,7 @@ def summarise_attention(
     queries: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
 ) -> AttentionSummary:
-    """Find the largest attention weight of some heads of one layer, from some tokens to some tokens.
+    """Find the largest attention weight of some heads of one layer, between some queries and some keys.
 
     Args:
         attention: from `Session.attention`.

@@ -6,7 +6,7 @@ from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import list_types_of_command
 
-# The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
+# {field of a prediction: name of its column in the table}. The two names differ, because the user's table may have a
 # column `label` of its own.
 PREDICTION_COLUMNS = {
     "label": "predicted",
@@ -27,7 +27,8 @@ def predict_texts(
     Args:
         session: the session of the checkpoint.
         command: "classify", "next-sentence" or "tag".
-        texts: (text, second text) of each row. The second text is None for a single text; an empty string is an error.
+        texts: (text, second text) of each row. The second text is None for a single text; if it is empty, the
+            prediction of the row fails.
         progress: a function that wraps the iterable of texts to show progress, such as `tqdm`.
 
     Raises:

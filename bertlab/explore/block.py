@@ -58,7 +58,7 @@ class BlockMap:
     probs_T: np.ndarray
     """The head's attention from the position to every token."""
     weighted_TD: np.ndarray
-    """Every value vector times its attention."""
+    """Every value vector times the attention to its token."""
     head_output_D: np.ndarray
     """The output of the head: the sum of the weighted values."""
     heads_H: np.ndarray
@@ -70,7 +70,7 @@ class BlockMap:
     attention_sum_H: np.ndarray
     """The residual sum `input_H` + `attention_H`."""
     attended_H: np.ndarray
-    """The LayerNorm of that sum, which is the input of the feed-forward network."""
+    """`attention_sum_H` after LayerNorm, which is the input of the feed-forward network."""
     neurons_I: np.ndarray
     """The activations of the feed-forward neurons, after the GELU."""
     feed_forward_H: np.ndarray
@@ -78,7 +78,7 @@ class BlockMap:
     feed_forward_sum_H: np.ndarray
     """The residual sum `attended_H` + `feed_forward_H`."""
     output_H: np.ndarray
-    """The LayerNorm of that sum: the layer's output, and the input of the next layer."""
+    """`feed_forward_sum_H` after LayerNorm: the layer's output, and the input of the next layer."""
     layers: tuple[LayerSummary, ...]
     """What every layer adds at this position; the first entry stands for the embeddings."""
 

@@ -11,9 +11,9 @@ from bertlab.tasks.summary_rows import NUM_SENTENCES, list_trigrams
 
 DIVERSITY = 0.3  # default weight, 0..1, of the penalty for similarity in `choose_sentences`
 DAMPING = 0.85  # PageRank's probability of following a link; otherwise it jumps to any sentence
-TOLERANCE = 1e-7  # PageRank ends when the sum of all changes is smaller
-MAX_ITERATIONS = 200  # of PageRank
-ROWS_AT_ONCE = 1024  # rows of the matrix of cosines that are computed together
+TOLERANCE = 1e-7  # PageRank ends when the absolute changes in one iteration sum to less than this
+MAX_ITERATIONS = 200  # the maximum number of iterations of PageRank
+ROWS_AT_ONCE = 1024  # how many rows of the matrix of cosines are computed together
 
 
 def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
@@ -35,11 +35,11 @@ def compute_centrality(vectors_SP: np.ndarray) -> np.ndarray:
     def multiply(values_S: np.ndarray) -> np.ndarray:
         """Multiply the matrix of weights by a vector."""
         product_S = vectors_SP @ (vectors_SP.T @ values_S) - smallest_cosine * values_S.sum()
-        # without the weight between a sentence and itself
+        # subtract the weight between each sentence and itself
         return (product_S - (1 - smallest_cosine) * values_S).clip(0)
 
     degree_S = multiply(np.ones(count))
-    is_linked_S = degree_S > 1e-9 * count
+    is_linked_S = degree_S > 1e-9 * count  # whether a sentence has a weight above 0 to any other sentence
     rank_S = np.full(count, 1 / count)
     for _ in range(MAX_ITERATIONS):
         share_S = np.divide(rank_S, degree_S, out=np.zeros(count), where=is_linked_S)

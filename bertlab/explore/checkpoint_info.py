@@ -10,7 +10,7 @@ from bertlab.tasks.registry import TASK_TYPES, list_types_of_command, list_types
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers is regarded as damaged and ignored
+MAX_RECORDED_VALUE = 1e9  # if a recorded value range of a regression has a larger number, it is ignored as damaged
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +53,7 @@ class CheckpointInfo:
 
     @property
     def num_texts(self) -> int | None:
-        """The number of texts in one input of `classify`, 1 or 2; None if the record does not contain it."""
+        """How many texts one input of `classify` has, 1 or 2; None if the record does not contain it."""
         task = self.record.get("task")
         kind = task.get("kind") if isinstance(task, dict) else None
         task_type = TASK_TYPES.get(kind) if isinstance(kind, str) else None
@@ -103,8 +103,11 @@ class CheckpointInfo:
         return supported[-1]
 
     @property
-    def tags_tokens(self) -> bool:
-        """Whether `tag` predicts a tag for every token, as after training on tags of characters, or for every word."""
+    def predicts_token_tags(self) -> bool:
+        """Whether `tag` predicts a tag for every token, because the model was trained on tags of characters.
+
+        Otherwise `tag` predicts a tag for every word.
+        """
         return self.record.get("settings", {}).get("unit") == "character"
 
     def window_settings(self, stride: int | None = None, max_tokens: int | None = None) -> dict[str, int]:

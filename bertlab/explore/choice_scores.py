@@ -1,4 +1,6 @@
-"""How the vector W of the multiple-choice output layer scores each choice (Devlin et al. 2019, section 4.4).
+"""Split the score of each choice into its products with the vector W (Devlin et al. 2019, section 4.4).
+
+W is the weight of the multiple-choice output layer.
 
 Shape legend: C choices, H hidden.
 """
@@ -17,7 +19,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding
 
 @dataclass(frozen=True)
 class ChoiceScores:
-    """The choices of a context, and the products that add up to their scores."""
+    """The choices of a context, and the products and the bias that add up to their scores."""
 
     choices: tuple[Choice, ...]
     """The choices, in the given order."""

@@ -14,12 +14,12 @@ import numpy as np
 from bertlab.explore.word_endings import list_content_words
 
 MIN_TEXTS = 5  # with fewer distinct vectors, there are no clusters, and every map is made by PCA
-REDUCED_SIZE = 10  # dimensions in which density is measured; in hundreds of dimensions all distances are similar
+REDUCED_SIZE = 10  # dimensions in which density is measured: in hundreds of them, all distances are similar
 MAP_SIZE = 50  # dimensions to which PCA reduces the vectors before t-SNE makes a map of them
-NUM_WORDS = 4  # how many typical words name a cluster
+NUM_WORDS = 4  # the maximum number of words in the name of a cluster
 NO_CLUSTER = -1  # the label of a text that is in no cluster
 
-# a method of `map_sentences`
+# the values of the argument `method` of `map_sentences`
 MapMethod = Literal["pca", "tsne", "umap"]
 
 
@@ -46,7 +46,7 @@ class Clusters:
 
 
 def cluster_sentences(
-    texts: Sequence[str], vectors_SP: np.ndarray, min_size: int = 0, unreadable: Collection[int] = ()
+    texts: Sequence[str], vectors_SP: np.ndarray, min_size: int = 0, unreadable_indices: Collection[int] = ()
 ) -> Clusters:
     """Cluster texts by the density of their vectors.
 
@@ -54,13 +54,13 @@ def cluster_sentences(
         texts: the texts.
         vectors_SP: their vectors, of length 1.
         min_size: the smallest number of texts in a cluster, at least 2; 0 derives it from the number of texts.
-        unreadable: the indices of texts whose vectors mean little; they are in no cluster.
+        unreadable_indices: the indices of texts whose vectors mean little; they are in no cluster.
 
     Source: Campello et al. 2013 (HDBSCAN), after a reduction by PCA; Grootendorst 2022 (arXiv 2203.05794), section 3.3,
     for the words.
     """
     labels_S = np.full(len(texts), NO_CLUSTER)
-    readable_indices = np.setdiff1d(np.arange(len(texts)), list(unreadable))
+    readable_indices = np.setdiff1d(np.arange(len(texts)), list(unreadable_indices))
     distinct_UP, row_S = np.unique(vectors_SP[readable_indices], axis=0, return_inverse=True)
     if len(distinct_UP) >= MIN_TEXTS:
         from sklearn.cluster import HDBSCAN
@@ -100,7 +100,8 @@ def name_clusters(
 
     Args:
         texts: all texts.
-        members: the indices of the texts of each group. Words with equal weights are in the order of their first texts.
+        members: the indices of the texts of each group; of two words with equal weights, the word that occurs first in
+            the texts in this order is named first.
         count: the maximum number of words for each group.
 
     Source: Grootendorst 2022 (arXiv 2203.05794), section 3.3.
@@ -132,7 +133,7 @@ def reduce_vectors(vectors_SP: np.ndarray, size: int) -> np.ndarray:
 
 
 def list_map_methods() -> list[MapMethod]:
-    """List the methods of `map_sentences` that are installed."""
+    """List the values of `method` in `map_sentences` whose libraries are installed."""
     return ["tsne", "pca", *(["umap"] if find_spec("umap") else [])]
 
 
@@ -163,7 +164,7 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
 
         perplexity = min(30.0, (count - 1) / 3)
         # The formula of scikit-learn, but with the minimum 10 instead of 50: if there are few points, a learning rate
-        # of 50 throws some of them far outside.
+        # of 50 puts some of them far away from the others.
         learning_rate = max(count / 48, 10.0)
         model = TSNE(
             perplexity=perplexity, init="pca", random_state=seed, max_iter=500, learning_rate=learning_rate, n_jobs=1

@@ -16,7 +16,7 @@ def describe_result(command: str, result: object) -> dict:
         case "choose":
             return as_json({"choices": result})
         case "next-sentence":
-            # "asked" is the old name of "objective", which `as_json` adds
+            # "asked" is the old name of "objective"; `as_json` adds the field under its new name
             return {"label": result.label, "asked": result.asked} | as_json(result)
         case "pretraining-example":
             row = as_json(result)

@@ -1,8 +1,8 @@
 """Compare two checkpoints on one input, or one checkpoint on two inputs.
 
 A checkpoint with its input is called a side. If both sides have the same vocabulary, their tokens are compared,
-otherwise their words. If both sides have the same number of these units, the units are compared one to one; otherwise,
-only the units that occur on both sides are compared.
+otherwise their words. These tokens or words are called units. If both sides have the same number of units, the units
+are compared one to one; otherwise, only the units that occur on both sides are compared.
 
 Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
 word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
@@ -32,7 +32,7 @@ from bertlab.text.word_spans import find_words
 
 @dataclass(frozen=True)
 class Unit:
-    """A token or word of both sides."""
+    """A token or word of the first side, and the one of the second side that it is compared with."""
 
     first: str
     """The text of the unit on the first side."""
@@ -80,7 +80,7 @@ class Comparison:
     layer l. None if the numbers of layers or the hidden sizes differ."""
 
     @property
-    def has_same_heads(self) -> bool:
+    def has_comparable_heads(self) -> bool:
         """Whether both sides have the same number of layers and heads, so that heads can be compared one to one."""
         return self.first_LNUU.shape == self.second_MNUU.shape
 
@@ -190,7 +190,7 @@ def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
     """
 
     def make_gram_matrices(hidden_LUH):
-        """Make each layer's matrix of products of two units, flattened and scaled to length 1 -> [L, P]."""
+        """Make each layer's matrix of the dot products of all pairs of units, flattened, of length 1 -> [L, P]."""
         centred_LUH = hidden_LUH - hidden_LUH.mean(1, keepdims=True)
         gram_LP = (centred_LUH @ centred_LUH.transpose(0, 2, 1)).reshape(len(hidden_LUH), -1)
         return gram_LP / np.maximum(np.linalg.norm(gram_LP, axis=1, keepdims=True), 1e-12)
@@ -249,19 +249,19 @@ def _compute_side(session: Session, text: str, pair: str | None) -> tuple[tuple[
 def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Units:
     """Group the tokens of an input into words; [CLS] and [SEP] count as words."""
     spans_by_segment = (find_words(text), find_words(pair or ""))
-    # (segment, number of a word), or (position,) of a special token -> (its text, the positions of its tokens)
+    # (segment, index of a word), or (position,) of a special token -> (its text, the positions of its tokens)
     positions_by_word: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
         if row.special and row.start == row.end:
             positions_by_word[(row.position,)] = (row.token, [row.position])
             continue
-        source = (text, pair or "")[row.segment]
+        segment_text = (text, pair or "")[row.segment]
         spans = spans_by_segment[row.segment]
-        overlapping = (number for number, (start, end) in enumerate(spans) if start < row.end and row.start < end)
-        number = next(overlapping, None)
-        if number is not None:
-            start, end = spans[number]
-            positions_by_word.setdefault((row.segment, number), (source[start:end], []))[1].append(row.position)
+        overlapping = (index for index, (start, end) in enumerate(spans) if start < row.end and row.start < end)
+        index = next(overlapping, None)
+        if index is not None:
+            start, end = spans[index]
+            positions_by_word.setdefault((row.segment, index), (segment_text[start:end], []))[1].append(row.position)
     return [(word, tuple(positions)) for word, positions in positions_by_word.values()]
 
 

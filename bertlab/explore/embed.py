@@ -30,8 +30,8 @@ def embed_texts(
         model: the model.
         encodings: the inputs.
         pad_id: the token id of padding.
-        batch_size: the number of inputs in a batch.
-        pooling: keys of `nn.pooling.POOLING_MODES`.
+        batch_size: the maximum number of inputs in a batch.
+        pooling: the pooling modes, keys of `nn.pooling.POOLING_MODES`.
         progress: wraps the iterable of batches, as `tqdm` does.
 
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3.
@@ -54,7 +54,7 @@ def encode_sentences(
     Args:
         tokenizer: the tokenizer of the model.
         texts: the texts; the input of a text without tokens has only [CLS] and [SEP].
-        settings: how the checkpoint makes vectors.
+        settings: the settings with which the checkpoint makes vectors.
         max_positions: the number of positions of the model.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Encode and check texts as model inputs, and list their tokens as rows of results.
+"""Encode texts as model inputs, check these inputs, and list their tokens as `TokenRow` objects.
 
 Shape legend: T tokens.
 """
@@ -28,8 +28,8 @@ def encode(tokenizer: Tokenizer, text: str, pair: str | None, config: ModelConfi
     if pair is not None and not config.can_read_pairs:
         raise TextError("pair-without-token-types")
     encoding = tokenizer.encode(text, pair, max_tokens=config.max_tokens)
-    segments = zip(encoding.token_type_ids, encoding.special, strict=True)
-    segments_with_text = {segment for segment, is_special in segments if not is_special}
+    segments_and_marks = zip(encoding.token_type_ids, encoding.special, strict=True)
+    segments_with_text = {segment for segment, is_special in segments_and_marks if not is_special}
     if 0 not in segments_with_text:
         raise TextError("text-empty")
     if pair is not None and 1 not in segments_with_text:

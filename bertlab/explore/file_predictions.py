@@ -1,6 +1,6 @@
-"""Predict the rows of a whole file, and store the results in parts, so that an interrupted job can continue.
+"""Make a prediction for each row of a file, and store the results in parts, so that an interrupted job can continue.
 
-A job is a directory that contains the file to predict, the settings of the job (`job.json`), its progress
+A job is a directory that contains the input file, the settings of the job (`job.json`), its progress
 (`state.json`), and the parts of the results (`file_results`).
 
 Shape legend: S texts, P dimensions of a sentence vector.
@@ -22,12 +22,12 @@ from bertlab.text.readers.file_scan import read_records
 from bertlab.text.readers.registry import Record
 from bertlab.text.readers.rows import format_cell, format_text
 
-# the commands that can predict a file, by their names on the command line
+# the commands whose predictions a job can make, by their names on the command line
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
-PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this time or number of rows; the first part ends after 1 s
+PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after so many seconds or rows, the first one after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
-# The number of rows that a command predicts at once, by default 16. After each group of rows, the job checks whether
-# the part should end and whether the job was cancelled.
+# {command: how many rows are computed at once}; 16 for all other commands. After each such group of rows, the job
+# checks whether the part should end and whether the job was cancelled.
 ROWS_AT_ONCE = {"embed": 128, "answer": 1}
 CANCEL = "cancel"  # the name of the file that requests a running job to stop
 Pair = tuple[str, str | None]  # (text, second text or None); for "answer", (passage, question)
@@ -70,7 +70,7 @@ class JobState:
     unusable: int = 0
     """How many of these rows have an error instead of a prediction."""
     seconds: float = 0.0
-    """The time spent on these rows."""
+    """The time spent on the rows whose results are stored."""
     reason: str = ""
     """Why the job failed; "" if it did not."""
 
@@ -114,7 +114,7 @@ def write_state(directory: Path, state: JobState) -> None:
 
 
 def run_job(session: Session, directory: Path) -> JobState:
-    """Predict the rows that have no result yet, until the file ends or the job is cancelled.
+    """Make predictions for the rows that have no result yet, until the file ends or the job is cancelled.
 
     Args:
         session: the session of the job's checkpoint.
@@ -166,10 +166,10 @@ class _RowPredictor:
 
     def __init__(self, session: Session, job: FileJob):
         self.session, self.job = session, job
-        self.predictions: dict[Pair, dict] = {}  # those made so far
+        self.predictions: dict[Pair, dict] = {}  # the predictions made so far
 
     def __call__(self, records: tuple[Record, ...]) -> list[dict]:
-        """Predict some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""
+        """Make predictions for some rows -> [{"row", "error", the columns of the file and of the prediction}, ...]."""
         pairs = [None if record.values is None else self._choose_texts(record.values) for record in records]
         if len(self.predictions) > 10_000 or self.job.command == "embed":  # vectors are too large to keep
             self.predictions.clear()
@@ -192,14 +192,14 @@ class _RowPredictor:
         return rows
 
     def _choose_texts(self, values: dict) -> Pair:
-        """Take the texts to predict from the columns of a row."""
+        """Take the texts that the command reads from the columns of a row."""
         job, text = self.job, format_text(values.get(self.job.column))
         if job.command == "answer":
             return text, format_text(values.get(job.pair_column)) if job.pair_column else job.question
         return text, format_text(values.get(job.pair_column)) if job.pair_column else None
 
     def _find_problem(self, pair: Pair) -> Message | None:
-        """Say why the texts of a row cannot be predicted; None if they can."""
+        """Return a message that says why no prediction can be made for the texts of a row; None if one can be made."""
         if not all(text.strip() for text in pair if text is not None):
             return Message("row-without-text")
         longest = max(len(text or "") for text in pair)
@@ -212,7 +212,7 @@ class _RowPredictor:
         return None
 
     def _predict(self, pairs: list[Pair]) -> list[dict]:
-        """Predict each pair of texts -> [{field of the prediction: value}, ...]; "error" has the error of a failure."""
+        """Make a prediction for each pair -> [{field of the prediction: value} or {"error": its error}, ...]."""
         if not pairs:
             return []
         if self.job.command == "embed":

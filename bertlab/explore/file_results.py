@@ -42,7 +42,7 @@ def read_unusable(directory: Path, limit: int) -> list[tuple[int, str]]:
 
 
 def read_results(directory: Path, limit: int | None = None) -> pa.Table:
-    """Read the results: the number of each row in the file, its columns, the prediction and the error.
+    """Read the results: for each row of the file its row number, its columns, the prediction and the error.
 
     If the file already has a column with the name of an added column, a number is appended to the added column's name.
 

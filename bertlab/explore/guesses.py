@@ -15,7 +15,7 @@ from bertlab.config.errors import TextError
 from bertlab.explore.timeline import SnapshotResult, load_and_run_snapshot
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TOP_K = 5  # number of most probable tokens of each snapshot
+TOP_K = 5  # how many of the most probable tokens of each snapshot are listed
 
 
 @dataclass(frozen=True)

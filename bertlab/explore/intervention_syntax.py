@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from bertlab.config.errors import InterventionError
 
 # the forms of a part; the docstring above has an example of each
-_N = r"(\d{1,5})"  # the number of a layer, head or position
+_N = r"(\d{1,5})"  # the index of a layer, head or position
 _HEAD = re.compile(rf"{_N}\.{_N}(s?)", re.ASCII)
 _LAYER = re.compile(rf"{_N}(s?)", re.ASCII)
 _ROW = re.compile(rf"r{_N}\.{_N}\.{_N}(?:-(.+))?", re.ASCII)
@@ -31,7 +31,7 @@ _WEIGHT = re.compile(rf"{_N}:(\d+(?:\.\d+)?)", re.ASCII)
 _OLD_PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
 _PATCH = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
 
-UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"  # stand for uniform attention, for every position, for the embeddings
+UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"  # letters for uniform attention, every position, the embeddings
 MAX_PARTS = 150  # a line with more parts is replaced by one with the same effect and without redundant parts
 
 Head = tuple[int, int]  # (layer, head)
@@ -190,7 +190,7 @@ def read_heads(text: str, num_heads: int) -> frozenset[Head]:
 
 
 def _parse_weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
-    """Parse the weights of a row, such as "0:0.6-7:0.2" -> ((position, weight), ...); `part` is for the error."""
+    """Parse the weights of a row, such as "0:0.6-7:0.2" -> ((position, weight), ...); errors quote `part`."""
     matches = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
     if not all(matches):
         raise _make_unreadable_error(part)

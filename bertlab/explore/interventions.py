@@ -123,7 +123,7 @@ def compute_head_effects(
 def compute_effects_by_layer(
     model: Bert, prediction: RecomputablePrediction, layers: Sequence[int]
 ) -> Iterator[HeadEffects]:
-    """Yield the result of `compute_head_effects` layer by layer; the pass without ablation is computed only once.
+    """Yield the result of `compute_head_effects` layer by layer. The pass without ablation is computed only once.
 
     Raises:
         InterventionError: there is no such layer.

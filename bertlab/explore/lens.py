@@ -34,8 +34,8 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     model(make_batch_of_one(encoding, find_device(model)), trace=trace)
     hidden_LTH = model.normalise_layers(torch.cat(trace["hidden"]))
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
-    # All layers are computed together: for a short text this takes no longer than one layer, because reading the matrix
-    # of the vocabulary takes most of the time.
+    # All layers are computed together: for a short text this takes no longer than one layer, because reading the
+    # embeddings of all tokens, with which the logits are computed, takes most of the time.
     targets_T = final_T.repeat(len(hidden_LTH))
     parts = [
         _rank_final_tokens(probs_TV, targets_T[chunk])

@@ -36,7 +36,7 @@ class PairAttention:
     uniform: float
     """The share if every head attended to all tokens equally."""
     queries: tuple[int, ...]
-    """The positions of B's tokens."""
+    """The positions of B's tokens, which are the queries."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def compute_pair_attention(attention: AttentionMap) -> PairAttention:
 
 
 def predict_test_pairs(predict: Callable, language: str = DEFAULT, progress: Callable = iter) -> list[TestPairResult]:
-    """Predict all test pairs of a language, which show whether the model recognises coherence or only the topic.
+    """Predict all test pairs of a language. They show whether the model recognises coherence or only the topic.
 
     Each group of test pairs has one sentence A and a sentence B of every kind: one that follows, one about the same
     topic that cannot follow, and one about another topic.
 
     Args:
         predict: `Session.next_sentence`.
-        language: the language of the test pairs; a language without them gets the English ones.
+        language: the language of the test pairs; if there are none in this language, the English ones are used.
         progress: wraps the iterable of groups, as `tqdm` does.
     """
     return [

@@ -1,4 +1,4 @@
-"""How similar position vectors are: those that a model learned, and the sinusoidal ones of the original Transformer.
+"""The similarity of position vectors: those that a model learned, and the sinusoidal ones of the first Transformer.
 
 Shape legend: P positions of the model (or distances between two positions); S positions on the axes of the matrices;
 H hidden; F frequencies.
@@ -23,13 +23,13 @@ class PositionSimilarity:
     sinusoidal_SS: np.ndarray
     """The similarity of sinusoidal position vectors of the same size, -1..1."""
     learned_P: np.ndarray
-    """Index d: the mean similarity of two learned vectors that are d positions apart, over all positions."""
+    """Index d: the mean similarity of all pairs of learned vectors that are d positions apart."""
     sinusoidal_P: np.ndarray
     """The same for sinusoidal vectors."""
 
 
 def compute_position_similarity(model: Bert, size: int = 64) -> PositionSimilarity:
-    """Compare the position vectors of a model with each other.
+    """Compute the similarity of the position vectors of a model, and of sinusoidal ones of the same size.
 
     Args:
         model: the model.

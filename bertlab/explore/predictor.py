@@ -71,7 +71,7 @@ class Predictor(CheckpointInfo):
         Raises:
             TextError: there is no [MASK].
         """
-        return self._answer(queries.prepare_fill_mask(self, text, pair, top_k, originals))
+        return self._compute_result(queries.prepare_fill_mask(self, text, pair, top_k, originals))
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
@@ -85,7 +85,7 @@ class Predictor(CheckpointInfo):
 
     def next_sentence(self, first: str, second: str) -> NextSentence:
         """Predict whether `second` follows `first` or, with an SOP checkpoint, whether they are in order."""
-        return self._answer(queries.prepare_next_sentence(self, first, second))
+        return self._compute_result(queries.prepare_next_sentence(self, first, second))
 
     @torch.inference_mode()
     def pretraining_example(
@@ -95,10 +95,11 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the document that sentence A comes from.
-            seed: the seed of the random choices, which the app calls the number of the draw; equal seeds give equal
-                examples.
+            seed: the seed of the random choices; equal seeds give equal examples. The app calls it the number of the
+                draw.
             top_k: number of candidates for each predicted token.
-            documents: the documents that a random B comes from; by default short ones in the language of the text.
+            documents: the documents that a random sentence B comes from; by default, short documents in the language
+                of the text.
             settings: fields of `DrawSettings`, such as `chosen_share`, `mask_share` or `pair_objective`.
 
         Raises:
@@ -153,8 +154,8 @@ class Predictor(CheckpointInfo):
             stride: distance in tokens between the starts of neighbouring windows. Default: as in fine-tuning, or 128.
             max_tokens: tokens of a window, including the question. Default: as in fine-tuning, but at least 384.
             batch_size: number of windows computed at once; it limits the memory for a passage of any length.
-            null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's by more than this.
-                Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
+            null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's score by more
+                than this. Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
             progress: a function that wraps the iterable of batches to show progress, such as `tqdm`.
 
         Raises:
@@ -163,14 +164,14 @@ class Predictor(CheckpointInfo):
         query = queries.prepare_answer(
             self, question, passage, n_best, max_answer_tokens, null_threshold, stride, max_tokens
         )
-        return self._answer(query, batch_size, progress)
+        return self._compute_result(query, batch_size, progress)
 
     def classify(self, text: str, pair: str | None = None) -> Classification:
         """Predict the probability of every label or, with a regression checkpoint, the value.
 
         Source: Devlin et al. 2019, section 4.1.
         """
-        return self._answer(queries.prepare_classify(self, text, pair))
+        return self._compute_result(queries.prepare_classify(self, text, pair))
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
@@ -196,14 +197,14 @@ class Predictor(CheckpointInfo):
 
     def tag(self, text: str) -> Tags:
         """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""
-        return self._answer(queries.prepare_tag(self, text))
+        return self._compute_result(queries.prepare_tag(self, text))
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
         """Compute a unit vector (norm 1) for each text -> float32 [texts, P].
 
-        The vector is the mean of the text's last hidden states, unless the checkpoint contains files of
-        `sentence-transformers` that specify another pooling. The product of two vectors is their cosine.
+        If the checkpoint contains files of `sentence-transformers` that specify a pooling, the vector is made by this
+        pooling; otherwise it is the mean of the text's last hidden states. The product of two vectors is their cosine.
 
         Raises:
             CheckpointError: the vectors need a module that bertlab does not have.
@@ -223,7 +224,7 @@ class Predictor(CheckpointInfo):
         Args:
             texts: the texts.
             use_cache: whether vectors are read from the cache on the disk, and stored in it.
-            batch_size: the number of texts in a batch.
+            batch_size: the maximum number of texts in a batch.
             progress: wraps the sequence of groups of texts to compute, as `tqdm` does.
 
         Raises:
@@ -304,7 +305,8 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the text, of any length.
-            margin: how far the pseudo-log-likelihood has to rise, in nats; `bertlab bench writing` tunes it.
+            margin: a change is suggested only if it raises the pseudo-log-likelihood by more than this, in nats;
+                `bertlab bench writing` tunes the default.
             progress: wraps the sequence of the parts of the text, as `tqdm` does.
         """
         return suggest_corrections(self.model, self.tokenizer, text, margin, progress)
@@ -325,8 +327,8 @@ class Predictor(CheckpointInfo):
         """Raise MissingHead if the checkpoint has no output layer for a task type."""
         self.model.require_head(TASK_TYPES[task_type].head)
 
-    def _answer(self, query: Query, batch_size: int = 8, progress: Callable = iter) -> Any:
-        """Compute the result of a query with this checkpoint; not to be confused with `answer`."""
+    def _compute_result(self, query: Query, batch_size: int = 8, progress: Callable = iter) -> Any:
+        """Compute the result of a query with this checkpoint."""
         return answer_query(self.model, self.tokenizer.pad_id, query, batch_size, progress)
 
     def _encode(self, text: str, pair: str | None = None) -> Encoding:

@@ -1,7 +1,7 @@
 """One example of pre-training: a sentence pair, its masks, the predictions of a checkpoint and their losses.
 
 The pair, the masks and the losses are computed by the functions that `bertlab pretrain` uses, so the losses are those
-of a training step on a batch of this one pair, without dropout. A draw depends only on its number, the text and the
+of a training step on a batch of this one pair, without dropout. A draw depends only on its seed, the text and the
 settings.
 
 A slot is a place for one token to predict; the slots that are not needed have the label `IGNORED`.
@@ -80,7 +80,7 @@ class _Draw:
 
 
 class ExampleDrawer:
-    """Draws numbered examples from one text for one model.
+    """Draws examples from one text for one model, one example for each seed.
 
     Args:
         model: a model with an MLM output layer.
@@ -142,9 +142,10 @@ class ExampleDrawer:
         rng = np.random.default_rng(seed)
         max_tokens = min(self.settings.max_tokens, self.model.config.max_tokens)
         lengths = np.array([len(ids) for ids in self.sentences[0]])
-        num_left = lengths.sum() - compute_offsets(lengths)[:-1]  # tokens from each sentence to the end of the text
-        # a pair that begins at one of these first sentences can have the full length, with [CLS] and two [SEP]
-        num_starts = max(1, int((num_left >= max_tokens - 3).sum()))
+        # the number of tokens from the start of each sentence to the end of the text
+        tokens_to_end = lengths.sum() - compute_offsets(lengths)[:-1]
+        # how many sentences, beginning with the first, have enough tokens after their start for a pair of full length
+        num_starts = max(1, int((tokens_to_end >= max_tokens - 3).sum()))  # 3: [CLS] and two [SEP]
         first = int(rng.integers(num_starts))
         documents = _join_documents([self.sentences[0][first:], *self.sentences[1:]], self.original_D)
         objective = self.settings.pair_objective

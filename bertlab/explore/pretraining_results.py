@@ -19,7 +19,7 @@ class ExampleLosses:
     """The losses of one drawn example, in nats."""
 
     seed: int
-    """The number of the draw, which is the seed of its random numbers."""
+    """The seed of the random choices; the app calls it the number of the draw."""
     mlm: float
     """The MLM loss: the mean over the predicted tokens."""
     pair: float | None
@@ -100,11 +100,11 @@ class PretrainingExample:
     """One drawn example, with the predictions and losses of a checkpoint."""
 
     seed: int
-    """The number of the draw, which is the seed of its random numbers."""
+    """The seed of the random choices; the app calls it the number of the draw."""
     pair_objective: Literal["next", "order"]
     """The objective that the pair was drawn for."""
     label: int
-    """0 for IsNext or in order, 1 for NotNext or swapped."""
+    """0 for "IsNext" or "in order", 1 for "NotNext" or "swapped"."""
     label_name: str
     """The name of the label: "IsNext", "NotNext", "in order" or "swapped"."""
     document_b: str | None

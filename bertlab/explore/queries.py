@@ -1,6 +1,6 @@
 """A prediction in three parts: the inputs of the model, its outputs, and the result that is made from the outputs.
 
-`Predictor` computes one query at a time. A server computes the inputs of several queries as one batch.
+`Predictor` computes one query at a time. A server puts the inputs of several queries into one batch.
 
 Shape legend: T tokens, H hidden, M masks, V vocabulary, K labels, P dimensions of a vector,
 R positions of all inputs of a batch.
@@ -75,7 +75,7 @@ def _encode(info: CheckpointInfo, text: str, pair: str | None = None) -> Encodin
 def prepare_fill_mask(
     info: CheckpointInfo, text: str, pair: str | None = None, top_k: int = 5, originals: Sequence[str] = ()
 ) -> Query:
-    """Prepare `Predictor.fill_mask`."""
+    """Prepare the query of `Predictor.fill_mask`."""
     info.model.require_head("mlm")
     encoding, tokenizer = _encode(info, text, pair), info.tokenizer
     require_positive(top_k=top_k)
@@ -89,14 +89,14 @@ def prepare_fill_mask(
 
 
 def prepare_next_sentence(info: CheckpointInfo, first: str, second: str) -> Query:
-    """Prepare `Predictor.next_sentence`."""
+    """Prepare the query of `Predictor.next_sentence`."""
     info.model.require_head("nsp")
     objective = info.loaded.pair_objective
     return Query("nsp", (_encode(info, first, second),), lambda outputs: read_pair_logits(outputs[0], objective))
 
 
 def prepare_classify(info: CheckpointInfo, text: str, pair: str | None = None) -> Query:
-    """Prepare `Predictor.classify`."""
+    """Prepare the query of `Predictor.classify`."""
     task_type, labels = info.find_classifier(), info.config.labels
     return Query(
         task_type.head, (_encode(info, text, pair),), lambda outputs: task_type.read_logits(labels, outputs[0])
@@ -104,9 +104,9 @@ def prepare_classify(info: CheckpointInfo, text: str, pair: str | None = None) -
 
 
 def prepare_tag(info: CheckpointInfo, text: str) -> Query:
-    """Prepare `Predictor.tag`."""
+    """Prepare the query of `Predictor.tag`."""
     info.model.require_head("tag")
-    encoding, labels, by_token = _encode(info, text), info.config.labels, info.tags_tokens
+    encoding, labels, by_token = _encode(info, text), info.config.labels, info.predicts_token_tags
     return Query("tag", (encoding,), lambda outputs: read_tag_logits(labels, text, encoding, outputs[0], by_token))
 
 
@@ -120,7 +120,7 @@ def prepare_answer(
     stride: int | None = None,
     max_tokens: int | None = None,
 ) -> Query:
-    """Prepare `Predictor.answer`; `threshold` is its `null_threshold`."""
+    """Prepare the query of `Predictor.answer`; `threshold` is its `null_threshold`."""
     query = prepare_reading(info, question, passage, n_best, max_answer_tokens, stride, max_tokens)
     tau = info.loaded.null_threshold if threshold is None else threshold
     return replace(
@@ -137,7 +137,7 @@ def prepare_reading(
     stride: int | None,
     max_tokens: int | None,
 ) -> Query:
-    """Prepare the `SpanReading` of a passage, from which `Predictor.answer` and `Session.xray` make their results."""
+    """Prepare the query whose result is a `SpanReading`; `prepare_answer` and `Session.xray` use it."""
     info.model.require_head("span")
     settings = info.window_settings(stride, max_tokens)
     require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=settings["stride"])
@@ -154,7 +154,7 @@ def prepare_reading(
 
 
 def prepare_embed(info: CheckpointInfo, texts: Sequence[str]) -> Query:
-    """Prepare the vectors of `Predictor.sentence_vectors`.
+    """Prepare a query for the vectors of `Predictor.sentence_vectors`.
 
     The result is {"vectors": array [texts, P], "truncated": the indices of the texts that were truncated}.
     """
@@ -236,7 +236,7 @@ def answer_queries(
 
     Args:
         queries: the queries.
-        compute: computes one batch.
+        compute: the function that computes one batch.
         batch_size: the maximum number of inputs in a batch.
 
     Returns:
@@ -258,15 +258,15 @@ def _compute_all(
     # (query, index of one of its inputs) for the inputs of all queries
     rows = [(query, index) for query in queries for index in range(len(query.inputs))]
     lengths = [len(query.inputs[index].ids) for query, index in rows]
-    order = sorted(range(len(rows)), key=lambda number: -lengths[number])
+    order = sorted(range(len(rows)), key=lambda row: -lengths[row])
     outputs: list[torch.Tensor] = [torch.empty(0)] * len(rows)
     for first in progress(range(0, len(order), batch_size)):
-        numbers = order[first : first + batch_size]
-        batch = [rows[number] for number in numbers]
+        batch_rows = order[first : first + batch_size]
+        batch = [rows[row] for row in batch_rows]
         first_query = batch[0][0]  # all queries need the same output layer
         positions = None if first_query.positions is None else [query.positions[index] for query, index in batch]
         batch_outputs = compute(first_query.head, [query.inputs[index] for query, index in batch], positions)
-        for number, output in zip(numbers, batch_outputs, strict=True):
-            outputs[number] = output
+        for row, output in zip(batch_rows, batch_outputs, strict=True):
+            outputs[row] = output
     remaining = iter(outputs)
     return [list(islice(remaining, len(query.inputs))) for query in queries]

@@ -45,8 +45,8 @@ class WordEffect:
     second: bool
     """Whether the word is in the second text."""
     effect: float
-    """How far the label's log-odds or the value of a regression falls when the word is masked; above 0 if the word
-    raises it."""
+    """How far the label's log-odds or the value of a regression falls when the word is masked; a positive effect
+    means that the word raises them."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class WindowReading:
     """The prediction for one window: [CLS] question [SEP] part of the passage [SEP]."""
 
     start: int
-    """The index of the first character of the passage in this window."""
+    """The index in the passage of the first character that the window contains."""
     end: int
-    """The index after the last character of the passage in this window."""
+    """The index in the passage after the last character that the window contains."""
     tokens: tuple[TokenRow, ...]
     """The tokens of the window; those of the passage (segment 1) have offsets into the passage."""
     start_probs_T: np.ndarray
@@ -139,7 +139,7 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class HeadVectors:
-    """The queries and keys of every head, and the attention that they give."""
+    """The queries and keys of every head, and the attention that results from them."""
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
@@ -163,7 +163,7 @@ class NeuronMap:
     layer: int
     """The layer of the head, from 0."""
     head: int
-    """The number of the head in its layer, from 0."""
+    """The index of the head in its layer, from 0."""
     query_TD: np.ndarray
     """Query vectors."""
     key_TD: np.ndarray
@@ -234,7 +234,8 @@ class HeadEffects:
     layers: tuple[int, ...]
     """The layers whose heads were ablated."""
     effects_LN: np.ndarray
-    """[i, n]: change in the log-odds of `label` if head n of layer layers[i] is ablated; below 0, the head helps."""
+    """[i, n]: change in the log-odds of `label` if head n of layer layers[i] is ablated; it is negative if the
+    head supports the prediction."""
 
     @property
     def probabilities_LN(self) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bertlab.explore.results import AttentionMap, HeadRoles, TokenRow
 
-# Each role is named after the key that a query attends to; "same" is another occurrence of the query's token.
+# A role has the name of the key that the queries attend to; "same" is another occurrence of the query's token.
 PATTERNS = ("previous", "next", "itself", "same")  # the roles that are not named after a special token
 ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
@@ -38,5 +38,5 @@ def make_patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
     cls_TT, sep_TT = np.zeros((size, size)), np.zeros((size, size))
     cls_TT[:, 0], sep_TT[:, is_sep_T] = 1, 1
     same_TT = (ids_T[:, None] == ids_T[None]) - itself_TT
-    roles = (np.eye(size, k=-1), np.eye(size, k=1), itself_TT, cls_TT, sep_TT, same_TT)
-    return np.stack(roles).astype(np.float32)
+    patterns = (np.eye(size, k=-1), np.eye(size, k=1), itself_TT, cls_TT, sep_TT, same_TT)
+    return np.stack(patterns).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Attention rollout: the product of the attention of a layer and of all layers before it.
+"""Attention rollout: the product of the attention matrices of a layer and of all layers before it.
 
 Source: Abnar and Zuidema 2020, arXiv 2005.00928.
 
@@ -22,7 +22,7 @@ class Rollout:
     """[l, i, j]: the share of input token j in the state of position i after layer l; rows sum to 1."""
 
     def find_largest_source(self, position: int) -> int:
-        """Find the other input token that has the largest share in a position's state after the last layer."""
+        """Find the input token, not the position's own, with the largest share in a position's last state."""
         shares_T = self.shares_LTT[-1, position].copy()
         shares_T[position] = -1
         return int(shares_T.argmax())

@@ -21,7 +21,7 @@ from bertlab.text.unknown_tokens import is_mostly_unknown
 # The number of texts whose vectors are computed before these vectors are stored together. An interrupted run loses only
 # the vectors that it has not stored yet.
 TEXTS_AT_ONCE = 128
-CELLS_AT_ONCE = 1 << 23  # cells of the matrix of cosines that are computed together
+CELLS_AT_ONCE = 1 << 23  # how many cells of the matrix of cosines are computed together
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class SentenceVectors:
     """Their vectors of length 1, float32 [S, P]; the product of two of them is their cosine."""
     truncated: tuple[int, ...]
     """The indices of the texts whose end was cut off, because they have more tokens than the checkpoint reads."""
-    unreadable: tuple[int, ...]
+    unreadable_indices: tuple[int, ...]
     """The indices of the texts whose vectors mean little: at least half of their tokens, not counting punctuation, are
     unknown to the checkpoint, or they are in Latin letters and the checkpoint was trained on a language with its own
     script. Such texts can have nearly the same vector without any similarity."""
     num_cached: int
     """How many distinct texts had a vector in the cache."""
-    is_trained: bool
+    is_checkpoint_suited: bool
     """Whether the checkpoint was trained to make sentence vectors. Otherwise even unrelated texts have large
     cosines."""
 
@@ -49,8 +49,18 @@ class SentenceVectors:
 
     @property
     def unreadable_texts(self) -> dict[int, str]:
-        """{index of a text of `unreadable`: the text}."""
-        return {index: self.texts[index] for index in self.unreadable}
+        """{index: text} for the indices in `unreadable_indices`."""
+        return {index: self.texts[index] for index in self.unreadable_indices}
+
+    @property
+    def unreadable(self) -> tuple[int, ...]:
+        """The old name of `unreadable_indices`."""
+        return self.unreadable_indices
+
+    @property
+    def is_trained(self) -> bool:
+        """The old name of `is_checkpoint_suited`."""
+        return self.is_checkpoint_suited
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Neighbour:
     index: int
     """The index of the text."""
     cosine: float
-    """The cosine of both vectors, -1 to 1."""
+    """The cosine of the vectors of the two texts, -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ class SimilarPair:
     second: int
     """The index of the second text; it is larger than `first`."""
     cosine: float
-    """The cosine of both vectors, -1 to 1."""
+    """The cosine of the vectors of the two texts, -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class SimilarPairs:
     """The pairs of texts whose cosine is at least a threshold."""
 
     pairs: tuple[SimilarPair, ...]
-    """The most similar pairs, best first; not all of them if there are many."""
+    """The most similar pairs, best first; at most the `limit` of `find_similar_pairs`."""
     total: int
     """The number of all pairs, including those that `pairs` leaves out."""
     groups: tuple[tuple[int, ...], ...]
@@ -102,7 +112,7 @@ def compute_sentence_vectors(
         loaded: the checkpoint.
         texts: the texts.
         use_cache: whether vectors are read from the cache, and stored in it.
-        batch_size: the number of texts in a batch.
+        batch_size: the maximum number of texts in a batch.
         progress: wraps the sequence of groups of `TEXTS_AT_ONCE` texts to compute, as `tqdm` does.
 
     Raises:
@@ -151,7 +161,7 @@ def compute_sentence_vectors(
 
 
 def _find_unreadable(tokenizer: Tokenizer, texts: Sequence[str], inputs: Sequence[Input]) -> list[int]:
-    """Find the texts whose vectors mean little; see `SentenceVectors.unreadable`."""
+    """Find the texts whose vectors mean little; see `SentenceVectors.unreadable_indices`."""
     language = languages()[tokenizer.language]
     rows = []
     for row, (text, model_input) in enumerate(zip(texts, inputs, strict=True)):
@@ -181,7 +191,7 @@ def find_similar_pairs(
     vectors_SP: np.ndarray,
     threshold: float,
     limit: int = 1000,
-    unreadable: Mapping[int, str] = MappingProxyType({}),
+    unreadable_texts: Mapping[int, str] = MappingProxyType({}),
     progress: Callable = iter,
 ) -> SimilarPairs:
     """Find all pairs of texts whose cosine is at least a threshold.
@@ -192,14 +202,14 @@ def find_similar_pairs(
         vectors_SP: the vectors of the texts, of length 1.
         threshold: the smallest cosine.
         limit: the maximum number of pairs to list; the groups are formed from all pairs.
-        unreadable: {index: text} of the texts whose vectors mean little; they form pairs only with equal texts.
+        unreadable_texts: {index: text} of the texts whose vectors mean little; they form pairs only with equal texts.
         progress: wraps the sequence of groups of vectors to compare with all others, as `tqdm` does.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     # copies[u]: the indices of the texts with vector u
-    distinct_UP, copies = _group_copies(vectors_SP, unreadable)
+    distinct_UP, copies = _group_copies(vectors_SP, unreadable_texts)
     counts_U = np.array([len(indices) for indices in copies])
     total = int((counts_U * (counts_U - 1) // 2).sum()) if threshold <= 1 else 0
     best: list[tuple[float, int, int]] = []  # (-cosine, row, larger row) of pairs of distinct vectors
@@ -208,8 +218,8 @@ def find_similar_pairs(
     for start in progress(range(0, len(distinct_UP), rows_at_once)):
         cosine = distinct_UP[start : start + rows_at_once] @ distinct_UP[start:].T
         first, second = np.nonzero(cosine >= threshold)
-        is_new = first < second  # each pair once, and no vector with itself
-        first, second = first[is_new], second[is_new]
+        is_above_diagonal = first < second  # each pair once, and no vector with itself
+        first, second = first[is_above_diagonal], second[is_above_diagonal]
         values = cosine[first, second]
         first, second = first + start, second + start
         total += int((counts_U[first] * counts_U[second]).sum())
@@ -239,7 +249,7 @@ def find_similar_pairs(
     )
 
 
-def _group_copies(vectors_SP: np.ndarray, unreadable: Mapping[int, str]) -> tuple[np.ndarray, list[list[int]]]:
+def _group_copies(vectors_SP: np.ndarray, unreadable_texts: Mapping[int, str]) -> tuple[np.ndarray, list[list[int]]]:
     """Group the texts with equal vectors, and the equal texts among the unreadable ones.
 
     Returns:
@@ -249,9 +259,9 @@ def _group_copies(vectors_SP: np.ndarray, unreadable: Mapping[int, str]) -> tupl
     _, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
     members: dict[int | str, list[int]] = {}
     for index, row in enumerate(row_S.ravel().tolist()):
-        members.setdefault(unreadable.get(index, row), []).append(index)
+        members.setdefault(unreadable_texts.get(index, row), []).append(index)
     copies = list(members.values())
     first_indices = [indices[0] for indices in copies]
     distinct_UP = vectors_SP[first_indices]
-    distinct_UP[[index in unreadable for index in first_indices]] = np.nan
+    distinct_UP[[index in unreadable_texts for index in first_indices]] = np.nan
     return distinct_UP, copies

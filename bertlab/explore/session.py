@@ -75,7 +75,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
     """Find the shipped checkpoint for a command: one fine-tuned for it or, if there is none, a pre-trained one.
 
     Args:
-        command: such as "answer", "classify" or "fill-mask".
+        command: the command, such as "answer", "classify" or "fill-mask".
         language: the language of the texts; if no checkpoint for this language is shipped, an English one is used.
 
     Raises:
@@ -152,7 +152,7 @@ class Session(Predictor):
 
     @torch.inference_mode()
     def rollout(self, text: str, pair: str | None = None) -> Rollout:
-        """Compute the attention rollout up to every layer: the attention of the layers, multiplied."""
+        """Compute the attention rollout up to every layer: the product of the attention matrices."""
         return compute_rollout(attention.compute_attention_map(self.model, self._encode(text, pair)))
 
     @torch.inference_mode()
@@ -186,7 +186,7 @@ class Session(Predictor):
         The arguments and errors are those of `answer`, without `null_threshold`.
         """
         query = queries.prepare_reading(self, question, passage, n_best, max_answer_tokens, stride, max_tokens)
-        reading = self._answer(query, batch_size, progress)
+        reading = self._compute_result(query, batch_size, progress)
         result = xray.make_xray(self.tokenizer, reading, n_best, max_answer_tokens)
         return replace(result, answers=replace(result.answers, null_threshold=self.loaded.null_threshold))
 
@@ -308,7 +308,7 @@ class Session(Predictor):
                 The module `explore.intervention_syntax` describes all forms.
             other: the text whose hidden states are patched in.
             mask: the index of the [MASK] to predict, from 0.
-            top_k: number of best candidates to include, both before and after.
+            top_k: number of best candidates to include, both before and after the changes.
 
         Raises:
             InterventionError: a change cannot be parsed, or does not fit this model and input.

@@ -72,5 +72,5 @@ def view_model(session: Session, text: str, top_k: int = 3, originals: Sequence[
 def view_models(
     sessions: Sequence[Session], text: str, top_k: int = 3, originals: Sequence[str] = ()
 ) -> tuple[ModelView, ...]:
-    """Compute `view_model` for several checkpoints."""
+    """Compute the view of each of several checkpoints; see `view_model`."""
     return tuple(view_model(session, text, top_k, originals) for session in sessions)

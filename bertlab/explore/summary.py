@@ -24,7 +24,7 @@ from bertlab.tasks.summarisation import SummarisationTask
 from bertlab.tasks.summary_rows import NUM_SENTENCES, choose_by_scores
 from bertlab.text.pretraining.sentences import find_sentences
 
-TASK_TYPE = SummarisationTask()  # reads the output layer that computes learned scores
+TASK_TYPE = SummarisationTask()  # the task type whose output layer computes learned scores
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def summarise_texts(
     if [] in spans:
         raise TextError("text-empty")
     if TASK_TYPE.can_predict(loaded.model):
-        return _summarise_with_head(loaded, texts, spans, num_sentences, progress)
+        return _summarise_by_output_layer(loaded, texts, spans, num_sentences, progress)
     # Each group has the indices of texts with at most `TEXTS_AT_ONCE` sentences together, or the index of a single
     # longer text; `size` is the number of sentences in the last group.
     groups, size = [[]], 0
@@ -148,15 +148,15 @@ def summarise_texts(
         for index in group:
             end = start + len(spans[index])
             truncated = tuple(row - start for row in vectors.truncated if start <= row < end)
-            summaries.append(_summarise(
+            summaries.append(_summarise_by_centrality(
                 sentences[start:end], spans[index], vectors.vectors_SP[start:end], num_sentences, diversity,
-                truncated, vectors.is_trained,
+                truncated, vectors.is_checkpoint_suited,
             ))  # fmt: skip
             start = end
     return summaries
 
 
-def _summarise(
+def _summarise_by_centrality(
     texts: Sequence[str],
     spans: Sequence[tuple[int, int]],
     vectors_SP: np.ndarray,
@@ -176,7 +176,7 @@ def _summarise(
     return Summary(sentences, tuple(sorted(chosen)), first, tuple(sorted(repeated)), truncated, is_checkpoint_suited)
 
 
-def _summarise_with_head(
+def _summarise_by_output_layer(
     loaded: Checkpoint,
     texts: Sequence[str],
     spans: Sequence[Sequence[tuple[int, int]]],

@@ -1,4 +1,4 @@
-"""Run the snapshots of a training run on one text: attention, masked-token and next-sentence predictions.
+"""Compute what every snapshot of a training run makes of one text: attention, predictions for masks and sentence pairs.
 
 Shape legend: B batch, S snapshots, L layers, N heads, T tokens, H hidden, V vocabulary, M masks, W tokens of a track.
 """
@@ -82,7 +82,7 @@ def timeline(
     run_snapshot: Callable[[Snapshot, int, str, str | None], SnapshotResult] | None = None,
     on_progress: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Timeline:
-    """Run every snapshot of a run on one text.
+    """Compute the outputs of every snapshot of a training run for one text.
 
     Args:
         run: the run directory.
@@ -100,10 +100,10 @@ def timeline(
     run_snapshot = run_snapshot or load_and_run_snapshot
     snapshots = find_snapshots(Path(run).expanduser())
     results: list[SnapshotResult] = []
-    for number, snapshot in enumerate(snapshots, 1):
+    for num_finished, snapshot in enumerate(snapshots, 1):
         results.append(run_snapshot(snapshot, len(snapshots), text, pair))
         _check_same_run(results[0], results[-1])
-        on_progress(number, len(snapshots))
+        on_progress(num_finished, len(snapshots))
     return join_results(results)
 
 

@@ -1,8 +1,8 @@
-"""A cache of sentence vectors on the disk, by checkpoint and text, so that a second run need not compute them.
+"""A cache on the disk that stores each sentence vector by its checkpoint and text, so that it is computed only once.
 
-Each checkpoint has one SQLite file, named by a fingerprint of everything that determines its vectors. SQLite writes
-completely or not at all, even if several processes use the same file. If the file is damaged or cannot be written, the
-vectors are computed without it.
+Each checkpoint has one SQLite file, named by a fingerprint of everything that determines its vectors. SQLite makes a
+change completely or not at all, even if several processes use the same file. If the file is damaged or cannot be
+written, the vectors are computed without the cache.
 
 Shape legend: P dimensions of a vector.
 """
@@ -20,7 +20,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.nn.onnx_model import OnnxBert
 
-DIRECTORY_VARIABLE = "BERTLAB_CACHE"
+DIRECTORY_VARIABLE = "BERTLAB_CACHE"  # the environment variable that names the directory of caches
 MAX_BYTES = 1 << 30  # when a file is larger, the older half of its vectors is deleted
 # columns: the hash of a text (`_make_key`), and the bytes of its vector (float32)
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB)"
@@ -95,7 +95,7 @@ class VectorCache:
                 database.execute(_TABLE)
             except sqlite3.DatabaseError as error:
                 if not isinstance(error, sqlite3.OperationalError):
-                    # The file is damaged. Without it, the next run creates a new one.
+                    # The file is damaged. It is deleted, so that the next run creates a new one.
                     self.path.unlink(missing_ok=True)
                 raise
             yield database

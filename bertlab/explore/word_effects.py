@@ -40,12 +40,12 @@ def compute_word_effects(
     """
     encodings = [encode(tokenizer, text, pair, model.config)]
     masked_words = []  # (word, start, end, whether it is in the second text)
-    for is_second, side in enumerate((text, pair or "")):
-        for start, end in find_words(side):
-            if side[start:end] != MASK:
-                masked = mask_spans(side, [(start, end)])
+    for is_second, original in enumerate((text, pair or "")):
+        for start, end in find_words(original):
+            if original[start:end] != MASK:
+                masked = mask_spans(original, [(start, end)])
                 encodings.append(encode(tokenizer, *((text, masked) if is_second else (masked, pair)), model.config))
-                masked_words.append((side[start:end], start, end, bool(is_second)))
+                masked_words.append((original[start:end], start, end, bool(is_second)))
     device = find_device(model)
     batches = (
         collate(encodings[first : first + BATCH_SIZE], tokenizer.pad_id).to(device)

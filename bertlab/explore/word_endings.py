@@ -1,4 +1,4 @@
-"""List the content words of texts, from which clusters are named.
+"""List the content words of texts, which are used to name clusters.
 
 Function words are left out, and Korean nouns are listed without their particles.
 """
@@ -46,13 +46,13 @@ def list_content_words(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _find_words(text: str, function_words: set[str]) -> list[str]:
-    """List the words with letters in lower case, without function words."""
+    """List the words that contain a letter, converted to lower case; function words are left out."""
     words = (text[start:end].lower() for start, end in find_words(text))
     return [word for word in words if any(map(str.isalpha, word)) and word not in function_words]
 
 
 def _remove_ending(word: str, endings: set[str]) -> str:
-    """Remove the longest of some endings from a word."""
+    """Remove from a word the longest of `endings` that it has; a word that has none stays unchanged."""
     return next((word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings), word)
 
 

@@ -76,7 +76,7 @@ def compute_span_attention(
 def _read_window(
     reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int
 ) -> WindowReading:
-    """Return the prediction for window number `k` alone."""
+    """Return the prediction for the window with index `k` alone."""
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
     # `n_best` must be the same as for the answers: with fewer starts and ends to combine, the best score could differ.
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
@@ -93,7 +93,7 @@ def _read_window(
 
 
 def _make_token_rows(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
-    """List a window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
+    """List a window's tokens as rows; passage tokens have offsets into the passage, all others 0."""
     special_positions = {0, *range(window.question_tokens + 1, window.passage.start), len(window) - 1}
     tokens = tokenizer.tokens([int(id) for id in window.ids])
     columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)

@@ -22,10 +22,10 @@ def cluster_cached(
     lines: Sequence[str],
     _vectors_SP: np.ndarray,
     min_size: int,
-    _unreadable: Sequence[int],
+    _unreadable_indices: Sequence[int],
 ) -> Clusters:
     """Return the cached result of `explore.clusters.cluster_sentences`."""
-    return clusters.cluster_sentences(lines, _vectors_SP, min_size, _unreadable)
+    return clusters.cluster_sentences(lines, _vectors_SP, min_size, _unreadable_indices)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -42,7 +42,7 @@ def find_pairs_cached(
     lines: Sequence[str],
     _vectors_SP: np.ndarray,
     threshold: float,
-    _unreadable: Mapping[int, str],
+    _unreadable_texts: Mapping[int, str],
 ) -> SimilarPairs:
     """Return the cached result of `explore.sentence_vectors.find_similar_pairs`."""
-    return sentence_vectors.find_similar_pairs(_vectors_SP, threshold, unreadable=_unreadable)
+    return sentence_vectors.find_similar_pairs(_vectors_SP, threshold, unreadable_texts=_unreadable_texts)

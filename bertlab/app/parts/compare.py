@@ -91,7 +91,7 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
         config: the configuration of the first model.
     """
     result = comparison.result
-    if not result.has_same_heads:
+    if not result.has_comparable_heads:
         frame.note(t("compare-different-head-counts"))
         return
     most_different_head = np.unravel_index(int(result.js_LN.argmax()), result.js_LN.shape)

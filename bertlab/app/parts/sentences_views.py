@@ -36,7 +36,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
     with st.spinner(t("sentences-map-progress"), show_time=True):
         server.import_slow_modules()
         clusters = calls.assign("clusters", calls.call_function(
-            cluster_sentences, lines, vectors_SP, min_size, vectors.field("unreadable"),
+            cluster_sentences, lines, vectors_SP, min_size, vectors.field("unreadable_indices"),
             compute_with=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
         ))  # fmt: skip
         points = calls.assign("points", calls.call_function(
@@ -145,9 +145,9 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
     )  # fmt: skip
     similar_pairs = calls.call_function(
         find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,  # rounding may make equal vectors 0.9999999
-        unreadable=vectors.field("unreadable_texts"),
-        compute_with=lambda *values, unreadable: sentence_results.find_pairs_cached(
-            checkpoint, tuple(lines), *values, unreadable
+        unreadable_texts=vectors.field("unreadable_texts"),
+        compute_with=lambda *values, unreadable_texts: sentence_results.find_pairs_cached(
+            checkpoint, tuple(lines), *values, unreadable_texts
         ),
     ).result  # fmt: skip
     st.caption(t("sentences-pairs", pairs=similar_pairs.total, groups=len(similar_pairs.groups)))

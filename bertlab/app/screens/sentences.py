@@ -36,9 +36,9 @@ def show_vectors(lines: sentences_input.Lines) -> None:
     lines_expression, progress = make_lines_expression(lines), frame.progress_bar(st.empty(), "sentences-progress")
     vectors = calls.call_session(checkpoint, "sentence_vectors", lines_expression, progress=progress)
     name = os.path.basename(sessions.open_session(checkpoint).name)
-    if vectors.result.unreadable:
-        frame.note(t("sentences-unreadable-page", count=len(vectors.result.unreadable), checkpoint=name))
-    if not vectors.result.is_trained:
+    if vectors.result.unreadable_indices:
+        frame.note(t("sentences-unreadable-page", count=len(vectors.result.unreadable_indices), checkpoint=name))
+    if not vectors.result.is_checkpoint_suited:
         frame.note(t("sentences-untrained-page", checkpoint=name))
     if vectors.result.truncated:
         frame.note(t("sentences-cut", count=len(vectors.result.truncated)))

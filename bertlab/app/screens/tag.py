@@ -32,7 +32,7 @@ with frame.show_errors():
         else:
             frame.note(t("tag-no-names"))
     shown_tagging, heading = tagging, "tag-all-tags"
-    if sessions.open_session(checkpoint).tags_tokens:
+    if sessions.open_session(checkpoint).predicts_token_tags:
         left, right = st.columns([3, 2], vertical_alignment="bottom")
         unit = url_fields.choice(
             right.segmented_control, t("tag-unit"), ["word", "token"], key="unit", required=True,

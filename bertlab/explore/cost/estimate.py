@@ -16,7 +16,7 @@ class Cost:
     workload: Workload
     """The model and its batches."""
     parameters: dict[str, int]
-    """{part: parameters}."""
+    """{part: the number of its parameters}."""
     forward_flop: dict[str, float]
     """{part: FLOP of the forward pass of a training step}."""
     training_flop: dict[str, float]

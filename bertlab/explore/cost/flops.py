@@ -13,7 +13,7 @@ from bertlab.config.sparse import BlockAttention, WindowAttention
 from bertlab.explore.cost.parameters import NUM_LABELS, count_hidden_matrices
 from bertlab.explore.cost.workload import Workload
 
-MUON_ITERATIONS = 5  # of Newton-Schulz, see `training.muon.ITERATIONS`
+MUON_ITERATIONS = 5  # Newton-Schulz iterations in a step of Muon, see `training.muon.ITERATIONS`
 # The FLOP of the attention scores in the backward pass, divided by their FLOP in the forward pass. The forward pass
 # computes two matrix products, the backward pass four; a fused kernel computes the scores again in the backward pass,
 # which then has five (Dao et al. 2022, FlashAttention, arXiv 2205.14135, section 3.1).
@@ -50,8 +50,8 @@ def _count_layers(workload: Workload, last_positions: int) -> dict[str, float]:
     """Count the FLOP of a forward pass through all layers.
 
     Args:
-        workload: the batch.
-        last_positions: positions at which the last layer computes its output.
+        workload: the model and its batch.
+        last_positions: the number of positions at which the last layer computes its output.
     """
     config, X = workload.config, workload.batch_tokens
     H, F, L = config.hidden_size, config.intermediate_size, config.num_layers
@@ -111,7 +111,7 @@ def count_score_flop(workload: Workload, lengths: Sequence[int]) -> dict[str, li
 
     Args:
         workload: the workload, of which only the sizes of the model are used.
-        lengths: numbers of tokens.
+        lengths: the sequence lengths in tokens.
 
     Returns:
         {"tokens": lengths, "full": FLOP at each length}, and a list like "full" for each key of `SPARSE_ATTENTION`.

@@ -18,14 +18,15 @@ LOGIT_ROWS = {"cpu": 64, "gpu": 4096}
 # The number of tensors [X, H] that the backward pass of one layer needs besides the stored activations: with attention
 # as one (fused) kernel, and with attention as separate operations.
 FUSED_BACKWARD_TENSORS, BACKWARD_TENSORS = 4, 8
-# Buffers that the CPU's library of matrix products (oneDNN) keeps; fitted to measurements (docs/lab-notebook.md).
+# {precision: bytes of the buffers that the CPU's library of matrix products (oneDNN) keeps}; fitted to measurements
+# (docs/lab-notebook.md).
 KERNEL_BYTES = {"bfloat16": 30_000_000, "float32": 5_000_000}
 LENGTH_STEP = 32  # bfloat16 attention on a CPU pads sequences to a multiple of this
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory at the moment of its peak."""
+    """The memory at the moment of a step when it is largest."""
 
     moment: str
     """The moment: "forward", "backward" or "update" of a training step, or "inference"."""
@@ -57,7 +58,7 @@ def compute_training_memory(workload: Workload) -> Memory:
     activations, recomputed = count_activation_bytes(workload)
     kernels = KERNEL_BYTES[workload.precision] if workload.device == "cpu" else 0
 
-    def peak(moment: str, gradients: int, activations: int, logits: int) -> Memory:
+    def add_up(moment: str, gradients: int, activations: int, logits: int) -> Memory:
         """Add up the memory at one moment; the arguments are the bytes that differ between the moments."""
         parts = {"weights": weights, "gradients": kept_gradients + gradients, "optimizer": optimizer}
         return Memory(moment, parts | {"activations": activations, "logits": logits, "kernels": kernels})
@@ -66,11 +67,11 @@ def compute_training_memory(workload: Workload) -> Memory:
     backward_tensors = tensors * workload.batch_tokens * workload.config.hidden_size * size
     moments = [
         # the gradient of the decoder is computed with the loss, see `nn.fast.cross_entropy`
-        peak("forward", 0, activations, decoder_gradient + count_logit_bytes(workload)),
-        peak("backward", 0, activations + recomputed + backward_tensors, decoder_gradient),
+        add_up("forward", 0, activations, decoder_gradient + count_logit_bytes(workload)),
+        add_up("backward", 0, activations + recomputed + backward_tensors, decoder_gradient),
         # finally, the gradients of the decoder and of the token embeddings are added: they use the same matrix
-        peak("backward", parameters * size, 0, 2 * decoder_gradient),
-        peak("update", parameters * size, 0, 0),
+        add_up("backward", parameters * size, 0, 2 * decoder_gradient),
+        add_up("update", parameters * size, 0, 0),
     ]
     moments[-1].parts["optimizer"] += _count_update_bytes(workload)
     return max(moments, key=lambda memory: memory.total)
@@ -138,7 +139,7 @@ def count_activation_bytes(workload: Workload) -> tuple[int, int]:
 
 
 def _count_dropout_values(workload: Workload) -> float:
-    """Compute how much dropout stores for each value that it changes, in units of the size of a value.
+    """Compute how much memory dropout needs for each value that it changes, as a multiple of the size of a value.
 
     On a CPU it stores a factor, which is as large as a value, on a GPU one byte.
     """
@@ -148,9 +149,9 @@ def _count_dropout_values(workload: Workload) -> float:
 
 
 def _count_score_values(workload: Workload) -> float:
-    """Compute the size of the attention scores that a layer stores, in units of the size of a value.
+    """Compute the size of the attention scores that a layer stores, as a multiple of the size of a value.
 
-    Unless attention is one kernel, it grows with the square of the sequence length.
+    If attention is not one (fused) kernel, this size grows with the square of the sequence length.
     """
     B, N, T = workload.batch_size, workload.config.num_heads, workload.tokens
     if workload.has_fused_attention:

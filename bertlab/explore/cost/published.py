@@ -16,7 +16,8 @@ PRETRAINING_SOURCES = {
 BATCH_SOURCES = {"google-research/bert, README": "https://github.com/google-research/bert#out-of-memory-issues"}
 # The paper does not name the version of its TPUs; we assume v2, the version of that time, with 45 TFLOP/s per chip.
 TPU_CHIP_FLOP_PER_SECOND = 45e12
-# {tokens of a sequence: steps}, and sequences in a batch: 90 % of the steps have short sequences.
+# PAPER_STEPS is {tokens of a sequence: number of steps}: 90 % of the steps have short sequences. PAPER_BATCH is the
+# number of sequences in a batch.
 PAPER_STEPS, PAPER_BATCH = {128: 900_000, 512: 100_000}, 256
 TITAN_X_GIB = 12  # memory of the GPU for which Google's repository lists the largest batches
 
@@ -26,7 +27,7 @@ class PublishedPretraining:
     """The pre-training of the paper (appendix A.2), with our estimate of its FLOP."""
 
     preset: str
-    """The size of the model."""
+    """The preset with the size of the model, such as "base"."""
     chips: int
     """The number of TPU chips."""
     days: float
@@ -56,7 +57,7 @@ class PublishedBatch:
     """The largest batch that Google's fine-tuning code fits into 12 GB, with our estimates for bertlab."""
 
     preset: str
-    """The size of the model."""
+    """The preset with the size of the model, such as "base"."""
     tokens: int
     """Tokens in a sequence."""
     batch_size: int

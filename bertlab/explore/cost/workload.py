@@ -13,8 +13,8 @@ Task = Literal["pretraining", "finetuning"]
 Device = Literal["cpu", "gpu"]
 
 MASKED_SHARE = 0.15  # share of the tokens that MLM predicts, see `text.pretraining.masking.MaskRule`
-MAX_PARAMETERS = 10**13  # of a model
-MAX_LENGTH = 2**20  # tokens of a sequence
+MAX_PARAMETERS = 10**13  # the largest number of parameters of a model
+MAX_LENGTH = 2**20  # the largest number of tokens in a sequence
 OPTIMIZER_NAMES = ("adamw", "muon")  # the optimisers whose cost can be estimated
 
 
@@ -92,5 +92,5 @@ class Workload:
 
     @property
     def bytes_per_value(self) -> int:
-        """Bytes of a number in the forward and backward pass."""
+        """The size of a value in the forward and backward pass, in bytes."""
         return 2 if self.precision == "bfloat16" else 4

@@ -5,8 +5,8 @@ candidates of a suspicious word are compared in three rounds, each slower and mo
 
 1. All tokens of the word are masked, so candidates with equally many tokens share one input.
 2. The best candidates are scored token by token from left to right, in the way that the surprise of a word is computed.
-3. The best of these are put into the text. How far its pseudo-log-likelihood rises is the gain of the candidate, and a
-   candidate is suggested only if its gain exceeds a margin.
+3. The best of these are put into the text. The gain of a candidate is how far the pseudo-log-likelihood of the text
+   then rises. A candidate is suggested only if its gain exceeds a margin.
 
 No list of words is used, so a similar frequent word may be suggested for a correct but rare one.
 """
@@ -14,7 +14,7 @@ No list of words is used, so a similar frequent word may be suggested for a corr
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bertlab.explore.writing.masked_inputs import Query, compute_log_probs
+from bertlab.explore.writing.masked_inputs import TokenQuery, compute_log_probs
 from bertlab.explore.writing.surprise import TextPart, make_part, score_parts, split_text
 from bertlab.nn.bert import Bert
 from bertlab.text.letter_edits import list_edits
@@ -27,8 +27,8 @@ MAX_WORD = 20  # characters; longer words have too many edits
 # Candidates of a word in the second round. Each kind has its own limit, because the estimates of the first round are
 # poor for splits, and cannot be compared with those of the other kinds.
 MAX_COMPARED = {"letter": 10, "split": 4, "join": 2}
-MAX_TRIED = 3  # candidates of a word in the third round
-MAX_TRIED_IN_PART = 8  # candidates of all words of a part in the third round
+MAX_TRIED = 3  # the maximum number of candidates of a word in the third round
+MAX_TRIED_IN_PART = 8  # the maximum number of candidates of all words of a part in the third round
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def _correct_part(model: Bert, tokenizer: Tokenizer, part: TextPart, margin: flo
     gains = [part_surprise.total - each.total for each in score_parts(model, tokenizer, edited_parts)]
     corrections: list[Correction] = []
     for each, gain in sorted(zip(chosen, gains, strict=True), key=lambda row: -row[1]):
-        is_free = all(each.end <= other.start - part.start or other.end - part.start <= each.start
-                      for other in corrections)  # fmt: skip
-        if gain > margin and is_free:
+        overlaps_no_other = all(each.end <= other.start - part.start or other.end - part.start <= each.start
+                                for other in corrections)  # fmt: skip
+        if gain > margin and overlaps_no_other:
             replaced = part.text[each.start : each.end]
             span = part.start + each.start, part.start + each.end
             corrections.append(Correction(*span, replaced, each.text, each.kind, gain))
@@ -126,10 +126,10 @@ def _list_candidates(text: str, span: tuple[int, int], spans: Sequence[tuple[int
     """List the candidates for a word: with one letter changed, split in two, or joined with the word before or after
     it."""
     start, end = span
-    word, number = text[start:end], spans.index(span)
+    word, index = text[start:end], spans.index(span)
     candidates = [_Candidate(start, end, edited, "letter") for edited, _ in list_edits(word)]
     candidates += [_Candidate(start, end, f"{word[:n]} {word[n:]}", "split") for n in range(1, len(word))]
-    for first, second in zip(spans[max(number - 1, 0) : number + 1], spans[max(number, 1) : number + 2], strict=False):
+    for first, second in zip(spans[max(index - 1, 0) : index + 1], spans[max(index, 1) : index + 2], strict=False):
         words = text[first[0] : first[1]], text[second[0] : second[1]]
         if text[first[1] : second[0]] == " " and all(map(str.isalpha, words)):
             candidates.append(_Candidate(first[0], second[1], "".join(words), "join"))
@@ -165,28 +165,28 @@ def _estimate_gains(
         edits: the result of `_find_token_edits`.
         mask: the function that masks the tokens of a candidate, `_mask_all` or `_mask_later`.
     """
-    # `slices`: for each candidate, the slice of `queries` for its own tokens, and that for the tokens that it replaces
+    # candidate -> two slices of `queries`: the queries for its own tokens, and those for the tokens that it replaces
     ids, queries, slices = part.encoding.ids, [], {}
     for candidate, (first, end, new) in edits.items():
         edges = [len(queries)]
         for token_ids in (new, ids[first:end]):
-            for number, id in enumerate(token_ids):
-                masked_ids = mask(tokenizer, token_ids, number)
-                queries.append(Query((*ids[:first], *masked_ids, *ids[end:]), first + number, id))
+            for index, id in enumerate(token_ids):
+                masked_ids = mask(tokenizer, token_ids, index)
+                queries.append(TokenQuery((*ids[:first], *masked_ids, *ids[end:]), first + index, id))
             edges.append(len(queries))
         slices[candidate] = slice(*edges[:2]), slice(*edges[1:])
     log_probs = compute_log_probs(model, tokenizer, queries)
     return {each: sum(log_probs[new]) - sum(log_probs[old]) for each, (new, old) in slices.items()}
 
 
-def _mask_all(tokenizer: Tokenizer, ids: Sequence[int], number: int) -> list[int]:
-    """Mask all tokens, whatever the `number`, so that all candidates with equally many tokens share one input."""
+def _mask_all(tokenizer: Tokenizer, ids: Sequence[int], index: int) -> list[int]:
+    """Mask all tokens, so that all candidates with equally many tokens share one input; `index` is not used."""
     return [tokenizer.mask_id] * len(ids)
 
 
-def _mask_later(tokenizer: Tokenizer, ids: Sequence[int], number: int) -> list[int]:
-    """Mask a token and the later ones of its word, as in `surprise.compute_surprise`."""
-    end = number + 1
+def _mask_later(tokenizer: Tokenizer, ids: Sequence[int], index: int) -> list[int]:
+    """Mask the token with this index and the later ones of its word, as in `surprise.compute_surprise`."""
+    end = index + 1
     while end < len(ids) and tokenizer.continues_word(ids[end]):
         end += 1
-    return [*ids[:number], *[tokenizer.mask_id] * (end - number), *ids[end:]]
+    return [*ids[:index], *[tokenizer.mask_id] * (end - index), *ids[end:]]

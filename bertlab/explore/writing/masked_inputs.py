@@ -14,19 +14,20 @@ from bertlab.tasks.inference import find_device
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-BATCH_TOKENS = 2048  # larger batches are no faster on one core, and would make a progress bar jump
+# The maximum number of tokens in a batch. Larger batches are no faster on one core, and would make a progress bar jump.
+BATCH_TOKENS = 2048
 
 
 @dataclass(frozen=True)
-class Query:
+class TokenQuery:
     """A question to the model: how probable is a token at a masked position of an input?"""
 
     ids: tuple[int, ...]
     """The input with its [MASK] tokens, [CLS] and [SEP]."""
     position: int
-    """The position, which is masked."""
+    """The masked position."""
     target: int
-    """The id of the token."""
+    """The id of the token whose probability is computed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class _Row:
 
 
 def compute_log_probs(
-    model: Bert, tokenizer: Tokenizer, queries: Sequence[Query], progress: Callable[[Sequence], Iterable] = iter
+    model: Bert, tokenizer: Tokenizer, queries: Sequence[TokenQuery], progress: Callable[[Sequence], Iterable] = iter
 ) -> list[float]:
     """Compute the natural logarithm of the probability of every query's token.
 
@@ -53,18 +54,18 @@ def compute_log_probs(
         queries: the queries, in any order.
         progress: wraps the sequence of batches, as `tqdm` does.
     """
-    # ids of an input -> position -> the numbers of the queries for this position
-    numbers: dict[tuple[int, ...], dict[int, list[int]]] = {}
-    for number, query in enumerate(queries):
-        numbers.setdefault(query.ids, {}).setdefault(query.position, []).append(number)
+    # ids of an input -> position -> the indices of the queries for this position
+    indices_by_input: dict[tuple[int, ...], dict[int, list[int]]] = {}
+    for index, query in enumerate(queries):
+        indices_by_input.setdefault(query.ids, {}).setdefault(query.position, []).append(index)
     log_probs = [0.0] * len(queries)
-    inputs = [(ids, tuple(positions)) for ids, positions in numbers.items()]
+    inputs = [(ids, tuple(positions)) for ids, positions in indices_by_input.items()]
     for ids, positions, log_probs_PV in predict_positions(model, tokenizer, inputs, progress):
         for position, log_probs_V in zip(positions, log_probs_PV, strict=True):
-            query_numbers = numbers[ids][position]
-            values = log_probs_V[[queries[number].target for number in query_numbers]].tolist()
-            for number, value in zip(query_numbers, values, strict=True):
-                log_probs[number] = value
+            query_indices = indices_by_input[ids][position]
+            values = log_probs_V[[queries[index].target for index in query_indices]].tolist()
+            for index, value in zip(query_indices, values, strict=True):
+                log_probs[index] = value
     return log_probs
 
 

@@ -1,8 +1,8 @@
 """How surprising each word of a text is: minus the logarithm of the probability of its tokens, each masked in turn.
 
 The sum over a text is its pseudo-log-likelihood with the sign changed (Salazar et al. 2020, Masked Language Model
-Scoring, arXiv 1910.14659, section 2.2). If only one token of a word is masked, the others give the word away; therefore
-the later tokens of the same word are masked too by default (PLL-word-l2r, Kauf and Ivanova 2023, arXiv 2305.10588,
+Scoring, arXiv 1910.14659, section 2.2). If only one token of a word is masked, the others reveal it; therefore the
+later tokens of the same word are masked too by default (PLL-word-l2r, Kauf and Ivanova 2023, arXiv 2305.10588,
 section 3).
 
 BERT reads a long text in parts of whole sentences, so that the time grows with its length and not with its square.
@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import torch
 
 from bertlab.config.errors import BertlabError, TextError
-from bertlab.explore.writing.masked_inputs import Query, compute_log_probs, predict_positions
+from bertlab.explore.writing.masked_inputs import TokenQuery, compute_log_probs, predict_positions
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import require_positive
 from bertlab.text.pretraining.sentences import find_sentences
@@ -30,7 +30,7 @@ PART_TOKENS = 64  # tokens of a part without [CLS] and [SEP]
 SPARE_TOKENS = 8  # positions left for [CLS], [SEP], and the additional tokens of a changed part
 MaskingName = Literal["word", "token"]  # what is masked together with a token; see `compute_surprise`
 MASKINGS: tuple[MaskingName, ...] = get_args(MaskingName)
-SEARCHED_TOKENS = 100  # proposals are the whole words among this number of most probable tokens
+SEARCHED_TOKENS = 100  # only whole words among so many of the most probable tokens are proposed
 MAX_PROPOSALS = 5  # by default, the maximum number of words that are proposed for a place
 GAP = re.compile(r"_{3,}|" + "|".join(map(re.escape, MASK_NAMES)))  # ___ or [MASK]
 # a word, or 48 characters of a longer one; a sentence that is too long for one part is cut after such chunks
@@ -110,7 +110,7 @@ class TextSurprise:
 
 @dataclass(frozen=True)
 class ProposedWord:
-    """A word that the model proposes for a gap, or instead of a word, of a text."""
+    """A word that the model proposes for a gap of a text or instead of one of its words."""
 
     text: str
     """The word."""
@@ -257,28 +257,28 @@ def make_part(model: Bert, tokenizer: Tokenizer, start: int, text: str) -> TextP
     offsets = tuple((text_indices[first], text_indices[last]) for first, last in encoding.offsets)
     encoding = replace(encoding, offsets=offsets)
     spans = [(text_indices[first], text_indices[last]) for first, last in find_words(masked)]
-    words, number = [], 0
+    words, index = [], 0
     positions: dict[tuple[int, int], list[int]] = {}
     for position, (first, last) in enumerate(encoding.offsets):
         if encoding.special[position]:
             continue
-        while number < len(spans) and spans[number][1] <= first:
-            number += 1
-        is_in_word = number < len(spans) and spans[number][0] < max(last, first + 1)
-        positions.setdefault(spans[number] if is_in_word else (first, last), []).append(position)
+        while index < len(spans) and spans[index][1] <= first:
+            index += 1
+        is_in_word = index < len(spans) and spans[index][0] < max(last, first + 1)
+        positions.setdefault(spans[index] if is_in_word else (first, last), []).append(position)
     words = [(*span, tuple(word_positions)) for span, word_positions in positions.items()]
     return TextPart(start, text, encoding, tuple(words))
 
 
-def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) -> Iterable[Query]:
-    """List a query for every token of a part that is not a [MASK]."""
+def _list_queries(tokenizer: Tokenizer, part: TextPart, masking: MaskingName) -> Iterable[TokenQuery]:
+    """Yield a query for every token of a part, except for [MASK]."""
     ids = part.encoding.ids
     for _, _, positions in part.words:
-        for number, position in enumerate(positions):
+        for token_index, position in enumerate(positions):
             if ids[position] != tokenizer.mask_id:
-                masked_positions = positions[number:] if masking == "word" else (position,)
+                masked_positions = positions[token_index:] if masking == "word" else (position,)
                 masked = tuple(tokenizer.mask_id if index in masked_positions else id for index, id in enumerate(ids))
-                yield Query(masked, position, ids[position])
+                yield TokenQuery(masked, position, ids[position])
 
 
 def _make_text_surprise(
@@ -372,7 +372,7 @@ def rank_words(
 
 
 def match_case(word: str, original: str) -> str:
-    """Write a word with a capital letter if the word that it replaces has one.
+    """Write a word with a capital first letter if the word that it replaces has one.
 
     This is needed because many vocabularies have only lower case.
 

@@ -18,7 +18,7 @@ from bertlab.tasks.masked_lm import find_mask_positions
 from bertlab.text.tokenizers.encoding import MASK
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-CONTEXT_TOKENS = 128  # tokens before the [MASK] that are read
+CONTEXT_TOKENS = 128  # how many tokens before the [MASK] are read
 FULL_STOP = "."
 
 
@@ -98,7 +98,7 @@ def _rank_endings(tokenizer: Tokenizer, log_probs_V, top_k: int) -> tuple[Propos
 
 
 def _sum_punctuation(tokenizer: Tokenizer, log_probs_V) -> float:
-    """Return the probability of all punctuation marks among the most probable tokens."""
+    """Sum the probabilities of the punctuation marks among the most probable tokens."""
     return sum(
         probability
         for id, probability in list_best_tokens(log_probs_V)
