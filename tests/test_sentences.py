@@ -91,6 +91,8 @@ def test_long_texts_are_truncated_and_texts_without_tokens_are_refused(tiny_chec
     np.testing.assert_allclose(vectors.vectors_SP[0], vectors.vectors_SP[1], atol=1e-5)
     with raises_error(TextError, "text-without-tokens", row=2):
         session.sentence_vectors(["tea", "\u200b"])
+    with raises_error(TextError, "text-without-tokens", row=1):
+        session.sentence_vectors([""])
     assert session.sentence_vectors([]).vectors_SP.shape == (0, session.config.hidden_size)
 
 

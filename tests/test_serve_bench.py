@@ -159,7 +159,7 @@ def test_random_weights_get_a_published_accuracy_with_its_source():
 
 def test_a_checkpoint_of_another_kind_is_refused(shipped, rows):
     common = "bench", "serve", "sst2", "--data", str(rows)
-    assert command_error(*common, "--student", "strongest").id == "checkpoint-lacks-labels"
+    assert command_error(*common, "--small", "strongest").id == "checkpoint-lacks-labels"
     assert command_error(*common, "--base", "wikiann_en").id == "head-missing"
     assert isinstance(command_error(*common, "--student", "none-such"), CheckpointError)
 

@@ -61,14 +61,14 @@ class ServeBenchConfig(BenchOptions):
     Examples:
       bertlab bench serve sst2 --data glue/sst2
       bertlab bench serve nsmc --data korean/nsmc --rows 2000
-      bertlab bench serve sst2 --data glue/sst2 --base textattack/bert-base-uncased-SST-2 --student runs/small
+      bertlab bench serve sst2 --data glue/sst2 --base textattack/bert-base-uncased-SST-2 --small runs/small
     """
 
     task: tyro.conf.Positional[Literal["sst2", "nsmc"]]
     """The task whose texts are classified."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The validation rows: a file, a directory or a hub id. Default: the task's data on the hub."""
-    student: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    small: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT", aliases=("--student",))] = None
     """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint of the task."""
     base: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint of the first step, fine-tuned on the task. Default: random weights of BERT's base size."""
@@ -98,7 +98,7 @@ def measure(config: ServeBenchConfig) -> ServingRun:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     load_before = os.getloadavg()[0]
-    student = checkpoint.load(config.student or config.task)
+    student = checkpoint.load(config.small or config.task)
     examples = read_examples(config, student)
     base = checkpoint.load(config.base) if config.base else None
     for loaded in filter(None, (student, base)):

@@ -63,8 +63,8 @@ class CostOptions:
     share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Price of one device in US dollars per hour, used for every device in the printed table. Default: a rough
-    estimate for each device."""
+    """Price of one device in US dollars per hour, for every device in the table that the command prints. Default: a
+    rough estimate for each device."""
     measure: bool = False
     """Run three training steps on this machine, and show their memory and time beside the estimate."""
     json: bool = False

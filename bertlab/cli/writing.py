@@ -37,8 +37,8 @@ class Writing(QueryOptions):
     top_k: int = 5
     """Number of words to suggest for each listed word, for each gap and as the next word."""
     whole_words: bool = True
-    """Mask the later tokens of a word while one of its tokens is predicted. They are masked by default, because they
-    would give the token away."""
+    """Mask the tokens that follow a predicted token in the same word. They are masked by default, because they would
+    give the predicted token away."""
     spelling: bool = False
     """Suggest changes of spelling and spacing too, which takes longer."""
     margin: float = 12.0

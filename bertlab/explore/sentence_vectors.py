@@ -126,8 +126,9 @@ def compute_sentence_vectors(
     distinct = list(dict.fromkeys(texts))
     inputs, truncated = encode_sentences(loaded.tokenizer, distinct, settings, loaded.config.max_tokens)
     # fewer than 3 tokens: nothing between [CLS] and [SEP]
-    if empty := next((text for text, model_input in zip(distinct, inputs, strict=True) if len(model_input) < 3), None):
-        raise TextError("text-without-tokens", row=texts.index(empty) + 1)
+    for text, model_input in zip(distinct, inputs, strict=True):
+        if len(model_input) < 3:
+            raise TextError("text-without-tokens", row=texts.index(text) + 1)
     cache = VectorCache(compute_fingerprint(loaded, settings), size) if use_cache else None
     stored_vectors = cache.read(distinct) if cache else {}
     row_of_text = {text: row for row, text in enumerate(distinct)}

@@ -44,8 +44,8 @@ class OptimConfig:
     warmup: float = 0.05
     """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run, at its end, in which the learning rate falls; 1: from the end of the warm-up on, as in the
-    paper."""
+    """Share of the run, at its end, in which the learning rate falls. With 1, as in the paper, it falls from the end
+    of the warm-up to the end of the run."""
     low_share: float = 0.0
     """Share of the run, at its start, in which the learning rate does not exceed --optim.low-lr. After that, it rises
     to its peak."""

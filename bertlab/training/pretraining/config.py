@@ -63,7 +63,7 @@ class PretrainConfig(RunConfig):
     `bertlab prepare story-world`."""
     recipe: Literal["plain", "fast", "stories", "google"] = "plain"
     """A set of settings to start from. plain: the defaults below. google: the settings of the BERT paper, including
-    --preset base. fast: settings with which the loss falls soonest on a small machine. stories: settings for a few
+    --preset base. fast: settings with which the loss falls fastest on a small machine. stories: settings for a few
     minutes of training on generated stories; they are the default if no corpus is given. Other flags change individual
     settings; `--recipe google --help` shows the settings of that recipe as defaults."""
     family: FamilyName = "bert"
