@@ -160,7 +160,7 @@ def test_rows_keep_their_numbers_when_others_are_skipped(tmp_path, capsys):
     (tmp_path / "train-00001-of-00002.jsonl").write_text('[1]\n{"text": "c"}\n')
     invalid_rows = InvalidRows("skip")
     rows = read_split(tmp_path, "train", invalid_rows=invalid_rows)
-    assert list(rows.number_rows()) == [(1, {"text": "a"}), (3, {"text": "b"}), (6, {"text": "c"})]
+    assert list(rows.enumerate_rows()) == [(1, {"text": "a"}), (3, {"text": "b"}), (6, {"text": "c"})]
     assert [error.params["row"] for error in invalid_rows.errors] == [2, 4, 1]
     assert capsys.readouterr().err.count("skipped: ") == 3
     with raises_row_error("row-not-json", row=2):

@@ -145,7 +145,7 @@ class LabelledRowReader(FinetuneTaskType):
         skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
         row_number_by_id: dict[str, int] = {}
         names_by_number = (data.label_names.get(column) or spec.labels) if column is not None else ()
-        for index, (number, row) in enumerate(data.number_rows()):
+        for index, (number, row) in enumerate(data.enumerate_rows()):
             id = None
             try:
                 id = row_id(row, spec.id, number)

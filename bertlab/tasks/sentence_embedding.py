@@ -101,7 +101,7 @@ class SentenceEmbeddingTask(RegressionTask):
         invalid_rows: InvalidRows | None = None,
         training: bool = False,
     ) -> Examples:
-        if spec.labels in ((), (ENTAILMENT,)) and data.find_label_column(spec.label, training=False) is None:
+        if spec.labels in ((), (ENTAILMENT,)) and data.find_label_column(spec.label, is_required=False) is None:
             return self._read_unlabelled_pairs(data, spec, invalid_rows)
         examples = super().read_examples(data, spec, labels, invalid_rows, training)
         return _choose_entailed_pairs(examples) if examples.spec.labels and examples.labelled else examples

@@ -122,7 +122,7 @@ class SummarisationTask(LabelledTaskType):
         """
         spec = _find_columns(data, spec)
         label = spec.label
-        if len(spec.text) > 1 and data.find_label_column(label, training=False) is None:
+        if len(spec.text) > 1 and data.find_label_column(label, is_required=False) is None:
             data, spec = _add_chosen(data, spec), spec.replace(label=(_BY_REFERENCE,))
         examples = super().read_examples(data, spec, labels, invalid_rows, training)
         has_references = any(row.reference for row in examples)

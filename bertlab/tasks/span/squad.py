@@ -102,7 +102,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     row_numbers, questions = {}, []
-    for number, row in table.number_rows():
+    for number, row in table.enumerate_rows():
         id = None
         try:
             id = row_id(row, id_column, number)

@@ -47,7 +47,7 @@ class Shard(ABC):
     """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner, the
     configuration and the revision."""
     source: int
-    """The number of the source among all sources, from 0."""
+    """The index of the source among all sources."""
     size: int
     """The approximate size in bytes; 0 if unknown."""
 
@@ -95,7 +95,7 @@ class FileShard(Shard):
     def row_number(self, number: int) -> int:
         rows_before = self.section.rows_before
         if rows_before is None:
-            rows_before = _data_file(self.path).count_lines(self.section.first)
+            rows_before = _data_file(self.path).count_lines(self.section.start)
         return number + rows_before
 
     def text_of(self, row: Record, column: str) -> Text:
@@ -110,9 +110,9 @@ class HubShard(Shard):
     """Consecutive rows of a hub data set."""
 
     first: int
-    """The first row, from 0."""
+    """The index of the first row in the data set."""
     end: int
-    """The row after the last one of the shard, from 0."""
+    """The index of the row that follows the last one of the shard."""
 
     def rows(self, column: str) -> Iterator[Record]:
         rows = _hub_rows(self.path, stream=False)
@@ -127,7 +127,7 @@ class StreamShard(Shard):
     """A shard of a hub data set that is streamed."""
 
     index: int
-    """The number of this shard, from 0."""
+    """The index of this shard among those of the data set."""
     num_shards: int
     """The number of shards of the data set."""
     kind: Literal["files", "rows"]
@@ -137,7 +137,7 @@ class StreamShard(Shard):
     def name(self) -> str:
         if self.kind == "rows" or self.num_shards == 1:
             return self.path
-        # rows are numbered within the shard, because the number of rows before a file is unknown
+        # Rows are numbered within the shard, because nobody knows how many rows the files before it have.
         return f"{self.path} shard {self.index + 1} of {self.num_shards}"
 
     def rows(self, column: str) -> Iterator[Record]:
@@ -171,13 +171,13 @@ def find_shards(
         raise DataError("no-text-source")
     shards: list[Shard] = []
     errors: list[DataError] = []
-    for number, source in enumerate(sources):
+    for index, source in enumerate(sources):
         if (files := files_of(source)) is None:
-            shards += _hub_shards(source, number, column, stream, workers)
+            shards += _hub_shards(source, index, column, stream, workers)
             continue
         for path in files:
             try:
-                shards += _file_shards(path, number, column)
+                shards += _file_shards(path, index, column)
             except DataError as error:
                 errors.append(error)
     return shards, errors
@@ -243,7 +243,7 @@ def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
 
 
 def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
-    """Cut a file into shards; `source` is the number of its source, from 0."""
+    """Cut a file into shards; `source` is the index of its source."""
     file = DataFile(path)
     if not file.size:
         raise DataError("file-empty", path=file.name)
@@ -254,7 +254,7 @@ def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
 
 
 def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int) -> list[Shard]:
-    """Cut a hub data set into shards; `source` is the number of its source, from 0."""
+    """Cut a hub data set into shards; `source` is the index of its source."""
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
@@ -264,7 +264,7 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))
     label = name.split("/")[1].partition("@")[0].partition(":")[0]
     if stream:
-        # One file of the data set per shard if there are enough files. Otherwise each process must go through all rows.
+        # A shard is one file of the data set if there are enough files; otherwise every process must read all rows.
         kind, num_shards = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
         return [StreamShard(name, label, source, 0, index, num_shards, kind) for index in range(num_shards)]
     row_bytes = rows.data.nbytes / max(1, len(rows))

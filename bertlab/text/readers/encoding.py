@@ -2,7 +2,7 @@
 
 import codecs
 
-UTF_8 = "utf-8-sig"  # with or without a byte order mark
+UTF_8 = "utf-8-sig"  # Python's name for UTF-8 with an optional byte order mark at the beginning
 
 
 def encoding_of(content: bytes) -> str:
@@ -20,13 +20,13 @@ def encoding_of(content: bytes) -> str:
     text = content.decode(errors="replace")
     undecodable = text.count("\ufffd")
     if not undecodable or undecodable < sum(character > "\x7f" for character in text) / 2:
-        return UTF_8  # a few damaged bytes, or a character that is cut off at the end
+        return UTF_8  # only a few bytes are damaged, or a character is cut off at the end
     try:
         # The decoder is incremental, because the last character may be cut off.
-        korean = codecs.getincrementaldecoder("cp949")().decode(content)
+        decoded = codecs.getincrementaldecoder("cp949")().decode(content)
     except UnicodeDecodeError:
         return UTF_8
-    non_ascii = [character for character in korean if character > "\x7f"]
+    non_ascii = [character for character in decoded if character > "\x7f"]
     return "cp949" if sum("가" <= character <= "힣" for character in non_ascii) > len(non_ascii) / 2 else UTF_8
 
 

@@ -13,7 +13,7 @@ from bertlab.text.readers.rows import format_cell
 # the limits for a file
 MAX_ROWS = 100_000
 MAX_BYTES = 200 << 20  # the maximum size of the file, and of its content after decompression
-MAX_CHARACTERS = 200_000_000  # in all cells together; a small Parquet file can repeat a long text in every row
+MAX_CHARACTERS = 200_000_000  # of all cells together; a small Parquet file can repeat a long text in every row
 MAX_COLUMNS = 200
 # the maximum number of rows in `FileScan.sample`, and of characters of each value
 SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
@@ -44,11 +44,11 @@ def scan_file(path: Path) -> FileScan:
         raise DataError("file-empty", path=file.name)
     format = format_of(file)
     columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (TEXT_COLUMN,))
-    num_rows = num_unusable = num_characters = 0
+    num_rows = num_invalid = num_characters = 0
     sample: list[dict] = []
     for record in read_records(path):
         num_rows += 1
-        num_unusable += record.values is None
+        num_invalid += record.values is None
         columns.update(dict.fromkeys(record.values or ()))
         if record.values and len(sample) < SAMPLE_ROWS:
             sample.append({name: format_cell(value)[:SAMPLE_CHARACTERS] for name, value in record.values.items()})
@@ -61,8 +61,8 @@ def scan_file(path: Path) -> FileScan:
             raise DataError("file-job-too-many-columns", path=file.name, limit=MAX_COLUMNS)
     if num_rows == 0:
         raise DataError("file-without-rows", path=file.name)
-    if num_unusable == num_rows:
-        raise DataError("no-usable-row", name=file.name, count=num_unusable)
+    if num_invalid == num_rows:
+        raise DataError("no-usable-row", name=file.name, count=num_invalid)
     return FileScan(tuple(columns), num_rows, tuple(sample))
 
 
@@ -79,5 +79,5 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def _open(path: Path) -> DataFile:
-    """Return the file with the limits for reading it. Blank lines count too, so more lines than rows are allowed."""
+    """Return the file with limits for reading it; the limit of lines is higher than that of rows, for blank lines."""
     return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))

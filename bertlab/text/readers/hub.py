@@ -11,7 +11,7 @@ from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
 def list_read_errors() -> tuple[type[Exception], ...]:
     """List the exceptions that `datasets` and its libraries raise for a damaged or unreachable data set."""
-    import datasets  # takes a second, and most programs load nothing from the hub
+    import datasets  # imported here because it takes a second, and most programs load nothing from the hub
 
     return (
         OSError,
@@ -37,9 +37,10 @@ def load(name: str, split: str, streaming: bool = False):
         a `datasets.Dataset` or `datasets.IterableDataset`.
 
     Raises:
-        DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit if only the split is missing.
+        NoSuchSplit: the data set has no such split.
+        DataError: there is no such data set, or the hub cannot be reached.
     """
-    import datasets  # as in `list_read_errors`
+    import datasets  # imported here for the same reason as in `list_read_errors`
 
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")

@@ -15,7 +15,7 @@ def make_row_error(source: object, row: int, reason: object, id: str | None = No
 
     Args:
         source: the file or data set.
-        row: the line where the row begins, or its number if the format has no lines; both from 1.
+        row: the line where the row begins or, in a format without lines, the number of the row; both from 1.
         reason: a `Message` or an error that says what is wrong.
         id: the id that the row itself contains, if any.
 

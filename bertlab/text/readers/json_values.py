@@ -13,15 +13,15 @@ from bertlab.text.readers.encoding import is_unicode
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
 BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mark and white space
-# type of Python -> its name in JSON
+# Python type -> name of the same type in JSON
 JSON_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
 WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
 # Finds the end of a value without converting its integers; the conversion fails for integers with too many digits.
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
 TOO_LONG_INTEGER = Message("row-integer-too-long")  # the reason why a row with such an integer is invalid
-# A literal, number or escape sequence that is cut off at the end of a block causes an error within this many characters
-# of the end. The longest of them, an escaped surrogate pair, has 12 characters.
+# If a literal, number or escape sequence is cut off at the end of a block, the error is within this many characters of
+# that end. The longest of them, an escaped surrogate pair, has 12 characters.
 MAX_CUT_OFF_CHARACTERS = 16
 
 
@@ -29,13 +29,13 @@ class JsonLines(FileFormat):
     """One JSON object per line."""
 
     suffixes = (".jsonl",)
-    same_columns = False
+    requires_same_columns = False
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
         return cut_at_lines(file, size) if file.is_seekable else super().sections(file, size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        for number, line in enumerate(file.lines(section.first, section.last), 1):
+        for number, line in enumerate(file.lines(section.start, section.end), 1):
             if line.strip(BLANK):
                 yield parse_line(number, line, file.encoding)
 
@@ -44,16 +44,16 @@ class Json(FileFormat):
     """An array of objects, a single object over several lines, or JSON lines."""
 
     suffixes = (".json",)
-    same_columns = False
+    requires_same_columns = False
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        return LINES.sections(file, size) if _has_lines(file) else super().sections(file, size)
+        return JSON_LINES.sections(file, size) if _is_json_lines(file) else super().sections(file, size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        return LINES.read(file, section, columns) if _has_lines(file) else _read_values(file)
+        return JSON_LINES.read(file, section, columns) if _is_json_lines(file) else _read_values(file)
 
 
-LINES = JsonLines()  # reads the .json files that contain one object per line
+JSON_LINES = JsonLines()  # reads the .json files that contain one object per line
 
 
 def cut_at_lines(file: DataFile, size: int) -> list[Section]:
@@ -78,7 +78,7 @@ def sections_between(starts: list[int], size: int) -> list[Section]:
     """
     ends = [*starts[1:], size] if starts[-1] < size else starts[1:]
     edges = [starts[0], *ends]
-    return [Section(first, last, last - first) for first, last in pairwise(edges)]
+    return [Section(start, end, end - start) for start, end in pairwise(edges)]
 
 
 def parse_line(number: int, line: bytes, encoding: str) -> Record:
@@ -122,9 +122,9 @@ def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
     return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)
 
 
-def _has_lines(file: DataFile) -> bool:
-    """Whether to read a .json file line by line: it is not an array, has more than one line, and its first line does
-    not look like the beginning of a longer value."""
+def _is_json_lines(file: DataFile) -> bool:
+    """Whether a .json file has one value per line: it is not an array, has several lines, and its first line does not
+    look like the beginning of a longer value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
@@ -178,7 +178,7 @@ def _read_values(file: DataFile) -> Iterator[Record]:
                     not_json = Message("row-not-json", reason=error.msg)
                     yield _unreadable_row(number + 1, too_long if is_cut_off else not_json, in_array)
                     return
-                except DataError:  # also a `ValueError`, but raised by reading the file, not by parsing the value
+                except DataError:  # it is a `ValueError` too, but comes from reading the file
                     raise
                 except ValueError:  # an integer with too many digits
                     value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]

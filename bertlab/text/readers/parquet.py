@@ -48,11 +48,11 @@ class Parquet(FileFormat):
         number = 1
         with _open_parquet(file) as parquet:
             check_repeated_columns(file.name, parquet.schema_arrow.names, columns)
-            groups = range(section.first, parquet.num_row_groups if section.last is None else section.last)
+            groups = range(section.start, parquet.num_row_groups if section.end is None else section.end)
             for group in groups:
                 metadata = parquet.metadata.row_group(group)
-                num_rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
-                for batch in parquet.iter_batches(max(1, num_rows), row_groups=[group], columns=columns):
+                batch_rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
+                for batch in parquet.iter_batches(max(1, batch_rows), row_groups=[group], columns=columns):
                     for record in _read_records(batch, number):
                         if file.limits.lines is not None and record.number > file.limits.lines:
                             raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
@@ -73,7 +73,7 @@ def label_names(file: DataFile) -> dict[str, tuple[str, ...]]:
 
 
 def _class_names(feature: object) -> tuple[str, ...]:
-    """Return the names of a ClassLabel, or of the ClassLabel in a list feature; () for other features."""
+    """Return the label names of a ClassLabel feature, or of one inside a list feature; () for other features."""
     if isinstance(feature, list):
         return _class_names(feature[0]) if feature else ()
     if not isinstance(feature, dict):
@@ -117,21 +117,21 @@ def _open_parquet(file: DataFile) -> Iterator:
             raise DataError("file-not-parquet", path=file.name, reason=reason) from None
 
 
-def _read_records(batch, number: int) -> Iterator[Record]:
-    """Yield the rows of a batch; if a value cannot be read, read the rows one by one, to find the invalid ones."""
+def _read_records(batch, first_number: int) -> Iterator[Record]:
+    """Yield the rows of a batch, numbered from `first_number`; if a value cannot be read, read them one by one."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999
         for i in range(len(batch)):
-            yield _read_record(batch.slice(i, 1), number + i)
+            yield _read_record(batch.slice(i, 1), first_number + i)
         return
-    yield from (Record(number + i, row) for i, row in enumerate(rows))
+    yield from (Record(first_number + i, row) for i, row in enumerate(rows))
 
 
-def _read_record(row, number: int) -> Record:
-    """Read a batch of a single row, which is invalid if one of its values cannot be read."""
+def _read_record(batch, number: int) -> Record:
+    """Read the only row of a batch; the row is invalid if one of its values cannot be read."""
     values = {}
-    for column, array in zip(row.schema.names, row.columns, strict=True):
+    for column, array in zip(batch.schema.names, batch.columns, strict=True):
         try:
             values[column] = array[0].as_py()
         except UnicodeDecodeError as error:

@@ -19,8 +19,8 @@ from bertlab.text.readers.tables import (
     split_rows,
 )
 
-PASTED = Message("pasted-table")  # the name of a pasted table in messages
-COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches the name of a column, but not a sentence
+PASTED_TABLE_NAME = Message("pasted-table")  # the name of a pasted table in messages
+COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches a column name or nothing, but not a sentence
 
 
 def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
@@ -51,15 +51,16 @@ def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
     if not rows or (is_readable and len(rows) == 1):
         return None
     first_row = rows[0]
-    is_regular = is_readable and len({*map(len, rows)}) == 1
+    is_rectangular = is_readable and len({*map(len, rows)}) == 1
     has_known_column = any(name.strip().lower() in known_columns for name in first_row)
     has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first_row))
-    # After a header with several columns, an irregular or damaged table is parsed too, so that an error names the line.
+    # After a header with several columns, a damaged table or one with rows of different lengths is parsed too, so that
+    # an error names the line.
     if has_header and (
-        is_regular or (len(first_row) > 1 and (not is_readable or len(first_row) in map(len, rows[1:])))
+        is_rectangular or (len(first_row) > 1 and (not is_readable or len(first_row) in map(len, rows[1:])))
     ):
         return _read_table(text, delimiter, name_blank_columns([name.strip() for name in first_row]), skip=1)
-    if delimiter == "\t" and is_regular and len(first_row) > 1:
+    if delimiter == "\t" and is_rectangular and len(first_row) > 1:
         return _read_table(text, delimiter, name_blank_columns([""] * len(first_row)), skip=0)
     return None
 
@@ -77,14 +78,14 @@ def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
 
 def _read_table(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
     """Read all rows of a table except the first `skip`."""
-    check_repeated_columns(PASTED, columns, None)
+    check_repeated_columns(PASTED_TABLE_NAME, columns, None)
     quoted = delimiter == "," or has_quoted_fields(text)
     rows = list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))[skip:]
     values: list[dict] = []
     for record in make_records(rows, columns, None, UTF_8):
         if record.reason is not None:
-            raise make_row_error(PASTED, record.number, record.reason)
+            raise make_row_error(PASTED_TABLE_NAME, record.number, record.reason)
         values.append(record.values)
     if not values:
         raise DataError("pasted-table-empty")
-    return Rows(PASTED, tuple(columns), values)
+    return Rows(PASTED_TABLE_NAME, tuple(columns), values)

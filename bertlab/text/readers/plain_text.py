@@ -1,7 +1,7 @@
 """Read plain text: a blank line ends a document.
 
-A document of more than `DOCUMENT_BYTES` is cut at the end of a line, and a line of more than `DOCUMENT_BYTES` between
-words.
+A document of more than `DOCUMENT_BYTES` is cut at the end of a line. A line of more than `DOCUMENT_BYTES` is cut
+between words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,8 @@ from bertlab.text.readers.data_file import MAX_ROW_BYTES, DataFile
 from bertlab.text.readers.json_values import decoding_message, sections_between
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
-TEXT_COLUMN = "text"  # the only column
-DOCUMENT_BYTES = 1 << 20  # a longer text without blank lines, or a longer line, is cut into several documents
+TEXT_COLUMN = "text"  # the name of the only column
+DOCUMENT_BYTES = 1 << 20  # maximum size of a document; a longer one is cut into several documents
 
 
 class PlainText(FileFormat):
@@ -35,7 +35,7 @@ class PlainText(FileFormat):
         return sections_between(starts, file.size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        number = first_line = 0  # the numbers, from 0, of the current line and of the first line of the document
+        line_index = first_index = 0  # the indices of the current line and of the first line of the document
         parts, size = [], 0  # the lines of the document, and their size in bytes
 
         def make_record() -> Record:
@@ -43,29 +43,29 @@ class PlainText(FileFormat):
             try:
                 text = content.decode(file.encoding).replace("\r\n", "\n").rstrip("\n")
             except UnicodeDecodeError as error:
-                return Record(first_line + 1, None, decoding_message(error, file.encoding))
-            return Record(first_line + 1, {TEXT_COLUMN: text})
+                return Record(first_index + 1, None, decoding_message(error, file.encoding))
+            return Record(first_index + 1, {TEXT_COLUMN: text})
 
         with file.open() as stream:
-            if section.first:
-                stream.seek(section.first)
-            remaining = None if section.last is None else section.last - section.first
+            if section.start:
+                stream.seek(section.start)
+            remaining = None if section.end is None else section.end - section.start
             for line in _read_line_parts(stream, remaining):
                 if line.strip():
-                    first_line = first_line if parts else number
+                    first_index = first_index if parts else line_index
                     parts.append(line)
                     size += len(line)
                 ends_line = line.endswith(b"\n")
                 if parts and (not line.strip() or not ends_line or size >= DOCUMENT_BYTES):
                     yield make_record()
                     parts, size = [], 0
-                number += ends_line
+                line_index += ends_line
             if parts:
                 yield make_record()
 
 
 def read_lines(file: DataFile) -> Iterator[Record]:
-    """Yield the lines of a file that are not blank, each with its number."""
+    """Yield a record for each line of a file, except for blank lines; its number is the number of the line."""
     for number, line in enumerate(file.lines(), 1):
         if not line.strip():
             continue

@@ -31,14 +31,14 @@ class Record:
 class Section:
     """A part of a file that can be read separately, so that several processes can share a large file."""
 
-    first: int = 0
+    start: int = 0
     """Where it begins, in bytes or another unit of the format (row groups of Parquet)."""
-    last: int | None = None
+    end: int | None = None
     """Where it ends, in the same unit; None for the end of the file."""
     size: int = 0
     """The approximate size in bytes; 0 if unknown."""
     rows_before: int | None = None
-    """The number of rows or lines before it; None if the lines before byte `first` must be counted."""
+    """The number of rows or lines before it; None if the lines before byte `start` must be counted."""
 
 
 class FileFormat(ABC):
@@ -60,8 +60,8 @@ class FileFormat(ABC):
     """The suffixes of its file names, in lower case, with the dot and without a compression suffix."""
     has_columns: bool = True
     """Whether rows have named columns. Otherwise each row is one text, whatever column is requested."""
-    same_columns: bool = True
-    """Whether every row of a file has the same columns."""
+    requires_same_columns: bool = True
+    """Whether all files of a split must have the same columns; False if any row may lack a column, as in JSON."""
 
     @abstractmethod
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
@@ -123,7 +123,7 @@ def suffixes() -> list[str]:
 
 
 def upload_suffixes() -> list[str]:
-    """Return the last suffixes that readable files can have, without the dot, as file upload fields need them."""
+    """Return what may follow the last dot in the name of a readable file, as file upload fields need it."""
     return [suffix.removeprefix(".") for suffix in (*_FORMATS, *COMPRESSED_SUFFIXES)]
 
 

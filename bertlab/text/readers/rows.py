@@ -1,4 +1,4 @@
-"""Read the rows of a file into memory, for tasks, predictions and uploads, and read single cells."""
+"""Read the rows of a file into memory, for tasks, predictions and uploads, and convert single cells to text."""
 
 import math
 import unicodedata
@@ -37,10 +37,10 @@ class Rows:
     skipped: frozenset[int] = frozenset()
     """The numbers (from 1) of the rows that could not be read and were left out."""
 
-    def number_rows(self) -> Iterator[tuple[int, dict]]:
+    def enumerate_rows(self) -> Iterator[tuple[int, dict]]:
         """Yield every row with its number in the source, from 1; the numbers of skipped rows are left out.
 
-        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).number_rows())
+        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).enumerate_rows())
         [(1, {'text': 'Tea.'}), (3, {'text': 'Rain.'})]
         """
         return zip((number for number in count(1) if number not in self.skipped), self.rows, strict=False)
@@ -59,7 +59,7 @@ class Rows:
         """
         if count >= len(self.rows):
             return self
-        last_number = list(self.number_rows())[:count][-1][0]
+        last_number = list(self.enumerate_rows())[:count][-1][0]
         return replace(self, rows=self.rows[:count], skipped=frozenset(n for n in self.skipped if n < last_number))
 
     def require_columns(self, columns: Iterable[str]) -> None:
@@ -73,17 +73,21 @@ class Rows:
                 "rows-column-not-found", source=self.name, column=missing, columns=shorten_names(self.columns)
             )
 
-    def find_label_column(self, names: Sequence[str], training: bool) -> str | None:
+    def find_label_column(self, names: Sequence[str], is_required: bool) -> str | None:
         """Find the first of these names that is a column, or a field of a column ("labels.label").
+
+        Args:
+            names: the names, the preferred one first.
+            is_required: whether a missing column is an error, as in training.
 
         Returns:
             the name; None if none of them is a column.
 
         Raises:
-            DataError: none of them is a column, and the rows are for `training`, which needs labels.
+            DataError: none of them is a column, although `is_required`.
         """
         column = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
-        if column is None and training:
+        if column is None and is_required:
             raise DataError(
                 "rows-label-not-found", source=self.name, column=names[0], columns=shorten_names(self.columns)
             )
@@ -158,7 +162,7 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
 
 
 def choose_evenly(count: int, limit: int) -> list[int]:
-    """Choose at most `limit` row numbers, spread evenly over `count` rows, in order, from 0.
+    """Choose the indices of at most `limit` rows, spread evenly over `count` rows, in ascending order.
 
     >>> choose_evenly(9, 3), choose_evenly(2, 3)
     ([0, 4, 8], [0, 1])

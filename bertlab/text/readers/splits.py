@@ -14,7 +14,7 @@ from bertlab.text.readers.rows import Rows, concatenate, read_file
 
 # the name of a split in a task -> the names that it may have in a directory
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
-PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # one of several files of a split, as the hub names them
+PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # matches `train-00000-of-00002`, the name of one of a split's files
 
 
 def read_split(
@@ -36,7 +36,7 @@ def read_split(
         parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
         for path, part in zip(paths, parts, strict=True):
             missing = [column for column in parts[0].columns if column not in part.columns]
-            if missing and format_of(DataFile(path)).same_columns:
+            if missing and format_of(DataFile(path)).requires_same_columns:
                 raise DataError(
                     "part-column-not-found", path=part.name, column=shorten_names(missing), first=parts[0].name
                 )
@@ -122,7 +122,7 @@ def available_splits(source: str | Path, splits: Sequence[str], usual_name: str)
 
 
 def _class_names(feature: object) -> tuple[str, ...]:
-    """Return the names of a ClassLabel, or of the ClassLabel in a list feature; () for other features."""
+    """Return the label names of a ClassLabel feature, or of one inside a list feature; () for other features."""
     inner = getattr(feature, "feature", feature)
     return tuple(getattr(inner, "names", None) or ())
 
@@ -153,6 +153,6 @@ def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple
 
 
 def _is_file_of(path: Path, name: str) -> bool:
-    """Whether a file belongs to the split `name` according to its own name."""
+    """Whether the name of a file says that it belongs to the split `name`."""
     stem = _strip_suffix(path)
     return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))

@@ -25,9 +25,9 @@ class CommaSeparated(FileFormat):
 
     def columns(self, file: DataFile) -> tuple[str, ...]:
         rows = _read_rows(file, self.delimiter, self.is_quoted(file), Section())
-        for _, fields, error in rows:  # only the first row, which has the names of the columns
-            if error is not None:
-                raise DataError("table-header-unreadable", path=file.name, reason=error)
+        for _, fields, reason in rows:  # ends with the first row, which has the names of the columns
+            if reason is not None:
+                raise DataError("table-header-unreadable", path=file.name, reason=reason)
             names = tuple(name.strip() for name in fields)
             other_delimiters = [character for character in ";\t" if character in names[0]]
             if len(names) == 1 and other_delimiters:
@@ -47,7 +47,7 @@ class CommaSeparated(FileFormat):
         names = self.columns(file)
         check_repeated_columns(file.name, names, columns)
         rows = _read_rows(file, self.delimiter, self.is_quoted(file), section)
-        if section.first == 0:
+        if section.start == 0:
             next(rows)  # the names of the columns
         yield from make_records(rows, names, columns, file.encoding)
 
@@ -168,8 +168,8 @@ def _read_rows(
     file: DataFile, delimiter: str, quoted: bool, section: Section
 ) -> Iterator[tuple[int, list[str], Message | None]]:
     """Read the rows of a section as `split_rows` does; bytes that cannot be decoded become surrogates."""
-    lines = file.lines(section.first, section.last)
-    encoding = file.encoding if section.first == 0 else file.encoding.removesuffix("-sig")
+    lines = file.lines(section.start, section.end)
+    encoding = file.encoding if section.start == 0 else file.encoding.removesuffix("-sig")
     yield from split_rows(_decode(lines, encoding), delimiter, quoted)
 
 
@@ -177,7 +177,7 @@ def _decode(lines: Iterable[bytes], encoding: str) -> Iterator[str]:
     """Decode lines; bytes that cannot be decoded become surrogates."""
     for line in lines:
         text = line.decode(encoding, "surrogateescape")
-        if "\r" in text.removesuffix("\r\n"):  # line breaks of old Macs
+        if "\r" in text.removesuffix("\r\n"):  # a carriage return alone is the line break of old Macs
             yield from io.StringIO(text, newline="")
         else:
             yield text
@@ -212,10 +212,10 @@ def _cut_outside_quotes(file: DataFile, size: int) -> list[Section]:
     with file.open() as stream:
         while starts[-1] + size < file.size:
             stream.seek(starts[-1])
-            marks = stream.read(size - 1).count(b'"')
+            num_marks = stream.read(size - 1).count(b'"')
             while line := stream.readline():
-                marks += line.count(b'"')
-                if marks % 2 == 0:
+                num_marks += line.count(b'"')
+                if num_marks % 2 == 0:
                     break
             starts.append(stream.tell())
     return sections_between(starts, file.size)

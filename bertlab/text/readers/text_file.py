@@ -23,7 +23,7 @@ TEXT_NAMES = (
 PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 DOCUMENT_NAMES = ("document", "article", "본문", *TEXT_NAMES)
 REFERENCE_NAMES = ("summary", "highlights", "요약")
-SAMPLE_ROWS = 100  # rows whose words are counted, if no column has a common name
+SAMPLE_ROWS = 100  # if no column has a common name: how many rows are read to find the column with the most words
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _collect_texts(
     column = column or choose_text_column(candidates, names, rows.rows)
     id_column = id_column or ("id" if "id" in rows.columns and column != "id" else None)
     texts, ids, references = [], [], []
-    for number, row in rows.number_rows():
+    for number, row in rows.enumerate_rows():
         if text := clean(format_text(row.get(column))):
             texts.append(text)
             ids.append(format_cell(row.get(id_column)) if id_column else str(number))
