@@ -21,7 +21,7 @@ class _TensorRows:
         return len(getattr(self, fields(self)[0].name))
 
     def shard(self, index: int, count: int) -> "_TensorRows":
-        """Return rows index, index + count, index + 2 count, ..."""
+        """Return the rows of process `index` of `count` processes: rows index, index + count, index + 2 count, ..."""
 
         def select(value):
             return value.shard(index, count) if isinstance(value, _TensorRows) else value[index::count]
@@ -104,12 +104,13 @@ class LabelBatch(_TensorRows):
     inputs: Batch
     """[B, T]; in multiple choice [B, C, T] with C choices."""
     labels_B: torch.Tensor
-    """int64 [B]: class or choice; float [B]: value; int64 [B, T]: tags, -100 at tokens without a tag."""
+    """In classification and multiple choice, the index of the class or of the correct choice, int64 [B]; in regression,
+    the value, float [B]; in tagging, the index of each token's tag, int64 [B, T], -100 at tokens without a tag."""
 
 
 @dataclass(frozen=True)
 class SpanBatch(_TensorRows):
-    """Windows of passages and the positions of their answers."""
+    """Windows of passages, and where each of them contains the answer."""
 
     inputs: Batch
     """[CLS] question [SEP] window [SEP]."""

@@ -18,16 +18,16 @@ from bertlab.text.batch import Batch, collate
 
 @dataclass(frozen=True)
 class Position:
-    """A position in the shuffled batches of a run."""
+    """A position in the sequence of shuffled batches of a run."""
 
     epoch: int = 0
     """The epoch, from 0."""
     batch: int = 0
-    """The number of batches of this epoch that are done."""
+    """How many batches of this epoch are done, which is also the index of the next batch."""
 
 
 def shuffle_epoch(count: int, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Split shuffled row numbers into batches; the order is a pure function of (seed, epoch).
+    """Split shuffled row indices into batches; the order is a pure function of (seed, epoch).
 
     >>> [len(batch) for batch in shuffle_epoch(5, 2, seed=0, epoch=0)]
     [2, 2, 1]
@@ -43,7 +43,7 @@ class ShuffledSampler:
         count: the number of rows in the data set.
         batch_size: the number of rows in a batch, over all processes.
         seed: the seed of the order of rows.
-        make_batch: builds a batch from an array of row numbers.
+        make_batch: builds a batch from an array of row indices.
         shard: (rank, number of processes); this process gets rows[rank::num_processes] of each batch.
 
     `position` is the position of the next batch; assign to it to resume.
@@ -60,14 +60,14 @@ class ShuffledSampler:
         self.shard = shard
         self.count, self.batch_size, self.seed, self.make_batch = count, batch_size, seed, make_batch
         self.position = Position()
-        self._epoch: tuple[int, list[np.ndarray]] | None = None  # number of the epoch, row numbers of its batches
+        self._epoch: tuple[int, list[np.ndarray]] | None = None  # the epoch, the row indices of its batches
 
     def __len__(self) -> int:
         """The number of batches in an epoch."""
         return -(-self.count // self.batch_size)
 
     def update_progress(self, progress: float) -> bool:
-        """Return False: the batches are of the same kind during the whole run; see `PairSampler.update_progress`."""
+        """Return False, because progress changes nothing here; batches of pairs may change (`PairSampler`)."""
         return False
 
     def __iter__(self):
@@ -124,13 +124,13 @@ def score_spans(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Compute the start and end logits of every window.
+    """Compute for every token of each window the logits that the answer starts there and that it ends there.
 
     Args:
         compute: a function that takes a batch and returns logits_BT2. The other arguments are those of `score`.
 
     Returns:
-        two lists of float32 arrays [T], in the order of `windows`.
+        the start logits and the end logits: two lists of float32 arrays [T], in the order of `windows`.
     """
     padded = score(windows, compute, pad_id, batch_size, progress)
     logits = [logits_T2[: len(window)] for logits_T2, window in zip(padded, windows, strict=True)]

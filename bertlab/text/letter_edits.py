@@ -1,9 +1,9 @@
-"""Single changes of the letters of a word, which undo or make a spelling error.
+"""Change one letter of a word, to undo a spelling error or to make one.
 
 Latin letters are replaced, dropped, inserted, or swapped with a neighbour. A Hangul syllable is taken apart into its
 letters (initial consonant, vowel, final consonant; Unicode's canonical decomposition): a letter is replaced by another
-one of its class, a final consonant is dropped or inserted, and a final consonant is swapped with the initial one of the
-next syllable. If that initial consonant is the silent ㅇ, the final consonant moves to its place: 먹어 becomes 머거.
+one of the same kind, a final consonant is dropped or inserted, and a final consonant is swapped with the initial one of
+the next syllable. If that initial consonant is the silent ㅇ, the final one moves to its place: 먹어 becomes 머거.
 """
 
 import random
@@ -17,18 +17,18 @@ INITIALS = tuple(map(chr, range(0x1100, 0x1113)))
 VOWELS = tuple(map(chr, range(0x1161, 0x1176)))
 FINALS = tuple(map(chr, range(0x11A8, 0x11C3)))
 SILENT = INITIALS[11]  # ㅇ
-# letter of a syllable -> all letters of its class (initial consonants, vowels or final consonants)
-_CLASS_OF = {letter: letters for letters in (INITIALS, VOWELS, FINALS) for letter in letters}
+# letter of a syllable -> all letters that can stand in its place: all initial consonants, all vowels or all final ones
+_REPLACEMENTS = {letter: letters for letters in (INITIALS, VOWELS, FINALS) for letter in letters}
 
 
 def _pair_consonants() -> dict[str, str]:
-    """Map each final consonant to the same consonant as an initial one, by their Unicode names."""
+    """Map each final consonant that can also begin a syllable to its initial form, by their Unicode names."""
     initials = {unicodedata.name(letter).partition("CHOSEONG ")[2]: letter for letter in INITIALS}
     names = {letter: unicodedata.name(letter).partition("JONGSEONG ")[2] for letter in FINALS}
     return {letter: initials[name] for letter, name in names.items() if name in initials}
 
 
-# final consonant -> the same consonant as an initial one, and the reverse
+# final consonant -> its initial form, and the reverse
 _INITIAL_OF = _pair_consonants()
 _FINAL_OF = {initial: final for final, initial in _INITIAL_OF.items()}
 
@@ -62,45 +62,45 @@ def list_edits(word: str) -> list[tuple[str, str]]:
 
 
 def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
-    """Yield each change of a Latin letter as (changed word, kind of the change); words may repeat."""
-    indices = [number for number, letter in enumerate(word) if letter.lower() in LATIN]
-    for number in indices:
+    """Yield each change of a Latin letter as (changed word, kind of the change); several may give the same word."""
+    indices = [index for index, letter in enumerate(word) if letter.lower() in LATIN]
+    for index in indices:
         for letter in LATIN:
-            new_letter = letter.upper() if word[number].isupper() else letter
-            yield word[:number] + new_letter + word[number + 1 :], "replace"
-    for number in indices:
-        yield word[:number] + word[number + 1 :], "drop"
-    for number in range(len(word) + 1):
+            new_letter = letter.upper() if word[index].isupper() else letter
+            yield word[:index] + new_letter + word[index + 1 :], "replace"
+    for index in indices:
+        yield word[:index] + word[index + 1 :], "drop"
+    for index in range(len(word) + 1):
         for letter in LATIN:
-            yield word[:number] + letter + word[number:], "insert"
+            yield word[:index] + letter + word[index:], "insert"
     for first, second in pairwise(indices):
         if second == first + 1:
             yield word[:first] + word[second] + word[first] + word[second + 1 :], "swap"
 
 
 def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
-    """Yield each change of a Hangul letter as (changed word, kind of the change); words may repeat."""
+    """Yield each change of a Hangul letter as (changed word, kind of the change); several may give the same word."""
     # the two or three letters of each syllable; one element for any other character
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
-    def join(number: int, *syllables: list[str]) -> str:
-        """Return the word in which `syllables` replace the same number of syllables from index `number` on."""
-        changed = [*parts[:number], *syllables, *parts[number + len(syllables) :]]
+    def join(start: int, *syllables: list[str]) -> str:
+        """Return the word in which `syllables` replace as many of its syllables, beginning with index `start`."""
+        changed = [*parts[:start], *syllables, *parts[start + len(syllables) :]]
         return unicodedata.normalize("NFC", "".join(letter for part in changed for letter in part))
 
-    for number, part in enumerate(parts):
+    for start, part in enumerate(parts):
         if len(part) == 1:
             continue
         for index, letter in enumerate(part):
-            for other in _CLASS_OF[letter]:
-                yield join(number, [*part[:index], other, *part[index + 1 :]]), "replace"
+            for other in _REPLACEMENTS[letter]:
+                yield join(start, [*part[:index], other, *part[index + 1 :]]), "replace"
         if len(part) == 3:
-            yield join(number, part[:2]), "drop"
+            yield join(start, part[:2]), "drop"
         else:
             for final in FINALS:
-                yield join(number, [*part, final]), "insert"
-        if number + 1 < len(parts) and len(parts[number + 1]) > 1:
-            yield from ((join(number, *pair), "swap") for pair in _swap_consonants(part, parts[number + 1]))
+                yield join(start, [*part, final]), "insert"
+        if start + 1 < len(parts) and len(parts[start + 1]) > 1:
+            yield from ((join(start, *pair), "swap") for pair in _swap_consonants(part, parts[start + 1]))
 
 
 def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
@@ -124,7 +124,7 @@ KINDS = ("replace", "drop", "insert", "swap", "space removed", "space inserted")
 
 
 def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
-    """Make one spelling or spacing error of a kind in a sentence.
+    """Make one spelling or spacing error of the given kind in a sentence.
 
     Args:
         sentence: the sentence.
@@ -142,12 +142,12 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
         indices = [n for n in range(1, len(sentence)) if sentence[n - 1].isalpha() and sentence[n].isalpha()]
         return _choose(rng, [f"{sentence[:n]} {sentence[n:]}" for n in indices])
     words = sentence.split(" ")
-    for number in rng.sample(range(len(words)), len(words)):
-        core = words[number].rstrip(".,!?\"'”’)")
+    for index in rng.sample(range(len(words)), len(words)):
+        core = words[index].rstrip(".,!?\"'”’)")
         if len(core) > 1 and core.isalpha():
             edited = _choose(rng, [each for each, edit_kind in list_edits(core) if edit_kind == kind])
             if edited is not None:
-                words[number] = edited + words[number][len(core) :]
+                words[index] = edited + words[index][len(core) :]
                 return " ".join(words)
     return None
 

@@ -13,5 +13,6 @@ def is_mostly_unknown(tokens: Sequence[str], unk: str) -> bool:
     >>> [is_mostly_unknown(tokens.split(), "[UNK]") for tokens in ("[UNK] . , .", "[UNK] green tea", ". .")]
     [True, False, False]
     """
-    unknown = tokens.count(unk)
-    return 0 < unknown >= sum(any(map(str.isalnum, token)) for token in tokens if token != unk)
+    num_unknown = tokens.count(unk)
+    num_known = sum(any(map(str.isalnum, token)) for token in tokens if token != unk)
+    return num_unknown > 0 and num_unknown >= num_known

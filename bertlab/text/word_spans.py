@@ -13,10 +13,10 @@ from bertlab.config.languages import detect_language, has_latin_letters, languag
 from bertlab.text.tokenizers.encoding import OTHER_SPECIAL_TOKENS, SPECIAL_TOKENS
 
 MASK = "[MASK]"
-# a special token in a text
+# Matches a special token in a text.
 _SPECIAL = re.compile("|".join(map(re.escape, (*SPECIAL_TOKENS, *OTHER_SPECIAL_TOKENS))))
-# Matches a word in a string that has one letter for each character of the text: its class (see `_classify`) or, in a
-# special token that the user typed, S for the first character and s for the others.
+# Matches a word in a string that has one letter for each character of the text: the letter that `_kind_of` returns or,
+# in a special token that the user typed, S for the first character and s for the others.
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
 # As in BERT's pre-tokenizer, each ideograph is a word of its own; kana and Hangul form longer words.
 _IDEOGRAPHS = (
@@ -40,16 +40,16 @@ def detect_text_language(texts: Iterable[str]) -> str | None:
 
 
 def find_words(text: str) -> list[tuple[int, int]]:
-    """Find the character start and end of every word; punctuation marks and ideographs are words of one character.
+    """Find where each word starts and ends, in characters; punctuation marks and ideographs are words by themselves.
 
     >>> text = "Don't pour tea_pots: [MASK]!"
     >>> [text[start:end] for start, end in find_words(text)]
     ["Don't", 'pour', 'tea', '_', 'pots', ':', '[MASK]', '!']
     """
-    classes = [_classify(character) for character in text]
+    kinds = [_kind_of(character) for character in text]
     for special in _SPECIAL.finditer(text):
-        classes[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
-    return [word.span() for word in _WORD.finditer("".join(classes))]
+        kinds[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
+    return [word.span() for word in _WORD.finditer("".join(kinds))]
 
 
 def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -70,26 +70,31 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, text[cursor:]])
 
 
-def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
-    """Map word numbers, from 0, to those of the corresponding words in an edited text; deleted words are left out.
+def update_word_indices(indices: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
+    """Return the new indices of some words after the text was edited; words that were deleted are left out.
 
     The result is empty if the two texts have no word in common.
 
+    Args:
+        indices: the indices of these words in `before`.
+        before: all words before the edit.
+        after: all words after the edit.
+
     >>> before = ["She", "opened", "the", "window"]
-    >>> update_word_numbers({3}, before, ["Today", *before]), update_word_numbers({3}, before, [*before[:3], "windows"])
+    >>> update_word_indices({3}, before, ["Today", *before]), update_word_indices({3}, before, [*before[:3], "windows"])
     ({4}, {3})
-    >>> update_word_numbers({3}, before, ["Rain", "falls", "on", "tea"])
+    >>> update_word_indices({3}, before, ["Rain", "falls", "on", "tea"])
     set()
     """
     edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     if all(operation != "equal" for operation, *_ in edits):
         return set()
-    new_numbers = {}
+    new_indices = {}
     for _, start, end, new_start, new_end in edits:
         # In this part, both texts have the same number of words: equal ones, or one edited word for each old word.
         if end - start == new_end - new_start:
-            new_numbers |= zip(range(start, end), range(new_start, new_end), strict=True)
-    return {new_numbers[number] for number in numbers if number in new_numbers}
+            new_indices |= zip(range(start, end), range(new_start, new_end), strict=True)
+    return {new_indices[index] for index in indices if index in new_indices}
 
 
 def has_visible_characters(text: str) -> bool:
@@ -98,13 +103,13 @@ def has_visible_characters(text: str) -> bool:
     >>> has_visible_characters("🙂"), has_visible_characters(" \\u200b")
     (True, False)
     """
-    return any(_classify(character) not in "i " for character in text)
+    return any(_kind_of(character) not in "i " for character in text)
 
 
-def _classify(character: str) -> str:
-    """Return the class of a character: w part of a word, q apostrophe, p word by itself, i invisible, " " space.
+def _kind_of(character: str) -> str:
+    """Return a letter for the kind of a character.
 
-    An invisible character does not split a word.
+    w: part of a word; q: an apostrophe; p: a word by itself; i: invisible, which does not split a word; " ": a space.
     """
     if character in "'’":
         return "q"

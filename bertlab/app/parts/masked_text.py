@@ -13,7 +13,7 @@ from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
 from bertlab.tasks.masked_lm import Original
 from bertlab.text.tokenizers.encoding import MASK_NAMES
-from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_numbers
+from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_indices
 from bertlab.views.numbers import percent
 
 
@@ -82,7 +82,7 @@ def draw_masked_text(examples: Examples, *, container=st, help: str | None = Non
     previous_words = url.swap_previous("mask", words)
     if previous_words != words:  # the text was edited: a masked word stays masked at its new position
         masked_before = {index for index in range(len(previous_words)) if str(index) in stored_numbers}
-        masked_now = update_word_numbers(masked_before, previous_words, words)
+        masked_now = update_word_indices(masked_before, previous_words, words)
         # if the user typed the example sentence again, its default word is masked again
         stored_numbers = set(default.split(".")) if default else set(map(str, masked_now))
     masked_indices = frozenset(

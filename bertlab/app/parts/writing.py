@@ -16,7 +16,7 @@ from bertlab.explore.writing.surprise import (
     TextSurprise,
     match_case,
 )
-from bertlab.text.word_spans import find_words, update_word_numbers
+from bertlab.text.word_spans import find_words, update_word_indices
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.writing import corrections_html, gain_bars, proposal_bars, surprise_bars
@@ -155,7 +155,7 @@ def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
     words = [word.text for word in surprise.words]
     stored_index, previous_words = url.recall("word"), url.swap_previous("writing-words", words)
     if previous_words != words and stored_index.isdecimal():  # the text was edited: the same word stays chosen
-        stored_index = str(next(iter(update_word_numbers({int(stored_index[:9])}, previous_words, words)), ""))
+        stored_index = str(next(iter(update_word_indices({int(stored_index[:9])}, previous_words, words)), ""))
     is_valid = stored_index.isdecimal() and int(stored_index[:9]) < len(words)
     url.store("word", stored_index if is_valid else "")
     return int(stored_index) if is_valid else next(iter(misfits), None)
