@@ -59,7 +59,7 @@ def test_metrics_equal_those_of_evaluate_and_cells_add_up(shipped, tmp_path, nam
         assert counts_GP[person].sum() == 9, "every labelled name is counted once in its row"
         correct, predicted = np.trace(counts_GP), counts_GP[:, [n != "" for n in analysis.confusion.names]].sum()
         assert 100 * 2 * correct / (9 + predicted) == pytest.approx(analysis.metrics["entity_f1"])
-    probabilities = [analysis.rows[row].probability for row in analysis.hardest()]
+    probabilities = [analysis.rows[row].probability for row in analysis.sort_by_difficulty()]
     assert probabilities == sorted(probabilities)
     with torch.inference_mode():
         assert all(0 <= row.probability <= 1 for row in analysis.rows)
@@ -94,7 +94,7 @@ def test_largest_error_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer)
     loaded = checkpoint.load(path)
     spec = find_task(loaded, "", ("a", "b"), "y")
     analysis = analyse_errors(loaded, read_labelled_rows(data, spec), spec)
-    assert analysis.rows[analysis.hardest()[0]].gold == "900"
+    assert analysis.rows[analysis.sort_by_difficulty()[0]].gold == "900"
     assert analysis.confusion is None
 
 

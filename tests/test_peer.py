@@ -54,7 +54,7 @@ def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokeniz
     compared_windows = 0
     for number, row in enumerate(rows):
         window_numbers = range(*ours.windows.find_question_windows(number).indices(len(windows)))
-        capacity = max_tokens - 3 - windows[window_numbers[0]].question_tokens
+        capacity = max_tokens - 3 - windows[window_numbers[0]].num_question_tokens
         # `stride` is the overlap of two windows in run_qa, and the distance of their starts in bertlab
         their_windows = peer.encode_span_rows([row], theirs, max_tokens, capacity - 24)
         assert len(their_windows) == len(window_numbers)

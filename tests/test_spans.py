@@ -109,7 +109,7 @@ def test_a_single_window_equals_the_encoding_of_the_pair(tokenizer):
 
 def test_a_long_question_keeps_its_first_tokens(tokenizer):
     window = make_windows(tokenizer, "owns " * 100, PASSAGE, max_question=7)[0]
-    assert window.question_tokens == 7
+    assert window.num_question_tokens == 7
     assert window.ids[8] == tokenizer.sep_id
 
 
@@ -130,7 +130,7 @@ def test_texts_without_a_window_raise_an_error(tokenizer, question, passage, opt
 
 def test_a_typed_separator_stays_inside_its_segment(tokenizer):
     (window,) = make_windows(tokenizer, "the [SEP] tea", "owns [SEP] [CLS] it")
-    assert window.question_tokens == 3
+    assert window.num_question_tokens == 3
     assert window.token_type_ids.tolist() == [0] * 5 + [1] * 6
 
 
@@ -187,7 +187,7 @@ def test_a_misplaced_answer_raises_an_error_or_is_skipped(tokenizer):
         make_span_features(tokenizer, rows)
     features = make_span_features(tokenizer, rows, invalid_rows=(skipped_rows := InvalidRows("skip")))
     assert features.skipped == len(skipped_rows) == 2
-    assert features.rows_Q.tolist() == [0, 3]
+    assert features.row_Q.tolist() == [0, 3]
 
 
 def test_unanswerable_rows_are_labelled_with_cls_if_allowed(tokenizer):

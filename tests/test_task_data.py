@@ -476,8 +476,8 @@ def test_minus_one_means_hidden_labels_only_if_every_label_is_minus_one():
     values = read_examples(moods, own.replace(kind="regression"), training=True)
     assert [row.target for row in values][:3] == [-1, 0, 1]
     hidden = data([{"text": sentence, "label": -1} for sentence in "abc"])
-    assert not read_examples(hidden, own).labelled
-    assert read_examples(hidden, own, ("-1", "0", "1")).labelled, "the checkpoint has a label of this name"
+    assert not read_examples(hidden, own).is_labelled
+    assert read_examples(hidden, own, ("-1", "0", "1")).is_labelled, "the checkpoint has a label of this name"
 
 
 def test_a_pair_may_have_one_empty_text():
@@ -493,8 +493,8 @@ def test_some_errors_cannot_be_skipped():
     )
     unlabelled = data([{"idx": row["idx"], "sentence": row["sentence"]} for row in rows])
     assert 'no column "label" to train on' in read_error(unlabelled, SST2, training=True)
-    assert not read_examples(unlabelled, SST2).labelled
-    assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
+    assert not read_examples(unlabelled, SST2).is_labelled
+    assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).is_labelled
     with raises_error(DataError, "training-rows-without-labels"):
         read_examples(data(rows_of(SST2, labelled=False)), SST2, training=True)
     one_label = data([row | {"label": 1} for row in rows])

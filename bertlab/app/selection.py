@@ -23,7 +23,7 @@ from bertlab.config.languages import (
     rank_shipped_checkpoints,
 )
 from bertlab.explore.session import Session
-from bertlab.tasks.registry import list_types_of_command
+from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.unknown_tokens import is_mostly_unknown
 from bertlab.text.word_spans import detect_text_language
@@ -99,7 +99,7 @@ def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
     Raises:
         CheckpointError: the checkpoint cannot be opened.
     """
-    if any(task_type.reads_only_pairs for task_type in list_types_of_command(command)):
+    if any(task_type.reads_only_pairs for task_type in list_types_for_command(command)):
         return True
     return command == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
@@ -128,13 +128,13 @@ def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: 
 
 def supports_command(session: Session, command: str) -> bool:
     """Whether a checkpoint has the output layer that a command needs, or the command needs none."""
-    task_types = list_types_of_command(command)
+    task_types = list_types_for_command(command)
     return not task_types or any(not task_type.head or task_type.head in session.heads for task_type in task_types)
 
 
 def predicts_value(session: Session) -> bool:
     """Whether a checkpoint has an output layer that predicts a value instead of a label."""
-    task_types = list_types_of_command("classify")
+    task_types = list_types_for_command("classify")
     return any(task_type.predicts_value and task_type.head in session.heads for task_type in task_types)
 
 
@@ -159,7 +159,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
     try:
         return sessions.select_checkpoint(command, code)
     except CheckpointError as error:
-        tasks = (find_example_task(task_type.name, code) for task_type in list_types_of_command(command))
+        tasks = (find_example_task(task_type.name, code) for task_type in list_types_for_command(command))
         task = next(filter(None, tasks), None)
         if task is None:
             raise

@@ -137,11 +137,11 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
     spec = get_task(config.task)
     task_type = get_finetune_type(spec.kind)
     options = EvaluationOptions(
-        source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
+        source=config.data or spec.hub_id, is_user_data=bool(config.data), split="validation", task=config.task,
         limit=config.rows, invalid="skip",
     )  # fmt: skip
     examples = task_type.read_split(spec, task_type.list_evaluation_splits(spec, options)[0], student, options)
-    if not examples.labelled:
+    if not examples.is_labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     return examples
 

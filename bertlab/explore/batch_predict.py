@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
-from bertlab.tasks.registry import list_types_of_command
+from bertlab.tasks.registry import list_types_for_command
 
 # {field of a prediction: name of its column in the table}. The two names differ, because the user's table may have a
 # column `label` of its own.
@@ -34,7 +34,7 @@ def predict_texts(
     Raises:
         MissingHead: the checkpoint lacks the output layer that the command needs.
     """
-    task_types = list_types_of_command(command)
+    task_types = list_types_for_command(command)
     task_type = next((candidate for candidate in task_types if candidate.head in session.heads), task_types[0])
     reads_pairs = "pair_column" in task_type.column_flags
     predict = getattr(session, command.replace("-", "_"))

@@ -6,7 +6,7 @@ from pathlib import Path
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
-from bertlab.tasks.registry import TASK_TYPES, list_types_of_command, list_types_of_model
+from bertlab.tasks.registry import TASK_TYPES, list_types_for_command, list_types_for_model
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -57,7 +57,7 @@ class CheckpointInfo:
         task = self.record.get("task")
         kind = task.get("kind") if isinstance(task, dict) else None
         task_type = TASK_TYPES.get(kind) if isinstance(kind, str) else None
-        columns = task.get("text") if task_type in list_types_of_command("classify") else None
+        columns = task.get("text") if task_type in list_types_for_command("classify") else None
         return len(columns) if isinstance(columns, list) and len(columns) in (1, 2) else None
 
     @property
@@ -83,7 +83,7 @@ class CheckpointInfo:
     @property
     def task_types(self) -> tuple[TaskType, ...]:
         """The task types for which the checkpoint makes predictions."""
-        return tuple(list_types_of_model(self.model))
+        return tuple(list_types_for_model(self.model))
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class CheckpointInfo:
         Raises:
             MissingHead: the checkpoint supports neither.
         """
-        task_types = list_types_of_command("classify")
+        task_types = list_types_for_command("classify")
         supported = [task_type for task_type in task_types if task_type.head in self.heads]
         if not supported:
             self.model.require_head(task_types[0].head)

@@ -94,7 +94,7 @@ def intervene(
     candidates = list(dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()]))
     outcomes = [
         Outcome(
-            prediction.label(candidate),
+            prediction.find_text(candidate),
             *log_odds_2C[:, candidate].sigmoid().tolist(),
             *log_odds_2C[:, candidate].tolist(),
         )
@@ -136,12 +136,12 @@ def compute_effects_by_layer(
     logits_C = _compute_logits(prediction, model(batch, trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     log_odds_before = float(log_odds(logits_C)[best])
-    tokens, label = make_token_rows(prediction.encoding), prediction.label(best)
+    tokens, label = make_token_rows(prediction.encoding), prediction.find_text(best)
     positions_P = torch.tensor(prediction.positions, device=logits_C.device)
     batch_size = max(1, MAX_PROBS // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
         hidden_NPH = ablate_each_head(model, batch, trace["hidden"][layer], layer, positions_P, batch_size)
-        effects_N = log_odds(prediction.logits(hidden_NPH))[:, best] - log_odds_before
+        effects_N = log_odds(prediction.compute_logits(hidden_NPH))[:, best] - log_odds_before
         yield HeadEffects(
             prediction.kind, tokens, label, log_odds_before, (layer,), effects_N[None].float().cpu().numpy()
         )
@@ -170,7 +170,7 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
 
 def _compute_logits(prediction: RecomputablePrediction, hidden_BTH: torch.Tensor) -> torch.Tensor:
     """Compute the logits of all candidates from the hidden states at the positions of a prediction -> [B, C]."""
-    return prediction.logits(hidden_BTH[:, list(prediction.positions)])
+    return prediction.compute_logits(hidden_BTH[:, list(prediction.positions)])
 
 
 def _make_row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:

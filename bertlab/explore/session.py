@@ -50,7 +50,7 @@ from bertlab.explore.rollout import Rollout, compute_rollout
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
 from bertlab.tasks.recomputable_prediction import RecomputablePrediction
-from bertlab.tasks.registry import TASK_TYPES, list_intervention_types, list_types_of_command
+from bertlab.tasks.registry import TASK_TYPES, list_intervention_types, list_types_for_command
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 
 
@@ -81,7 +81,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
     Raises:
         CheckpointError: no such checkpoint is shipped.
     """
-    task_types = list_types_of_command(command)
+    task_types = list_types_for_command(command)
     return find_first_shipped_checkpoint(rank_shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 

@@ -61,7 +61,7 @@ def compute_span_attention(
     answer_positions = [span_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
     if not answer_positions:
         raise TextError("window-without-characters", window=window, start=start, end=end)
-    question_positions = list(range(1, 1 + span_window.question_tokens))
+    question_positions = list(range(1, 1 + span_window.num_question_tokens))
     trace = Trace.of("probs")
     model(collate([span_window], tokenizer.pad_id).to(find_device(model)), trace=trace)
     # The mean is computed layer by layer, because the rows of all heads together would need much memory.
@@ -94,7 +94,7 @@ def _read_window(
 
 def _make_token_rows(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
     """List a window's tokens as rows; passage tokens have offsets into the passage, all others 0."""
-    special_positions = {0, *range(window.question_tokens + 1, window.passage.start), len(window) - 1}
+    special_positions = {0, *range(window.num_question_tokens + 1, window.passage.start), len(window) - 1}
     tokens = tokenizer.tokens([int(id) for id in window.ids])
     columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)
     return tuple(

@@ -107,13 +107,13 @@ class BatchPredictor:
 
     def describe(self) -> Description:
         """Describe the checkpoint."""
-        from bertlab.tasks.registry import list_types_of_command
+        from bertlab.tasks.registry import list_types_for_command
 
         missing = {}
         for command in self._queries_module.PREPARE_FUNCTIONS:
             if command != "embed" and command not in self.session.commands:
                 try:
-                    self.session.model.require_head(list_types_of_command(command)[0].head)
+                    self.session.model.require_head(list_types_for_command(command)[0].head)
                 except MissingHead as error:
                     missing[command] = error
         if not self.session.model.gives_hidden_states:

@@ -1,1 +1,1 @@
-"""Task types: what each one reads, learns, predicts and measures."""
+"""Task types: the rows that each type reads, its loss, its predictions and its metrics."""

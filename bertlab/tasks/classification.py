@@ -81,6 +81,7 @@ class ClassificationTask(LabelledTaskType):
         if column is not None and data.label_names.get(column):
             return data.label_names[column]
         names = {read_label_name(cell) for cell in cells}
+        # A column with so many different values contains texts or ids, not labels.
         if len(names) > MAX_LABELS or len(names) > max(20, len(cells) / 2):
             raise DataError("too-many-labels", name=data.name, labels=len(names), column=repr(column), rows=len(cells))
         are_numbers = all(name.lstrip("-").isdecimal() and len(name) < 20 for name in names)
@@ -101,12 +102,12 @@ class ClassificationTask(LabelledTaskType):
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
-        names = features.examples.labels
-        return score_labels(self, loaded.model, features, progress, names, lambda example: names)
+        labels = features.examples.labels
+        return score_labels(self, loaded.model, features, progress, labels, lambda example: labels)
 
     def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
-        # In a submission, the number of a label is its index in the task, which may differ from that in the checkpoint.
+        # A submission contains the index of a label in `spec.labels`; the order in the checkpoint may differ.
         if spec.submission and not spec.submits_label_names:
             if name not in spec.labels:
                 raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
@@ -132,7 +133,7 @@ class ClassificationTask(LabelledTaskType):
         return Classification(tuple(map(LabelProbability, labels, logits_K.softmax(-1).tolist())))
 
     def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
-        """Compute the score of one label for several inputs: the label that is predicted for the first input.
+        """Compute, for several inputs, the log-odds of the label that is predicted for the first input.
 
         Args:
             model: the model.
@@ -158,8 +159,8 @@ def score_labels(
     model: Bert,
     features: Features,
     progress: Callable,
-    names: Sequence[str],
-    names_of: Callable[[Example], Sequence[str]],
+    matrix_labels: Sequence[str],
+    list_display_names: Callable[[Example], Sequence[str]],
 ) -> tuple[list[int], list[ScoredRow], ConfusionMatrix]:
     """Predict a label or choice for each example, and score the predictions.
 
@@ -168,8 +169,8 @@ def score_labels(
         model: the model that predicts.
         features: the inputs.
         progress: wraps the iterable of batches, as `tqdm` does.
-        names: the labels of the confusion matrix.
-        names_of: function: example -> the text of each possible prediction.
+        matrix_labels: the labels of the confusion matrix.
+        list_display_names: function: example -> the text of each label or choice that may be predicted for it.
 
     Returns:
         The index of the predicted label or choice of each example, the scored rows, and the confusion matrix.
@@ -178,7 +179,7 @@ def score_labels(
     predictions = task_type.choose_predictions(outputs)
     scored_rows, confusion_pairs = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
-        display_names = names_of(example)
+        display_names = list_display_names(example)
         scored_rows.append(
             ScoredRow(
                 example.id,
@@ -190,4 +191,4 @@ def score_labels(
             )
         )
         confusion_pairs.append(((example.target, best), row))
-    return predictions, scored_rows, build_confusion_matrix(names, confusion_pairs)
+    return predictions, scored_rows, build_confusion_matrix(matrix_labels, confusion_pairs)

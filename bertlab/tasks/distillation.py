@@ -1,4 +1,4 @@
-"""Distillation: open a teacher and, in fine-tuning, train a classifier on the teacher's predictions and the labels.
+"""Distillation: open a teacher and, for classification tasks, compute a loss from its predictions and the labels.
 
 Shape legend: B batch, K labels.
 """
@@ -27,34 +27,35 @@ class DistilledLabelLoss:
     """
 
     teacher: Bert
-    """A classifier, whose weights do not change."""
+    """The teacher, a model with a classification output layer; its weights do not change."""
     teacher_digest: str
-    """A digest of these weights as they were loaded."""
+    """A digest of the teacher's weights, see `compute_weights_digest`."""
     label_indices: tuple[int, ...]
     """For each label of the student, its index among the teacher's labels."""
-    share: float
-    """The weight of the cross-entropy against the teacher, 0 to 1; the one against the labels has weight 1 - share."""
+    teacher_share: float
+    """The weight, 0 to 1, of the cross-entropy against the teacher; the other one has the remaining weight."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
         logits_BK = model.classify(model.pool(batch.inputs)).float()
         with torch.no_grad():
             teacher_BK = self.teacher.logits("classify", batch.inputs)[:, list(self.label_indices)].softmax(-1)
         loss = label_loss(logits_BK, batch)
-        value = (1 - self.share) * loss.value + self.share * F.cross_entropy(logits_BK, teacher_BK)
+        teacher_loss = F.cross_entropy(logits_BK, teacher_BK)
+        value = (1 - self.teacher_share) * loss.value + self.teacher_share * teacher_loss
         return replace(loss, value=value)
 
 
-def add_teacher(data: TrainingData, source: str, share: float) -> TrainingData:
+def add_teacher(data: TrainingData, source: str, teacher_share: float) -> TrainingData:
     """Return the data of a classification run with a loss that includes the predictions of a teacher.
 
     Args:
         data: the data of the run.
         source: the checkpoint of the teacher.
-        share: the weight of the teacher's predictions, 0 to 1.
+        teacher_share: the weight of the teacher's predictions, 0 to 1.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, is no classifier, or has another vocabulary, other labels or too
-            few positions.
+        BertlabError: the checkpoint cannot be opened, has no classification layer, or has another vocabulary, other
+            labels or too few positions.
     """
     vocabulary_error = BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
     loaded = open_teacher(source, "classify", data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
@@ -66,7 +67,7 @@ def add_teacher(data: TrainingData, source: str, share: float) -> TrainingData:
         )
     indices = tuple(teacher_labels.index(label) for label in labels)
     digest = compute_weights_digest(loaded.model)
-    return replace(data, distillation=DistilledLabelLoss(loaded.model, digest, indices, share))
+    return replace(data, distillation=DistilledLabelLoss(loaded.model, digest, indices, teacher_share))
 
 
 def open_teacher(
@@ -78,7 +79,7 @@ def open_teacher(
         source: the checkpoint.
         head: the output layer that the teacher needs, a key of `nn.heads.HEADS`.
         tokenizer: the tokenizer of the student.
-        max_input_tokens: the number of tokens of the longest input.
+        max_input_tokens: the maximum number of tokens in an input of the student.
         vocabulary_error: raised if the teacher has another vocabulary.
 
     Raises:

@@ -1,14 +1,14 @@
-"""Find the entities that tags mark, by the rules of CoNLL-2000's `conlleval`, which `seqeval` follows too."""
+"""Find the entities of a sentence from its tags by the rules of CoNLL-2000's `conlleval`, as `seqeval` does."""
 
 from collections.abc import Iterable, Sequence
 
 
 def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Find the entities that the tags of one sentence mark.
+    """Find the entities of one sentence from its tags.
 
     As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins a new one. The
-    prefixes E (last word of an entity) and S (entity of one word) are supported too. A tag of one letter, such as "B",
-    has the type "_".
+    prefixes E (last word of an entity) and S (entity of one word) are supported too. A tag that consists of
+    one letter, such as "B", has the entity type "_".
 
     Returns:
         (type, index of the first tag, index of the last tag) of each entity.
@@ -21,22 +21,22 @@ def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     for index, tag in enumerate([*tags, "O"]):
         next_prefix = tag[0]
         next_type = tag[1:].split("-", 1)[-1] or "_"
-        if _entity_ends(prefix, type, next_prefix, next_type):
+        if _does_entity_end(prefix, type, next_prefix, next_type):
             spans.append((type, first, index - 1))
-        if _entity_begins(prefix, type, next_prefix, next_type):
+        if _does_entity_begin(prefix, type, next_prefix, next_type):
             first = index
         prefix, type = next_prefix, next_type
     return spans
 
 
-def _entity_ends(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
+def _does_entity_end(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
     """Whether an entity ends between two consecutive tags."""
     if prefix in "ES":
         return True
     return prefix in "BI" and (next_prefix in "BSO" or type != next_type)
 
 
-def _entity_begins(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
+def _does_entity_begin(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
     """Whether an entity begins with the second of two consecutive tags."""
     if next_prefix in "BS":
         return True
@@ -53,7 +53,7 @@ def is_entity_scheme(tags: Iterable[str]) -> bool:
 
 
 def order_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Sort the distinct tags of a data set into the order of the output layer: O first, then by type, B before I.
+    """Sort the distinct tags of a data set as the output layer orders them: O first, then by type, B before I.
 
     >>> order_tags(["I-PER", "O", "B-LOC", "B-PER"])
     ('O', 'B-LOC', 'B-PER', 'I-PER')

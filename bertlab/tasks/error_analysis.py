@@ -31,15 +31,15 @@ class ScoredRow:
     """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags or sentences. Always 0 for
     regression."""
     probability: float | None
-    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for a summary, that
-    of a gold sentence; for an answer, the total probability of the gold answers among the best spans. None for
-    regression."""
+    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for a summary, the
+    lowest probability of a gold sentence; for an answer, the sum of the probabilities of the gold answers among the
+    best spans. None for regression."""
     values: tuple[float, float] | None = None
     """For regression, the label and the prediction as numbers; otherwise None."""
 
     @property
     def ease(self) -> tuple[float, ...]:
-        """The sort key of `ErrorAnalysis.hardest`: the harder the row, the lower the key."""
+        """The sort key of `ErrorAnalysis.sort_by_difficulty`: the harder the row, the lower the key."""
         if self.values is not None:
             return (-abs(self.values[0] - self.values[1]),)
         return (self.probability, self.score)
@@ -47,13 +47,13 @@ class ScoredRow:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A confusion matrix, with the rows that each cell counts."""
+    """A confusion matrix; each cell lists the data rows that it counts."""
 
     names: tuple[str, ...]
     """The labels. "" means no entity: the prediction for a missed entity, or the label of a wrongly predicted one."""
     cells: dict[tuple[int, int], tuple[int, ...]]
-    """(index of the label, index of the prediction) -> the indices of the rows that the cell counts. A row with several
-    entities may be in several cells."""
+    """(index of the label, index of the prediction) -> the indices of the data rows that the cell counts. A data row
+    with several entities may be in several cells."""
 
     @cached_property
     def counts_GP(self) -> np.ndarray:
@@ -65,7 +65,7 @@ class ConfusionMatrix:
 
     @property
     def shares_GP(self) -> np.ndarray:
-        """`counts_GP` divided by the totals of its rows; 0 for a label that does not occur."""
+        """`counts_GP`, with each row divided by its sum; 0 for a label that does not occur."""
         return self.counts_GP / np.maximum(self.counts_GP.sum(1, keepdims=True), 1)
 
     @property
@@ -79,8 +79,7 @@ def build_confusion_matrix(names: Sequence[str], pairs: Sequence[tuple[tuple[int
 
     Args:
         names: the labels, in the order of the matrix's rows and columns.
-        pairs: ((index of the label, index of the prediction), index of the data row) for each prediction. The matrix
-            counts how often each pair of indices occurs.
+        pairs: ((index of the label, index of the prediction), index of the data row) for each prediction to count.
     """
     cells = defaultdict(list)
     for cell, row in pairs:
@@ -127,7 +126,7 @@ class ErrorAnalysis:
     metrics: dict[str, float]
     """The task's metrics in percent."""
     rows: tuple[ScoredRow, ...]
-    """The rows that were predicted."""
+    """The rows with their predictions and scores."""
     total: int
     """The number of rows in the file or data set."""
     usable: int
@@ -140,7 +139,7 @@ class ErrorAnalysis:
     """For question answering: under the key "question" the groups by question word, and under the key "length" the
     groups by the number of words in the answer. Otherwise None."""
 
-    def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
+    def sort_by_difficulty(self, rows: Sequence[int] | None = None) -> list[int]:
         """Sort rows from the hardest to the easiest: by the probability of the label or, in regression, by the error.
 
         Args:

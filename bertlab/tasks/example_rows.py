@@ -16,8 +16,9 @@ from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.registry import TASK_TYPES
 
-_SLOT = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")  # the name and the number of a slot, such as {person2}
-# the similarity of two generated sentences, 0 to 5 as in STS-B, by how the second differs from the first
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")  # the name and the number of a placeholder, such as {person2}
+# The similarity of two generated sentences, from 0 to 5 as in STS-B. Each name says how the second sentence differs
+# from the first.
 _SAME, _OTHER_PERSON, _RELATED, _OTHER_ACTION, _UNRELATED = 5.0, 3.0, 2.0, 1.0, 0.0
 # For each requested row, at most this many rows are generated, because many of them are equal. If there are still too
 # few distinct rows, fewer rows are returned.
@@ -31,7 +32,7 @@ def generate_rows(
 
     Args:
         spec: the task.
-        labels: the labels of the checkpoint. A classification needs exactly two, negative and then positive; without
+        labels: the labels of the checkpoint. For classification there must be two, first the negative one; without
             labels, "negative" and "positive" are used. Tags that are not among the labels become "O".
         language: a language code; a language without templates gets the English ones.
         count: maximum number of rows. The result has fewer rows if the templates do not yield as many distinct rows,
@@ -53,7 +54,7 @@ def generate_rows(
         rows.setdefault(repr(row), row)
         if len(rows) == count:
             break
-    return [row | {spec.id: str(number)} if spec.id else row for number, row in enumerate(rows.values())]
+    return [row | {spec.id: str(index)} if spec.id else row for index, row in enumerate(rows.values())]
 
 
 def write_example_rows(path: str | Path, spec: TaskSpec, labels: Sequence[str] = (), language: str = DEFAULT) -> Path:
@@ -67,18 +68,18 @@ def format_json_lines(rows: Sequence[dict]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-class _Slots:
-    """Fill the slots of templates, such as {person}, from lists.
+class _TemplateFiller:
+    """Replace the placeholders of templates, such as {person}, with entries of lists.
 
-    An instance fills a slot that occurs several times with the same entry each time.
+    An instance replaces a placeholder that occurs several times with the same entry each time.
     """
 
     def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
         self.lists, self.rng = lists, rng
         self.entries: dict[str, str] = {}
 
-    def entry(self, name: str, number: str = "") -> str:
-        """Return the entry of a slot. Slots that differ only in their number, such as {person2}, get different ones."""
+    def choose_entry(self, name: str, number: str = "") -> str:
+        """Choose the entry for a placeholder. {person} and {person2} have the same list, but get different entries."""
         key = name + number
         if key not in self.entries:
             used = {self.entries.get(name + other_number) for other_number in ("", "2", "3")}
@@ -86,13 +87,13 @@ class _Slots:
         return self.entries[key]
 
     def fill(self, template: str) -> str:
-        """Fill a template that is a sentence of its own: its first letter becomes a capital letter."""
+        """Fill a template that is a whole sentence: its first letter becomes a capital letter."""
         text = self.fill_part(template)
         return text[:1].upper() + text[1:]
 
     def fill_part(self, template: str) -> str:
         """Fill a template, and leave its first letter as it is."""
-        return _SLOT.sub(lambda match: self.entry(*match.groups()), template)
+        return _PLACEHOLDER.sub(lambda match: self.choose_entry(*match.groups()), template)
 
 
 # -- generators: for each task type, yield random rows without end; nothing if the templates do not suit the task ------
@@ -108,7 +109,7 @@ def _generate_classification(
     while True:
         positive = rng.random() < 0.5
         template = rng.choice(templates["positive" if positive else "negative"])
-        yield {columns[0]: _Slots(templates, rng).fill(template), spec.label[0]: names[positive]}
+        yield {columns[0]: _TemplateFiller(templates, rng).fill(template), spec.label[0]: names[positive]}
 
 
 def _generate_regression(
@@ -137,7 +138,7 @@ def _generate_multiple_choice(
     context_column, *choice_columns = spec.text or ("context", "choices")
     num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
     while True:
-        context, *choices = map(_Slots(templates, rng).fill, rng.choice(templates["statements"]))
+        context, *choices = map(_TemplateFiller(templates, rng).fill, rng.choice(templates["statements"]))
         correct = choices[0]  # each template has the context, the correct choice, and then the wrong ones
         choices = (choices * 2)[:num_choices]
         rng.shuffle(choices)
@@ -152,33 +153,33 @@ def _generate_tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping,
     """Yield rows with the words of a sentence and their tags."""
     tokens_column = spec.text[0] if spec.text else "tokens"
     while True:
-        slots, tokens, tags = _Slots(templates, rng), [], []
+        filler, tokens, tags = _TemplateFiller(templates, rng), [], []
         for part in rng.choice(templates["sentence"]).split():
-            slot = _SLOT.fullmatch(part)
-            words = slots.entry(*slot.groups()).split() if slot else [part]
+            placeholder = _PLACEHOLDER.fullmatch(part)
+            words = filler.choose_entry(*placeholder.groups()).split() if placeholder else [part]
             tokens += words
-            tags += _tag_words(words, slot[1] if slot else "", labels, templates.get("articles", ()))
+            tags += _tag_words(words, placeholder[1] if placeholder else "", labels, templates.get("articles", ()))
         tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
         yield {tokens_column: tokens, spec.label[0]: tags}
 
 
 def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str], articles: Sequence[str]) -> list[str]:
-    """Tag the words of an entity, or of other text if `entity_type` is "". An article is not part of a name."""
+    """Tag the words of an entity, or of other text if `entity_type` is "". An article has the tag "O"."""
     if entity_type and words[0] in articles:
         return ["O", *_tag_words(words[1:], entity_type, labels, articles)]
-    tags = [f"{'I' if number else 'B'}-{entity_type}" if entity_type else "O" for number in range(len(words))]
+    tags = [f"{'I' if index else 'B'}-{entity_type}" if entity_type else "O" for index in range(len(words))]
     return [tag if not labels or tag in labels else "O" for tag in tags]
 
 
 def _generate_span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
     """Yield rows with a passage, a question and its answers."""
     while True:
-        slots = _Slots(templates, rng)
-        passage = slots.fill(templates["passage"])
+        filler = _TemplateFiller(templates, rng)
+        passage = filler.fill(templates["passage"])
         if spec.unanswerable and rng.random() < 0.4:
-            question, answers = slots.fill(rng.choice(templates["unanswerable"])), {"text": [], "answer_start": []}
+            question, answers = filler.fill(rng.choice(templates["unanswerable"])), {"text": [], "answer_start": []}
         else:
-            question, answer = map(slots.fill_part, rng.choice(templates["questions"]))
+            question, answer = map(filler.fill_part, rng.choice(templates["questions"]))
             answers = {"text": [answer], "answer_start": [passage.index(answer)]}
         columns = dict(zip(spec.text or ("context", "question"), (passage, question), strict=True))
         yield {"title": "", **columns, spec.label[0]: answers}

@@ -12,7 +12,7 @@ class Example:
     """One row of a task."""
 
     id: str
-    """The id of the row; its number if the data has no ids."""
+    """The id of the row; if the data has no ids, the index of the row from 0."""
     texts: tuple[str, ...]
     """One or two texts; for multiple choice the context and every choice; for tagging the tokens."""
     target: int | float | tuple[int, ...] | None
@@ -51,7 +51,7 @@ class Examples(Sequence):
         return self.rows[row]
 
     @property
-    def labelled(self) -> bool:
+    def is_labelled(self) -> bool:
         """Whether the examples have targets; either all of them have one, or none."""
         return self.rows[0].target is not None
 
@@ -96,12 +96,14 @@ def read_text(row: dict, column: str) -> str:
 
 
 def split_cell(cell: object) -> list:
-    """Split a cell into tokens or tags; the cell is a list of them, or a text with spaces between them."""
+    """Split a cell into tokens or tags; the cell contains a list, or a text with spaces between the tokens or tags."""
     return cell if isinstance(cell, list) else str(cell).split()
 
 
 def read_label_name(cell: object) -> str:
-    """Read the name of the label in a cell; 3.0 becomes "3": a column with empty cells has floats, not integers.
+    """Read the name of the label in a cell; 3.0 becomes "3".
+
+    A column of integers is read as floats if it has empty cells.
 
     >>> read_label_name(3.0), read_label_name(" good "), read_label_name(True)
     ('3', 'good', 'True')
@@ -110,10 +112,10 @@ def read_label_name(cell: object) -> str:
 
 
 def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...]) -> int:
-    """Find the index in `labels` of the label in a cell.
+    """Find the label that a cell contains, and return its index in `labels`.
 
     Args:
-        cell: the name of the label, or its number.
+        cell: the name of the label, or the number that stands for it in the data.
         labels: the names of all labels.
         names_by_number: the names of the labels that the data stores as the numbers 0, 1, 2, ...
 

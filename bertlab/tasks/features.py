@@ -79,7 +79,7 @@ class Features(Sequence):
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._align_tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.inputs_per_example]]
-        # In a process whose part of the batch is empty, the type could not be inferred from the targets.
+        # The type is given, because it cannot be inferred in a process whose part of the batch is empty.
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:
@@ -123,7 +123,9 @@ def tokenise_texts(
     inputs_per_example: int = 1,
     target_dtype: torch.dtype = torch.int64,
 ) -> Features:
-    """Tokenise texts or pairs of texts; inputs longer than `max_tokens` are truncated, the longer text of a pair first.
+    """Tokenise texts or pairs of texts, and truncate inputs that are longer than `max_tokens`.
+
+    `compute_truncated_lengths` decides how many tokens of each text of a pair remain.
 
     Args:
         tokenizer: the tokenizer of the model.
@@ -164,20 +166,20 @@ def tokenise_texts(
     )
 
 
-def compute_truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
-    """Compute the lengths of two texts after truncation to `limit` tokens in total.
+def compute_truncated_lengths(length_a: int, length_b: int, limit: int) -> tuple[int, int]:
+    """Compute the numbers of tokens of two texts after truncation to `limit` tokens in total.
 
     Tokens are removed one by one from the longer text, or from the second text if both have the same length.
 
     >>> compute_truncated_lengths(3, 20, 10), compute_truncated_lengths(9, 9, 5), compute_truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))
     """
-    half = limit - limit // 2  # half of the limit, rounded up: the part of the first text if both texts are longer
-    if a + b <= limit:
-        return a, b
-    if a <= half:
-        return a, limit - a
-    return (limit - b, b) if b <= limit - half else (half, limit - half)
+    half = limit - limit // 2  # rounded up; if both texts are longer than half of the limit, text A gets this length
+    if length_a + length_b <= limit:
+        return length_a, length_b
+    if length_a <= half:
+        return length_a, limit - length_a
+    return (limit - length_b, length_b) if length_b <= limit - half else (half, limit - half)
 
 
 def to_ragged(flat: array, lengths: array) -> Ragged:

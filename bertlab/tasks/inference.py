@@ -13,7 +13,9 @@ from bertlab.nn.bert import Bert, BertInput
 
 def find_device(model: nn.Module) -> torch.device:
     """Return the device that a model's weights are on."""
-    return next(model.parameters(), torch.empty(0)).device  # a model in an ONNX file has no parameters
+    return next(
+        model.parameters(), torch.empty(0)
+    ).device  # a model in an ONNX file has no parameters, and runs on the CPU
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def compute_head_output(
         model: the model.
         head: the output layer, a key of `nn.heads.HEADS`; "" for the hidden states.
         batch: the inputs.
-        positions_R: the tokens at which the output layer is computed; see `TaskHeads.logits`, also for the shapes.
+        positions_R: the positions at which the output layer is computed; see `TaskHeads.logits`, also for the shapes.
     """
     return model.logits(head, batch, positions_R) if head else model(batch).hidden_BTH
 
@@ -48,12 +50,12 @@ def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
     >>> softmax([1000.0, 1000.0]).tolist()
     [0.5, 0.5]
     """
-    powers = np.exp(np.asarray(scores, np.float64) - np.max(scores))
-    return powers / powers.sum()
+    exponentials = np.exp(np.asarray(scores, np.float64) - np.max(scores))
+    return exponentials / exponentials.sum()
 
 
 def require_positive(**numbers: int) -> None:
-    """Raise BertlabError if any of the named numbers is below 1."""
+    """Raise BertlabError if any number is below 1; the keywords are the names of the numbers in the message."""
     for name, number in numbers.items():
         if number < 1:
             raise BertlabError("number-below-one", name=name, value=number)

@@ -63,7 +63,7 @@ class LabelledRowReader(FinetuneTaskType):
         return Example(id, texts, target)
 
     def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
-        """Find the labels: those of the task, those that the data set declares, or all that occur in the column.
+        """Return the labels of the task; subclasses also read them from the data set's description or from the column.
 
         Args:
             data: the rows.
@@ -74,7 +74,7 @@ class LabelledRowReader(FinetuneTaskType):
         return spec.labels
 
     def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
-        """Adapt the task to its labels, for example its metrics."""
+        """Return the task with the properties that depend on its labels, for example the metrics."""
         return spec
 
     def find_distinct_targets(self, examples: Examples) -> set:
@@ -119,7 +119,7 @@ class LabelledRowReader(FinetuneTaskType):
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
         label_cells = [cell for cell, is_labelled in zip(cells, has_label, strict=True) if is_labelled]
-        # If every label is -1, the labels are hidden, unless the checkpoint has a label of this name.
+        # If every label is -1, the labels count as hidden. A checkpoint with the label "-1" is an exception.
         if "-1" not in labels and all(_is_hidden_label(cell) for cell in label_cells):
             label_cells, has_label = [], [False] * len(cells)
         labels = labels or self.find_labels(data, spec, column, label_cells)
@@ -165,7 +165,7 @@ class LabelledRowReader(FinetuneTaskType):
         return rows, sorted(skipped, key=lambda row: row.index)
 
     def _check_varied_targets(self, examples: Examples) -> None:
-        """Raise DataError if all training rows have the same target, unless that may happen by chance."""
+        """Raise DataError if all training rows have the same target, and `requires_varied_targets` forbids this."""
         targets = self.find_distinct_targets(examples)
         if len(targets) > 1 or not self.requires_varied_targets(examples):
             return

@@ -31,7 +31,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import choose_evenly
 from bertlab.text.readers.splits import available_splits, read_split
 
-ANALYSIS_BATCH_SIZE = 16  # small, so that the progress bar of an error analysis is updated often
+ANALYSIS_BATCH_SIZE = 16  # inputs in a batch; few, so that the progress bar of an error analysis is updated often
 
 
 class LabelledTaskType(LabelledRowReader):
@@ -73,7 +73,7 @@ class LabelledTaskType(LabelledRowReader):
         labels = examples.spec.labels
         gold, predicted = np.array([row.target for row in examples]), np.array(predictions)
         if labels:
-            # F1 is computed for label 1 in the task's order, and the checkpoint's order may be a different one
+            # F1 is computed for label 1 in the order of the task; the checkpoint may have another order
             task_index = np.array([labels.index(name) if name in labels else len(labels) for name in examples.labels])
             gold, predicted = task_index[gold], task_index[predicted]
         return {name: LABEL_METRICS[name](gold, predicted) for name in examples.spec.metrics}
@@ -87,7 +87,7 @@ class LabelledTaskType(LabelledRowReader):
     def collect_extra_facts(self, features: Features) -> dict:
         """Return further properties of the training rows that `bertlab.json` records, such as the range of the values.
 
-        They are added to the numbers of rows in `TrainingData.facts`.
+        The caller adds them to `TrainingData.facts`, which also contains the numbers of rows.
         """
         return {}
 
@@ -120,7 +120,7 @@ class LabelledTaskType(LabelledRowReader):
             order = np.random.default_rng(options.seed).permutation
             train, held_out[HELD_OUT_OF_TRAINING] = hold_out(train, options.hold_out, order)
         for examples in held_out.values():
-            if not examples.labelled:
+            if not examples.is_labelled:
                 raise BertlabError("held-out-rows-without-labels", name=examples.name)
         features = self.make_features(loaded.tokenizer, train, options.max_tokens)
         held_out_features = {
@@ -144,7 +144,7 @@ class LabelledTaskType(LabelledRowReader):
         if held_out:
             source_name = Path(str(options.validation or source)).name
             facts["measured_on"] = [HELD_OUT_OF_TRAINING if HELD_OUT_OF_TRAINING in held_out else source_name]
-        targets = np.array(str([row.target for row in train]).encode())  # only for the checksum
+        targets = np.array(str([row.target for row in train]).encode())  # as bytes, for the checksum
         return TrainingData(
             self, train.spec, loaded, train.labels if self.uses_labels else (), features.make_batches,
             measure if held_out else None, facts | self.collect_extra_facts(features), options,
@@ -181,8 +181,10 @@ class LabelledTaskType(LabelledRowReader):
         if options.split == "test" and not spec.test:
             raise BertlabError("task-without-test-split", task=options.task)
         splits = {"validation": spec.validation, "test": spec.test}.get(options.split, (options.split,))
-        # the user's directory may contain only one of the task's two validation splits
-        return (available_splits(options.source, splits, options.split) or splits[:1]) if options.local else splits
+        # some tasks have two validation splits, of which the user's directory may contain only one
+        return (
+            (available_splits(options.source, splits, options.split) or splits[:1]) if options.is_user_data else splits
+        )
 
     def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions) -> Examples:
         labels = self.match_labels(spec, loaded.config.labels) if loaded else spec.labels
@@ -207,7 +209,7 @@ class LabelledTaskType(LabelledRowReader):
         self, out: Path, split: str, number_of_splits: int, examples: Examples, predictions: list, options
     ) -> None:
         spec = examples.spec
-        # all splits of the same kind, whose official file names `spec.submission` lists in this order
+        # all splits of the same kind (validation or test), in the order of their file names in `spec.submission`
         split_group = next((names for names in (spec.test, spec.validation) if split in names), (split,))
         default_name = f"{options.task}.{self.table_suffix}"
         path = prediction_files.choose_path(
@@ -227,7 +229,7 @@ class LabelledTaskType(LabelledRowReader):
         Raises:
             BertlabError: the examples have no labels.
         """
-        if not examples.labelled:
+        if not examples.is_labelled:
             raise BertlabError("rows-without-labels", name=examples.name)
         fractions = self.compute_raw_metrics(examples, predictions)
         metrics = {name: 100 * float(np.nan_to_num(fractions[name])) for name in examples.spec.metrics}

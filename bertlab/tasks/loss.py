@@ -17,8 +17,8 @@ class Loss:
     """The result of a loss function for one batch.
 
     A loss function is a callable (model, batch) -> Loss. If `value` is not a mean over the rows of the batch, the loss
-    function must also set `parts`, and must have a method `count_items(batch)` that returns, by the name of the part,
-    how many items each part is averaged over.
+    function must also set `parts`, and must have a method `count_items(batch)`, which returns a dictionary: name of a
+    part -> how many items the part is averaged over.
     """
 
     value: torch.Tensor

@@ -1,7 +1,7 @@
 """Masked language modelling: the pre-training loss, and the prediction of masked tokens.
 
-Shape legend: B batch, T tokens, H hidden, P positions to predict, R positions that `encode` computes ([CLS] of every
-row, then the P positions), M masks, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, P positions to predict, R positions of the hidden states that `encode`
+computes ([CLS] of every row, then the P positions), M masks, V vocabulary.
 """
 
 import math
@@ -84,13 +84,13 @@ class PretrainingLoss:
         objective = PAIR_OBJECTIVES[self.pair_objective]
         head = model.heads["mlm"]
         teacher_PH, teacher_PV = self._run_teacher(inputs, index_P, len(model.embeddings.token.weight))
-        loss, label_loss, num_correct = decoded_cross_entropy(
+        loss, mlm_loss, num_correct = decoded_cross_entropy(
             head.transform(hidden_PH), head.make_decoder_weight(model.embeddings.token.weight), head.bias, labels_P,
             teacher_PV, self.teacher_share,
         )  # fmt: skip
         has_label_P = labels_P != IGNORED
         num_labels = has_label_P.sum().clamp(min=1)
-        metrics, parts = {"mlm_loss": label_loss, "mlm_accuracy": num_correct / num_labels}, {"mlm": loss}
+        metrics, parts = {"mlm_loss": mlm_loss, "mlm_accuracy": num_correct / num_labels}, {"mlm": loss}
         if self.cosine_weight:
             similarity_P = F.cosine_similarity(hidden_PH.float(), teacher_PH.float(), dim=-1)
             distance = ((1 - similarity_P) * has_label_P).sum() / num_labels
@@ -119,7 +119,7 @@ class PretrainingLoss:
             return None, None
         hidden_PH = self.teacher.encode_positions(inputs, index_P)
         logits_PV = self.teacher.mlm(hidden_PH)
-        # Both embedding tables may have padding rows after the vocabulary, but different numbers of them.
+        # The teacher's embedding table may have more or fewer padding rows after the vocabulary than the student's.
         return hidden_PH, F.pad(logits_PV, (0, size - logits_PV.shape[1]), value=float("-inf"))
 
     def count_items(self, batch) -> dict[str, torch.Tensor | int]:
@@ -197,8 +197,8 @@ def read_mask_logits(
         positions: the positions of the masks, from `find_mask_positions`.
         logits_MV: the logits at these positions.
         top_k: the number of tokens to predict for each mask.
-        originals: the words that the masks replaced, in order; "" for an unknown word. A word of several tokens counts
-            as unknown.
+        originals: the words that the masks replaced, in order; "" for a mask whose word is not known. A word of several
+            tokens is treated in the same way.
     """
     # the embedding table may be padded, and its last rows then belong to no token
     probs_MV = logits_MV[:, : tokenizer.vocab_size].softmax(-1)
@@ -250,7 +250,7 @@ class MaskedLMTask(TaskType):
     supports_interventions = True
 
     def can_predict(self, model: Bert) -> bool:
-        # a model with causal attention cannot use the text after a mask
+        # a model with causal attention does not see the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
     def make_recomputable_prediction(

@@ -24,7 +24,7 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """Compute the F1 of the label `positive`; 0 if it neither occurs nor is predicted (as in scikit-learn).
+    """Compute the F1 of the label `positive`; 0 if no row has it as label or prediction (as in scikit-learn).
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
@@ -35,7 +35,7 @@ def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Compute F1 for the class "value of at least 3", the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
+    """Compute the F1 of "the value is at least 3": the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
     gold, predicted = _as_arrays(gold, predicted)
     return f1(gold >= 3, predicted >= 3)
 
@@ -109,7 +109,7 @@ def _f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
 def compute_entity_metrics(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
 ) -> dict[str, float]:
-    """Compute precision, recall and F1 over all entities, and the F1 of each entity type, averaged over the types.
+    """Compute precision, recall and F1 over all entities, and the mean of the F1 of the entity types.
 
     A predicted entity is correct if a gold entity has the same type, first word and last word. The counts are summed
     over all sentences, as `seqeval` does by default, and the metrics are fractions in 0..1.
@@ -117,7 +117,7 @@ def compute_entity_metrics(
     Args:
         gold: the correct tags of every sentence.
         predicted: the predicted tags of every sentence.
-        strict: whether only a B-tag begins an entity, as in `seqeval`'s strict mode with IOB2.
+        strict: whether only entities that begin with a B-tag count, as in `seqeval`'s strict mode with IOB2.
 
     Raises:
         DataError: a sentence has a different number of gold and predicted tags.
@@ -126,10 +126,10 @@ def compute_entity_metrics(
     0.5
     """
     correct_by_type, predicted_by_type, gold_by_type = Counter(), Counter(), Counter()
-    for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
+    for index, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         if len(gold_tags) != len(predicted_tags):
             raise DataError(
-                "tag-predictions-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags)
+                "tag-predictions-count-differs", sentence=index, tags=len(gold_tags), predicted=len(predicted_tags)
             )
         gold_spans, predicted_spans = (
             {span for span in find_entity_spans(tags) if not strict or tags[span[1]].startswith("B")}
@@ -151,7 +151,7 @@ def compute_entity_metrics(
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Compute the F1 of each character tag except O, averaged over the tags: the second metric of KLUE-NER.
+    """Compute the mean of the F1 of all character tags except O: the second metric of KLUE-NER.
 
     Source: Park et al. 2021, section 3.4.
 
@@ -168,7 +168,10 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
 
 
 def prefix_metrics(metrics: dict, split: str, is_first: bool) -> dict:
-    """Prefix the names of a split's metrics with the name of the split, unless it is the first split of the task.
+    """Add a prefix to the names of the metrics of a split, so that the metrics of several splits can be told apart.
+
+    The names of the first split stay unchanged. The prefix is the part after "validation_" or, without it, the whole
+    name of the split.
 
     >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", is_first=False)
     {'mismatched_accuracy': 71.0}

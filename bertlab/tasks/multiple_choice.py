@@ -41,7 +41,7 @@ class Choice:
 
 
 def make_choices(texts: Sequence[str], score_C: torch.Tensor) -> list[Choice]:
-    """Turn the scores of the choices into probabilities."""
+    """Make choices from their texts and scores; the probabilities are the softmax of the scores."""
     return [Choice(*row) for row in zip(texts, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
 
 
@@ -64,7 +64,7 @@ class MultipleChoiceTask(LabelledTaskType):
     column_flags = ("text_column", "choice_columns")
     required_flags = ("choice_columns", "text_column")
     confusion_counts_each_example_once = True
-    fixed_columns = True
+    has_fixed_columns = True
     loss = staticmethod(choice_loss)
 
     def make_default_spec(self) -> TaskSpec:
@@ -137,7 +137,7 @@ class MultipleChoiceTask(LabelledTaskType):
     def parse_prediction(self, cell: str, examples: Examples) -> int:
         if (number := int(cell)) < 0:
             raise ValueError(cell)
-        return range(_count_choices(examples))[number]
+        return range(_count_choices(examples))[number]  # raises IndexError if there is no such choice
 
 
 def _count_choices(examples: Examples) -> int:

@@ -30,7 +30,7 @@ def choose_path(
         task: the name of the task, for messages.
         default_name: the file name if the benchmark has no official one.
         spec: the task.
-        split_index: the index of the split among the task's validation or test splits.
+        split_index: the index of the split among the task's splits of the same kind (validation or test).
         number_of_splits: how many splits are written.
 
     Raises:
@@ -88,14 +88,15 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     if id_column is None or prediction_column is None:
         raise DataError("predictions-without-columns", path=path)
     predictions: dict[str, object] = {}
-    expected = {row.id for row in examples}
-    # id of a skipped row -> how many predictions with this id to ignore; None counts the rows with an unreadable id
+    expected_ids = {row.id for row in examples}
+    # id of a skipped row -> how many predictions with this id to ignore; None -> how many skipped rows have an
+    # unreadable id
     ignorable = Counter(row.id for row in examples.skipped)
     for number, row in enumerate(table.rows, 1):
         id = None if is_blank(row.get(id_column)) else str(row[id_column])
-        if id is not None and (id not in expected or id in predictions):
-            # The key in `ignorable`. An id that no known row has may belong to a row whose id was unreadable (None).
-            key = id if ignorable[id] or id in expected else None
+        if id is not None and (id not in expected_ids or id in predictions):
+            # The key in `ignorable`. If no row is known to have the id, a row with an unreadable id (None) may have it.
+            key = id if ignorable[id] or id in expected_ids else None
             if ignorable[key]:
                 ignorable[key] -= 1
                 continue
@@ -103,7 +104,7 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
             raise make_row_error(path, number, Message("cell-missing", column=repr(missing[0])))
         if id in predictions:
             raise DataError("predictions-id-repeated", path=path, row=number, id=id)
-        if id not in expected:
+        if id not in expected_ids:
             raise DataError("predictions-id-unknown", path=path, row=number, id=id, name=examples.name)
         cell = str(row[prediction_column]).strip()
         try:

@@ -13,7 +13,7 @@ from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
 TokenObjectiveName = Literal["masked", "replaced"]
-"""Predict masked tokens (MLM), or detect replaced tokens (ELECTRA)."""
+"""The value "masked": predict masked tokens (MLM); "replaced": detect replaced tokens (ELECTRA)."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TokenObjective:
     description: str
     """The name of the objective in `bertlab.json`."""
     head: str
-    """The key of the output layer of the checkpoint in `nn.heads.HEADS`."""
+    """The output layer of the checkpoint, a key of `nn.heads.HEADS`."""
     make_loss: Callable[[PretrainingLoss, float], Callable]
     """Function: (MLM loss, weight of the discriminator's loss) -> the loss function, (model, batch) -> `Loss`."""
     has_generator: bool = False
@@ -44,7 +44,7 @@ TOKEN_OBJECTIVES: dict[TokenObjectiveName, TokenObjective] = {
 
 
 def find_token_objective(heads: Collection[str]) -> TokenObjectiveName:
-    """Find the objective for tokens that a checkpoint with these output layers was trained on.
+    """Find the token objective of a checkpoint from the names of its output layers; "masked" if they show none.
 
     >>> find_token_objective(("mlm", "nsp")), find_token_objective(("rtd",)), find_token_objective(())
     ('masked', 'replaced', 'masked')
@@ -69,6 +69,6 @@ def describe_objectives(
 def list_pretraining_heads(
     pair_objective: PairObjectiveName, token_objective: TokenObjectiveName = "masked"
 ) -> tuple[str, ...]:
-    """List the output layers that the checkpoint of pre-training with these objectives needs."""
+    """List the output layers that a checkpoint needs for pre-training with these objectives."""
     pair = PAIR_OBJECTIVES[pair_objective]
     return (TOKEN_OBJECTIVES[token_objective].head, *([pair.head] if pair else []))

@@ -22,9 +22,9 @@ class RecomputablePrediction:
     """The input."""
     positions: tuple[int, ...]
     """The positions of the tokens whose hidden states are used."""
-    logits: Callable[[torch.Tensor], torch.Tensor]
+    compute_logits: Callable[[torch.Tensor], torch.Tensor]
     """Function: hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
-    label: Callable[[int], str]
+    find_text: Callable[[int], str]
     """Function: index of a candidate -> its text."""
 
 
@@ -45,7 +45,7 @@ def make_pooled_prediction(
             kind, encoding, tuple(range(len(encoding))),
             lambda hidden_BTH: head(model.pooler(hidden_BTH.mean(1, keepdim=True))), labels.__getitem__,
         )  # fmt: skip
-    # the position that `Bert.pool` reads
+    # the position that `Bert.pool` reads: with causal attention the last one, otherwise [CLS]
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return RecomputablePrediction(
         kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__

@@ -82,11 +82,11 @@ def list_intervention_types() -> list[TaskType]:
     return [task_type for task_type in TASK_TYPES.values() if task_type.supports_interventions]
 
 
-def list_types_of_model(model: Bert) -> list[TaskType]:
+def list_types_for_model(model: Bert) -> list[TaskType]:
     """List the task types for which a model can make predictions."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.can_predict(model)]
 
 
-def list_types_of_command(command: str) -> list[TaskType]:
-    """List the task types for which a command makes predictions: `classify`, for example, has two such types."""
+def list_types_for_command(command: str) -> list[TaskType]:
+    """List the task types whose predictions a command makes; the command `classify` has two of them."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

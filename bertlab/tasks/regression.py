@@ -1,6 +1,6 @@
 """Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B).
 
-Shape legend: B batch, I inputs of a `Features`, R inputs to compare (an original and changed versions of it).
+Shape legend: B batch, I inputs of a `Features`, K outputs, R inputs to compare (an original and changed versions).
 """
 
 import math
@@ -81,7 +81,7 @@ class RegressionTask(LabelledTaskType):
                 example.texts,
                 gold=f"{example.target:g}",
                 prediction=f"{value:.2f}",
-                score=0.0,  # not used, because `values` is set
+                score=0.0,  # `ScoredRow.ease` uses `values` instead
                 probability=None,
                 values=(float(example.target), value),
             )
@@ -99,7 +99,7 @@ class RegressionTask(LabelledTaskType):
         return value
 
     def read_logits(self, labels: Sequence[str], logits_K: torch.Tensor) -> Classification:
-        """Turn the output for one text, K = 1, into the predicted value."""
+        """Read the predicted value from the logits of one text; the output layer has one output, so K is 1."""
         return Classification((), float(logits_K[0]))
 
     def score_variants(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:

@@ -5,7 +5,7 @@ discriminator predicts for every token of the result whether it was replaced.
 
 Source: Clark et al. 2020, arXiv 2003.10555, section 2, and google-research/electra.
 
-Shape legend: B batch, T tokens, H hidden, K slots for predicted tokens in a row, P = B * K, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, K masked positions of a row (see `replace_tokens`), P = B * K, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,8 @@ from bertlab.text.pretraining.masking import IGNORED, draw_uniform
 
 DEFAULT_WEIGHT = 50.0
 """The weight of the discriminator's loss (lambda in section 2)."""
-# The stream of random numbers that chooses the replacements; `text.pretraining.masking` uses 0 to 2 and 4.
+# The index of the random stream from which the replacements are drawn; `text.pretraining.masking` uses the streams 0
+# to 2 and 4.
 REPLACEMENT_STREAM = 3
 CHUNK_ROWS = 1024  # how many distributions over the vocabulary are computed together, which bounds the memory
 
@@ -87,7 +88,8 @@ def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: tor
     sampled = []
     for chunk_PH, chunk_P in zip(hidden_PH.split(CHUNK_ROWS), draw_P.split(CHUNK_ROWS), strict=True):
         cumulative_PV = model.generator.mlm(chunk_PH).float().softmax(-1).cumsum(-1)
-        # The sum may differ from 1 because of rounding. With `right`, a token with the probability 0 is never drawn.
+        # The last sum may differ from 1 because of rounding, so the draw is scaled by it. With `right`, a token with
+        # the probability 0 is never drawn.
         threshold_P1 = chunk_P[:, None] * cumulative_PV[:, -1:]
         index_P1 = torch.searchsorted(cumulative_PV, threshold_P1, right=True)
         sampled.append(index_P1[:, 0].clamp(max=cumulative_PV.shape[1] - 1))
@@ -103,7 +105,8 @@ def replace_tokens(
         inputs: the batch before it was masked.
         sampled_P: the sampled tokens.
         index_P: their positions in the flattened batch.
-        labels_P: the original tokens; `IGNORED` in unused slots, where nothing is replaced.
+        labels_P: the original tokens. A row with fewer than K masked tokens also has other positions; their label is
+            `IGNORED`, and their tokens are not replaced.
 
     Returns:
         The changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals

@@ -1,7 +1,7 @@
 """ROUGE: metrics of the words, word pairs and word sequences that a summary shares with a reference.
 
-Words are runs of letters and digits in lower case, without stemming. In Korean these are space-separated words with
-their particles, so the values are lower than with a tokenizer that splits the particles off.
+A word is a sequence of letters and digits; words are compared in lower case, without stemming. In Korean, a word
+includes its particles, so the values are lower than with a tokenizer that splits the particles off.
 
 Source: Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 and 3.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 METRICS = ("rouge1", "rouge2", "rougeL")  # the names of the metrics that `compute_rouge` returns
-_WORD = re.compile(r"[^\W_]+")  # a run of letters and digits
+_WORD = re.compile(r"[^\W_]+")  # a word: letters and digits
 
 
 def compute_rouge(reference: str, summary: str) -> dict[str, float]:
@@ -69,9 +69,9 @@ def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     occurrences: dict[str, int] = {}  # word -> integer whose bit i says whether the word is at index i of `first`
     for index, word in enumerate(first):
         occurrences[word] = occurrences.get(word, 0) | 1 << index
-    full = (1 << len(first)) - 1
-    row = full
+    all_bits = (1 << len(first)) - 1
+    row = all_bits
     for word in second:
         matches = row & occurrences.get(word, 0)
-        row = ((row + matches) | (row - matches)) & full
+        row = ((row + matches) | (row - matches)) & all_bits
     return len(first) - row.bit_count()

@@ -1,7 +1,7 @@
 """Sentence embedding: one vector for each text; vectors of texts with similar meaning have a large cosine.
 
-There is no output layer: the vector is pooled from the last layer's hidden states. Both texts of a pair go through the
-same encoder (siamese fine-tuning). The rows determine the loss:
+There is no output layer: the vector is pooled from the last layer's hidden states. The same model computes the vectors
+of both texts of a pair (siamese fine-tuning). The rows determine the loss:
 
 - pairs with a similarity value, such as STS: the cosine is fitted to the value (cosine regression)
 - pairs with an inference label (NLI), or without a label: for each entailed pair, the first text should have a larger
@@ -11,7 +11,7 @@ same encoder (siamese fine-tuning). The rows determine the loss:
 Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3; Henderson et al. 2017 (arXiv 1705.00652), section 4.4.
 
 Shape legend: B pairs (of a batch, or of all examples), C texts of a row (2, or 3 with a contradiction), I inputs,
-T tokens, P dimensions of a vector, X texts among which the second text is to be found.
+T tokens, P dimensions of a vector, X candidates among which a text's own second text is to be found.
 """
 
 import copy
@@ -42,7 +42,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"  # the names of the inference labels (NLI) that are used
-RANKING_SCALE = 20.0  # the cosines of a ranking are divided by a temperature of 1/20, as in `sentence-transformers`
+RANKING_SCALE = 20.0  # the factor of the cosines in `ranking_loss` (temperature 1/20), as in `sentence-transformers`
 RETRIEVAL_ACCURACY = "retrieval_accuracy"  # the metric of entailed pairs: the mean of the results of `decode`
 _ADDED_LABEL = "\0label"  # the name of the label column that is added to rows without one; no file has such a column
 
@@ -65,7 +65,7 @@ class SentenceEmbeddingTask(RegressionTask):
     pooling: tuple[str, ...] = ("mean",)
     """The pooling modes; see `nn.pooling.POOLING_MODES`."""
     value_range: tuple[float, float] | None = None
-    """The values that correspond to the cosines 0 and 1; None for the ranking loss."""
+    """The similarity values that correspond to the cosines 0 and 1; None for the ranking loss."""
 
     def adapt_to(self, settings: SentenceSettings) -> "SentenceEmbeddingTask":
         """Return this task type with the pooling of a checkpoint."""
@@ -91,7 +91,7 @@ class SentenceEmbeddingTask(RegressionTask):
         return find_label_index(cell, labels, names_by_number) if labels else super().read_target(cell, (), (), texts)
 
     def requires_varied_targets(self, examples: Examples) -> bool:
-        return not examples.spec.labels  # all pairs may be entailed
+        return not examples.spec.labels  # pairs with labels may all be entailed
 
     def read_examples(
         self,
@@ -104,7 +104,7 @@ class SentenceEmbeddingTask(RegressionTask):
         if spec.labels in ((), (ENTAILMENT,)) and data.find_label_column(spec.label, is_required=False) is None:
             return self._read_unlabelled_pairs(data, spec, invalid_rows)
         examples = super().read_examples(data, spec, labels, invalid_rows, training)
-        return _choose_entailed_pairs(examples) if examples.spec.labels and examples.labelled else examples
+        return _choose_entailed_pairs(examples) if examples.spec.labels and examples.is_labelled else examples
 
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
         """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
@@ -179,7 +179,7 @@ class SentenceEmbeddingTask(RegressionTask):
         return pool_sentences(model(batch).hidden_BTH, batch.attention_mask_BT, self.pooling)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
-        """Compute the cosine of every pair or, for entailed pairs, whether the first text finds its second text.
+        """Compute the cosine of every pair or, for entailed pairs, whether the nearest second text is that of the pair.
 
         Pairs without a label count as entailed. For each entailed pair, the first text is compared with the second
         texts of all pairs. The result is 1 if the second text of its own pair has the largest cosine, otherwise 0.
@@ -240,7 +240,7 @@ def ranking_loss(
             other.
 
     Returns:
-        the loss, and the metrics of the batch.
+        The loss, and the metrics of the batch.
     """
     rows_B = torch.arange(len(vectors_BCP), device=vectors_BCP.device)
     cosine_BB = vectors_BCP[:, 0] @ vectors_BCP[:, 1].T

@@ -19,11 +19,11 @@ class PairObjective:
     """A binary classification of sentence pairs by an output layer on [CLS]."""
 
     name: str
-    """The prefix of its metrics: NAME_loss, NAME_accuracy."""
+    """The name in its metrics NAME_loss and NAME_accuracy."""
     description: str
     """The name of the objective in `bertlab.json`."""
     head: str
-    """The key of its output layer in `nn.heads.HEADS`."""
+    """Its output layer, a key of `nn.heads.HEADS`."""
     labels: tuple[str, str]
     """The names of labels 0 and 1."""
 
@@ -89,5 +89,5 @@ class SentencePairTask(TaskType):
 
     def make_table_row(self, prediction: NextSentence) -> dict[str, str | float]:
         """Convert one prediction to a row of a table of predictions: column -> cell."""
-        probability = max(prediction.probability, 1 - prediction.probability)  # of the predicted label
+        probability = max(prediction.probability, 1 - prediction.probability)  # that of the predicted label
         return {"label": prediction.label, "probability": probability}

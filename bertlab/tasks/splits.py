@@ -1,4 +1,4 @@
-"""Choose which splits of a data set to train a task on, and which to evaluate it on."""
+"""Choose the split of a data set for an error analysis, and the splits on which fine-tuning computes its metrics."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
     Args:
         source: a file or a directory.
-        split: the name of a split; "validation" and "test" mean the first of the task's validation or test splits
-            that exists in `source`.
+        split: the name of a split; "validation" means the first validation split of the task that exists in
+            `source`, and "test" means the first test split.
         spec: the task, which names its validation and test splits.
 
     Raises:
@@ -27,12 +27,12 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
 
 def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
-    """Find the splits that fine-tuning is evaluated on: those of --validation or, without it, of the training data set.
+    """Find the held-out splits of fine-tuning: those of --validation or, without it, of the training data set.
 
     Args:
         spec: the task.
         data: the path or hub id of --data; None for the task's own data set.
-        validation: the path or hub id of --validation, if given.
+        validation: the path or hub id of --validation; None without this flag.
     """
     if validation:
         return available_splits(validation, spec.validation, "validation") or spec.validation[:1]

@@ -49,13 +49,15 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 BATCH_SIZE = 8  # number of windows in a batch for predictions; it is small because windows are long
 DOCUMENTS_AT_ONCE = 500  # number of documents whose sentences are tokenised together, which bounds the memory
-# The smallest number of tokens in a window for predictions, even if all documents in fine-tuning were shorter.
+# The maximum number of tokens in a window for predictions is never less than this, even if all documents in fine-tuning
+# were shorter.
 MIN_WINDOW_TOKENS = 16
 WINDOW_TOKENS_KEY = "window_tokens"  # in `bertlab.json`: the number of tokens of the longest window in fine-tuning
 R_PRECISION = "r_precision"  # the name of a metric, see `compute_raw_metrics`
 # The prefix of the metrics of a baseline, the summary that consists of the document's first sentences.
 FIRST_PREFIX = "first_"
-_BY_REFERENCE = "\0chosen"  # an added column: the sentences chosen by the reference; no file has a column of this name
+# The name of an added column with the sentences that `choose_by_reference` chose; no file has a column of this name.
+_BY_REFERENCE = "\0chosen"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class SummaryFeatures(Features):
     """The windows of documents. In `unit_I`, each [CLS] has the index of its sentence, and other tokens have -1."""
 
     truncated: tuple[tuple[int, int], ...] = ()
-    """(document, sentence) of each sentence whose end was cut off because it is longer than a window."""
+    """(index of the document, index of the sentence) for each sentence that is longer than a window and was cut off."""
 
     def __getitem__(self, i: int) -> Input:
         return Input(self.ids[i], (np.cumsum(self.unit_I[i] >= 0) - 1) % 2)
@@ -99,7 +101,7 @@ class SummarisationTask(LabelledTaskType):
     progress_metric = ProgressMetric(key="sentence_accuracy", label="sentences")
     column_flags = ("text_column", "pair_column")
     required_flags = ()
-    fixed_columns = True
+    has_fixed_columns = True
     loss = SummaryLoss()
 
     def make_default_spec(self) -> TaskSpec:
@@ -147,7 +149,7 @@ class SummarisationTask(LabelledTaskType):
 
     def collect_extra_facts(self, features: Features) -> dict:
         facts = {WINDOW_TOKENS_KEY: int(np.diff(features.ids.start).max())}
-        return facts | ({"chosen_by": "reference"} if features.examples[0].is_chosen_by_reference else {})
+        return facts | ({"chosen_by": "reference"} if features.examples[0].has_target_from_reference else {})
 
     def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> SummaryFeatures:
         """Tokenise documents, and divide those that are too long into windows."""
@@ -223,7 +225,7 @@ class SummarisationTask(LabelledTaskType):
         return min(max(size, MIN_WINDOW_TOKENS), loaded.config.max_positions)
 
     def compute_raw_metrics(self, examples: Examples, predictions: Sequence[np.ndarray]) -> dict[str, float]:
-        """Compute R-precision and, if there are references, ROUGE; both also for the document's first sentences.
+        """Compute R-precision and, if there are references, ROUGE, for the predicted and for the first sentences.
 
         R-precision is the share of the R chosen sentences that are among the R sentences with the largest scores. A row
         without chosen sentences is left out of the mean of R-precision, and a row without a reference is left out of
@@ -278,8 +280,9 @@ def _compute_share_found(chosen: Sequence[int], predicted: Sequence[int]) -> flo
 
 
 def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
-    """Choose the columns of the document and of the reference by their usual names, unless the task names its own.
+    """Find the columns of the document and of the reference.
 
+    If the task has a usual name that the data lacks, another usual name is used. Any other name of the task is kept.
     The reference column is left out if the data has none.
     """
     document, *reference = spec.text

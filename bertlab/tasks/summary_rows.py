@@ -1,4 +1,4 @@
-"""The rows of extractive summaries: a document, its sentences, the chosen ones, and an optional reference summary."""
+"""Rows of extractive summarisation: a document, its sentences, the chosen ones, and an optional reference summary."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from bertlab.tasks.examples import Example, read_text
 from bertlab.tasks.rouge import sum_rouge_1_and_2
 from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 
-# common names of the column with the document or the list of its sentences
+# usual names of the column that contains the document or the list of its sentences
 DOCUMENT_NAMES = ("document", "sentences", "article", "text", "본문", "문장")
 NUM_SENTENCES = 3  # the default number of sentences in a summary
 _WORD = re.compile(r"\w+")  # a word: letters, digits and underscores
@@ -24,8 +24,8 @@ class SummaryExample(Example):
 
     reference: str = ""
     """The reference summary; "" if there is none."""
-    is_chosen_by_reference: bool = False
-    """Whether the target was computed from the reference, because the row does not name the chosen sentences."""
+    has_target_from_reference: bool = False
+    """Whether the target was computed from the reference, because the row has no column of chosen sentences."""
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -115,8 +115,8 @@ def _normalise(text: str) -> str:
 def choose_by_reference(sentences: Sequence[str], reference: str, num_sentences: int = NUM_SENTENCES) -> list[int]:
     """Choose the sentences that are most similar to a reference summary, one at a time.
 
-    Each step adds the sentence that raises the sum of ROUGE-1 and ROUGE-2 most. No more sentences are added when none
-    raises it.
+    Each step adds the sentence that raises the sum of ROUGE-1 and ROUGE-2 most. The search ends when no sentence raises
+    the sum.
 
     Source: Liu 2019 (BERTSUM, arXiv 1903.10318), section 4.1; Nallapati et al. 2017 (arXiv 1611.04230), section 3.
 
@@ -163,7 +163,7 @@ def choose_by_scores(
 
 
 def list_trigrams(text: str) -> set[tuple[str, ...]]:
-    """List every three consecutive words of a text; a text of fewer than three words gives one tuple of all its words.
+    """List the trigrams of a text (three consecutive words); a text with fewer words has one tuple of all its words.
 
     >>> sorted(list_trigrams("The rain fell, slowly."))
     [('rain', 'fell', 'slowly'), ('the', 'rain', 'fell')]

@@ -12,7 +12,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 def tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]) -> Iterator[tuple[list[int], list[int]]]:
-    """Tokenise sentences given as words; the first token of a word predicts its tag.
+    """Tokenise sentences given as words; the first token of a word predicts the tag of the word.
 
     Yields:
         The token ids of a sentence, and the unit index of each token: the index of the word if the token is its first
@@ -51,6 +51,7 @@ def split_long_sentence(unit_indices: Sequence[int], max_tokens: int) -> list[tu
 
     Args:
         unit_indices: the unit index of each token.
+        max_tokens: the maximum number of tokens of a part.
 
     Returns:
         (first token, token after the last) of each part.

@@ -1,4 +1,4 @@
-"""Predict the tags of a text, and the named entities that they mark.
+"""Predict the tags of a text, and find its named entities from the tags.
 
 Shape legend: T tokens, K tags.
 """
@@ -33,7 +33,7 @@ class TaggedWord:
 
 @dataclass(frozen=True)
 class Entity:
-    """A named entity: consecutive words whose tags mark it."""
+    """A named entity: consecutive words with tags such as B-PER and I-PER."""
 
     text: str
     """The text of the words."""
@@ -56,20 +56,20 @@ class Tags:
     words: tuple[TaggedWord, ...]
     """The words of the text with their tags."""
     entities: tuple[Entity, ...]
-    """The named entities; () if the tags do not mark entities (parts of speech, for example)."""
+    """The named entities; () if the tags are not entity tags, but parts of speech, for example."""
 
 
 def read_tag_logits(
     labels: tuple[str, ...], text: str, encoding: Encoding, logits_TK: torch.Tensor, by_token: bool = False
 ) -> Tags:
-    """Choose the tag of every word by the logits of its first token, and find the entities that the tags mark.
+    """Choose the tag of every word by the logits of its first token, and find the entities from the tags.
 
     Args:
         labels: all tags that the checkpoint can predict.
         text: the text that was tagged.
         encoding: the tokens of the text.
         logits_TK: the logits of every token.
-        by_token: whether to choose a tag for every token instead of every word; it suits checkpoints that were trained
+        by_token: whether to choose a tag for every token instead of every word, for checkpoints that were trained
             on tags of characters (KLUE-NER). In Korean, a name and the particle attached to it are one word, but need
             different tags.
     """

@@ -91,7 +91,7 @@ class TaggingTask(LabelledTaskType):
         return order_tags(str(tag) for cell in cells for tag in split_cell(cell) if not is_blank(tag))
 
     def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
-        # tags such as parts of speech mark no entities, so entity F1 is undefined
+        # with tags that are not entity tags, such as parts of speech, entity F1 is undefined
         return spec if is_entity_scheme(labels) else spec.replace(metrics=("accuracy",))
 
     def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> tuple[int, ...]:
@@ -138,7 +138,7 @@ class TaggingTask(LabelledTaskType):
         return model.logits("tag", batch).argmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[list[str]]:
-        """Convert the index of the best tag of every token to the names of the tags of each word or character.
+        """Convert the tag indices of the tokens to tag names, one for each word or character.
 
         Args:
             features: the inputs.
@@ -156,7 +156,7 @@ class TaggingTask(LabelledTaskType):
                     tags_of_example[int(features.example_I[i])][int(unit)] = labels[int(tag)]
         if examples.spec.unit == "character":
             return [spread_tags(tags, row.texts) for tags, row in zip(tags_of_example, examples, strict=True)]
-        # a word without a token, such as a lone zero-width joiner, has no prediction
+        # a word without a token, such as a lone zero-width joiner, has no prediction and gets this tag
         default = "O" if "O" in labels else labels[0]
         return [
             [tags.get(unit, default) for unit in range(len(row.texts))]
@@ -205,15 +205,15 @@ class TaggingTask(LabelledTaskType):
         predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])
         gold_probabilities = _find_lowest_gold_probabilities(features, probs_ITK)
         separator = "" if examples.spec.unit == "character" else " "
-        marks_entities = is_entity_scheme(examples.labels)
+        are_entity_tags = is_entity_scheme(examples.labels)
         types = [type for label in examples.labels for type, _, _ in find_entity_spans([label])]
-        names = tuple(dict.fromkeys([*types, NO_ENTITY] if marks_entities else examples.labels))
+        names = tuple(dict.fromkeys([*types, NO_ENTITY] if are_entity_tags else examples.labels))
         scored_rows, confusion_pairs = [], []
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             share_correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
             gold_text, predicted_text = (
-                _format_tags(example.texts, tag_names, separator, marks_entities) for tag_names in (gold, tags)
+                _format_tags(example.texts, tag_names, separator, are_entity_tags) for tag_names in (gold, tags)
             )
             scored_rows.append(
                 ScoredRow(
@@ -225,7 +225,7 @@ class TaggingTask(LabelledTaskType):
                     probability=gold_probabilities[row],
                 )
             )
-            name_pairs = _pair_entities(gold, tags) if marks_entities else zip(gold, tags, strict=True)
+            name_pairs = _pair_entities(gold, tags) if are_entity_tags else zip(gold, tags, strict=True)
             confusion_pairs += [((names.index(a), names.index(b)), row) for a, b in name_pairs]
         return predictions, scored_rows, build_confusion_matrix(names, confusion_pairs)
 
@@ -261,7 +261,7 @@ def _find_lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.n
 
 
 def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair the gold type of every entity with the predicted type of the same span; "" if the other side has none.
+    """Pair the gold type of every entity with the predicted type of the same span; "" if one of the two is missing.
 
     >>> _pair_entities(["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "I-ORG", "B-LOC", "I-LOC"])
     [('PER', 'ORG'), ('LOC', ''), ('', 'LOC')]
@@ -273,13 +273,13 @@ def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[
     return pairs + [(NO_ENTITY, type) for span, type in predicted_types.items() if span not in gold_types]
 
 
-def _format_tags(tokens: Sequence[str], tags: Sequence[str], separator: str, marks_entities: bool) -> str:
-    """Format tags as text: the entities if the tags mark entities, otherwise every word with its tag.
+def _format_tags(tokens: Sequence[str], tags: Sequence[str], separator: str, are_entity_tags: bool) -> str:
+    """Format tags as text: entity tags as the list of entities, other tags as every word with its tag.
 
     >>> _format_tags(["Clara", "plays"], ["B-PER", "O"], " ", True), _format_tags(["Clara"], ["NOUN"], " ", False)
     ('PER: Clara', 'Clara/NOUN')
     """
-    if not marks_entities:
+    if not are_entity_tags:
         return " ".join(f"{token}/{tag}" for token, tag in zip(tokens, tags, strict=True))
     return "; ".join(
         f"{type}: {separator.join(tokens[first : last + 1])}" for type, first, last in find_entity_spans(tags)

@@ -11,7 +11,7 @@ from bertlab.config.tasks import TaskSpec, get_task
 from bertlab.tasks.registry import TASK_TYPES, list_finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
-_NAME = tyro.conf.arg(metavar="NAME")  # in `--help`, a flag that takes the name of a column
+_NAME = tyro.conf.arg(metavar="NAME")  # `--help` shows NAME as the value of flags that take a column name
 
 
 @dataclass(frozen=True, kw_only=True)

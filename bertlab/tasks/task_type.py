@@ -37,11 +37,11 @@ class TaskType(ABC):
     head: ClassVar[str]
     """The key of the output layer in `nn.heads.HEADS`; "" if the type has none."""
     command: ClassVar[str] = ""
-    """The name of the command that predicts and, with underscores, of the method of `Session`; "" if there is none."""
+    """The command that predicts; with underscores, it is the name of the method of `Session`. "" if there is none."""
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" if there is none."""
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `task_flags.TaskFlags` that name the columns of a task of this type, except label and id."""
+    """The fields of `task_flags.TaskFlags` for the columns of this type, except `label_column` and `id_column`."""
     reads_only_pairs: ClassVar[bool] = False
     """Whether every input of the command is a pair of texts."""
     supports_interventions: ClassVar[bool] = False
@@ -50,8 +50,8 @@ class TaskType(ABC):
     interventions_need_pair: ClassVar[bool] = False
     """Whether `make_recomputable_prediction` needs a second text."""
     interventions_cover_all_candidates: ClassVar[bool] = False
-    """Whether the recomputable prediction has a probability for every candidate; those of the command are over the best
-    candidates only."""
+    """Whether the recomputable prediction has a probability for every candidate; the command computes its softmax over
+    the best candidates only."""
 
     @property
     def hf_class(self) -> str:
@@ -71,7 +71,7 @@ class TaskType(ABC):
             loaded: the checkpoint that predicts.
             encoding: the input.
             pair: the second text, for types that read pairs; otherwise None.
-            mask: for masked language modelling, which [MASK] of the text to predict, counted from 0.
+            mask: for masked language modelling, the index of the [MASK] to predict among those of the text.
 
         Raises:
             BertlabError: the type does not support interventions (`supports_interventions`).
@@ -85,7 +85,7 @@ class EvaluationOptions:
 
     source: str
     """A file, a directory or a hub id."""
-    local: bool
+    is_user_data: bool
     """Whether `source` is the user's own data, which may have only some of the splits of the task's data set."""
     split: str
     """The name of one split; or "validation" or "test" for all validation or all test splits of the task."""
@@ -94,7 +94,7 @@ class EvaluationOptions:
     max_tokens: int | None = None
     """Maximum number of tokens in an input; None uses the default of the task type or of the checkpoint."""
     limit: int | None = None
-    """The number of rows to read; None reads all rows."""
+    """The maximum number of rows to read; None reads all rows."""
     invalid: InvalidRowAction = "stop"
     """What to do with an invalid row."""
     threshold: float | None = None
@@ -103,7 +103,7 @@ class EvaluationOptions:
     tune_threshold: bool = False
     """Whether to tune tau on these rows if `threshold` is None, instead of using the checkpoint's tau."""
     no_answer: Path | None = None
-    """For predictions that are read from a file: another file, with a no-answer score for each question."""
+    """If predictions are read from a file: another file, which contains a no-answer score for each question."""
 
 
 class ProgressMetric(NamedTuple):
@@ -148,7 +148,7 @@ class FinetuneTaskType(TaskType):
     """The suffix of the file in which the app stores rows that were pasted as JSON."""
     token_columns: ClassVar[tuple[str, ...]] = ()
     """For tagging: common names of the column that contains the tokens."""
-    fixed_columns: ClassVar[bool] = False
+    has_fixed_columns: ClassVar[bool] = False
     """Whether the app reads fixed columns instead of letting the user choose them."""
     loss: Callable[[nn.Module, object], Loss]
     """The loss function, (model, batch) -> Loss; see `loss.Loss`."""
@@ -206,7 +206,7 @@ class FinetuneTaskType(TaskType):
             options: the source of the rows, and how to read them.
 
         Returns:
-            A sequence of examples with `name`, `spec`, `labelled` and `select(rows)`, such as `Examples`.
+            A sequence of examples with `name`, `spec`, `is_labelled` and `select(rows)`, such as `Examples`.
         """
 
     @abstractmethod
@@ -274,7 +274,7 @@ class FinetuneTaskType(TaskType):
         Args:
             row: the scored row.
             separator: the text to put between the tokens of a tagged sentence.
-            predict: the method of `Session` that `command` names.
+            predict: the method of `Session` for this type, see `command`.
 
         Returns:
             The first text, and the second text or "".

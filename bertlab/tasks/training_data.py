@@ -37,7 +37,7 @@ class TrainingOptions:
     hold_out: float = 0.0
     """The fraction of the training rows to hold out if there is no validation split; 0 holds out none."""
     stride: int = 128
-    """For passages: the number of tokens between the starts of two windows."""
+    """For passages: the number of tokens between the starts of two consecutive windows."""
     make_unanswerable: float | None = None
     """For questions: how many unanswerable questions to generate per answerable one; None generates none."""
     pooling: str | None = None
@@ -70,20 +70,19 @@ class TrainingData:
     invalid rows), `held_out` (the number of held-out rows; missing for question answering), `measured_on` (the source
     of the held-out rows, if there are any), and properties that only some task types have, such as `value_range`."""
     options: TrainingOptions
-    """The options that the rows were read with."""
+    """The options with which the rows were read."""
     digest: int
     """A checksum of the tokens and targets; it depends on their order."""
     build: Callable[[float], nn.Module] | None = None
-    """Function: dropout rate -> the model to train, for a model that is more than an encoder with an output layer
+    """Function: dropout rate -> the model to train, for a model that is more than a BERT with an output layer
     (`nn.bilstm`). A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model
-    is an encoder with an output layer."""
-
+    is a BERT with an output layer."""
     distillation: "DistilledLabelLoss | None" = None
     """The loss function of a run with a teacher; None without a teacher."""
 
     @property
     def loss(self) -> Callable:
-        """The loss function: that of the task type, unless there is a teacher."""
+        """The loss function: `distillation` if there is a teacher, otherwise the loss of the task type."""
         return self.distillation or self.task_type.loss
 
     @property
@@ -99,29 +98,29 @@ class TrainingData:
         return make_finetuning_model(self.loaded.model, self.task_type.head, dropout, self.labels)
 
 
-def make_finetuning_model(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
+def make_finetuning_model(start_model: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
     """Copy a model, and replace its output layers with one output layer that has random weights.
 
     If the model already has an output layer with this name and these labels, the weights of this output layer are
     copied too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
 
     Args:
-        encoder: the model whose weights are copied.
+        start_model: the model whose weights are copied.
         head: the key of the output layer in `nn.heads.HEADS`; "" for no output layer.
         dropout: the dropout rate of the new model.
         labels: the labels of the output layer; () for an output layer without labels.
     """
-    config = encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
+    config = start_model.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
     model = FastBert(config, heads=[head] if head else [])
-    keeps_head = head in encoder.heads and encoder.config.labels == labels
+    keeps_head = head in start_model.heads and start_model.config.labels == labels
     weights = {
         name: tensor
-        for name, tensor in encoder.state_dict().items()
+        for name, tensor in start_model.state_dict().items()
         if not name.startswith("heads.") or (keeps_head and name.startswith(f"heads.{head}."))
     }
     model.load_state_dict(weights, strict=False)
     if not keeps_head:
-        # The seed also depends on the weights of the encoder. Otherwise, fine-tuning a fine-tuned checkpoint with the
+        # The seed also depends on the weights of the model. Otherwise, fine-tuning a fine-tuned checkpoint with the
         # same seed would start from the same output layer as the first fine-tuning.
         with torch.random.fork_rng([]):
             weight = model.pooler.dense.weight if config.has_pooler_layer else model.embeddings.position.weight

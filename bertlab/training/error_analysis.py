@@ -94,7 +94,7 @@ def analyse_errors(
     task_type, invalid_rows = get_finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
         examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
-    if not examples.labelled:
+    if not examples.is_labelled:
         raise DataError("rows-without-labels", name=rows.name)
     sample = examples.select(choose_evenly(len(examples), max_rows))
     analysis = task_type.analyse(loaded, sample, progress)

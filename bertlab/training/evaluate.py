@@ -124,7 +124,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):
             raise BertlabError("flag-needs-unanswerable", flag=flag, task=config.task)
     options = EvaluationOptions(
-        source=config.data or spec.hub_id, local=bool(config.data), split=config.split, task=config.task,
+        source=config.data or spec.hub_id, is_user_data=bool(config.data), split=config.split, task=config.task,
         max_tokens=config.max_tokens, limit=config.limit, invalid=config.invalid, threshold=config.threshold,
         tune_threshold=config.record, no_answer=config.no_answer,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
     splits = task_type.list_evaluation_splits(spec, options)
     for index, split in enumerate(splits):
         examples = task_type.read_split(spec, split, loaded, options)
-        if not examples.labelled and not config.out:
+        if not examples.is_labelled and not config.out:
             raise BertlabError("evaluate-rows-without-labels", name=examples.name)
         if loaded:
             progress = iter if config.json else evaluation_bar
@@ -143,7 +143,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
         if config.out:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
         row_count_only = {task_type.count_name: len(examples)}
-        split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else row_count_only
+        split_metrics = task_type.compute_metrics(examples, predictions) if examples.is_labelled else row_count_only
         metrics |= prefix_metrics(split_metrics, split, is_first=index == 0)
     return metrics
 

@@ -16,7 +16,7 @@ from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.app.parts import files
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS, predict_texts
-from bertlab.tasks.registry import list_types_of_command
+from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
@@ -105,7 +105,7 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
     text_column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     text_column = fields.column(left, t("batch-text-column"), text_column, table.columns, f"text-{command}")
     pair_column = ""
-    if "pair_column" in list_types_of_command(command)[0].column_flags:
+    if "pair_column" in list_types_for_command(command)[0].column_flags:
         needs_pair = selection.needs_pair(checkpoint, command)
         num_texts = 2 if needs_pair else sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"

@@ -166,7 +166,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
     container = st.container()
-    rows = {number: result.rows[number] for number in result.hardest()}
+    rows = {number: result.rows[number] for number in result.sort_by_difficulty()}
     options = {"": t("evaluation-show-all")}
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
@@ -200,7 +200,7 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
         analysis: the result of the evaluation.
         selected: the result of `draw_chart`.
     """
-    hardest = analysis.hardest(selected)
+    hardest = analysis.sort_by_difficulty(selected)
     st.subheader(t("evaluation-hardest" if selected is None else "evaluation-selected"), anchor=False)
     id = "evaluation-hardest-count" if len(hardest) > MAX_EXAMPLES else "evaluation-hardest-count-all"
     st.caption(t(id, shown=min(MAX_EXAMPLES, len(hardest)), count=len(hardest)))

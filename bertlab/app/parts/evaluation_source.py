@@ -146,7 +146,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
         (text columns, label column), where () and "" stand for the columns that the task itself specifies.
     """
     task_type = get_finetune_type(spec.kind)
-    if task_type.fixed_columns:
+    if task_type.has_fixed_columns:
         return (), ""
     names = list(rows.columns)
     reads_pairs = "pair_column" in task_type.column_flags

@@ -17,7 +17,7 @@ from bertlab.config.errors import BertlabError, DataError
 from bertlab.explore import file_results
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 from bertlab.explore.file_predictions import FileJob
-from bertlab.tasks.registry import list_types_of_command
+from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
@@ -151,7 +151,7 @@ def _draw_question_column(container, scan: FileScan, question: str) -> str:
 
 def _draw_pair_column(container, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
     """Let the user choose the column of the second texts. Return its name; "" for none."""
-    task_types = list_types_of_command(command)
+    task_types = list_types_for_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
         return ""
     guess = guess_column(scan.columns, PAIR_NAMES) or ""

@@ -1,4 +1,4 @@
-"""Answer questions about passages with a model: a single question, or all questions of a data set.
+"""Use a model to answer questions about passages: a single question, or all questions of a data set.
 
 Shape legend: T tokens, K windows of one question, P tokens of the passage in a window, S spans, W words.
 """
@@ -16,7 +16,7 @@ from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
 
-N_BEST = 20  # how many of the best spans a prediction has by default, as in `run_squad.py`
+N_BEST = 20  # the default number of best spans in a prediction, as in `run_squad.py`
 QUESTIONS_AT_ONCE = 512  # how many questions are processed together, which bounds the memory for their windows
 
 
@@ -33,7 +33,7 @@ class Answer:
     score: float
     """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     probability: float
-    """Softmax of the score over the twenty best spans (or more, if more were requested) and "no answer"."""
+    """The softmax of the scores of the twenty best spans (or more, if more were requested) and of "no answer"."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Answers:
     words: tuple[tuple[int, int], ...]
     """The words of the passage: for each, (first character, character after the last)."""
     start_probs: tuple[float, ...]
-    """For each word, the probability that the answer starts in it: softmax over the best window, 0 outside of it."""
+    """For each word, the probability that the answer starts in it: softmax over the best window, 0 for other words."""
     end_probs: tuple[float, ...]
     """For each word, the probability that the answer ends in it, computed in the same way."""
     windows: tuple[tuple[int, int], ...]
@@ -101,7 +101,7 @@ def read_span_logits(
     max_answer_tokens: int = 30,
 ) -> SpanReading:
     """Find the best spans according to the start and end logits of the windows of a passage."""
-    # always at least N_BEST spans, so that probabilities do not depend on a smaller number of requested answers
+    # at least N_BEST spans are found, so that the probabilities are the same if fewer answers are requested
     decoded = decode_spans(windows, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
     return SpanReading(passage, windows, start_KT, end_KT, decoded)
 
@@ -128,7 +128,7 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
 
 
 def find_window_characters(window: Window) -> tuple[int, int]:
-    """Return the part of the passage in a window: (first character, character after the last)."""
+    """Return the part of the passage that a window contains: (first character, character after the last)."""
     offsets_P2 = window.offsets_T2[window.passage]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])
 
@@ -159,7 +159,7 @@ def answer_questions(
         tokenizer: its tokenizer.
         rows: questions with the columns of SQuAD; see `tasks.span.squad`.
         max_tokens: maximum number of tokens in a window.
-        stride: number of passage tokens between the starts of two windows.
+        stride: number of passage tokens between the starts of two consecutive windows.
         batch_size: number of windows in a batch.
         progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """

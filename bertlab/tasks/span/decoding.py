@@ -62,12 +62,12 @@ def decode_spans(
 
     A start must be a passage token that no other window contains with more context (see `windows.find_max_context`). An
     end must be a passage token at or after the start. Of several spans with the same text, only the best is returned.
-    Equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends include
-    only tokens that can start or end an answer.
+    Spans with equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends
+    include only tokens that can start or end an answer.
 
     Args:
         windows: the windows of the question.
-        start_logits, end_logits: one array for each window, [T] or longer; values after the first T are for padding.
+        start_logits, end_logits: one array for each window, [T] or longer; values after the first T belong to padding.
         passage: the text that the windows were made from; answers are parts of it.
         n_best: maximum number of spans, and of starts and ends to combine in each window.
         max_answer_tokens: maximum number of tokens in a span.
@@ -111,10 +111,10 @@ def decode_all(
         raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
     decoded = []
     for question in range(len(windows.passage_Q)):
-        rows = windows.find_question_windows(question)
+        indices = windows.find_question_windows(question)
         decoded.append(
             decode_spans(
-                windows[rows], start_logits[rows], end_logits[rows], windows.passage(question), n_best,
+                windows[indices], start_logits[indices], end_logits[indices], windows.passage(question), n_best,
                 max_answer_tokens,
             )
         )  # fmt: skip

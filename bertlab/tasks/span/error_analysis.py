@@ -16,7 +16,7 @@ from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.decoding import DecodedSpans
 from bertlab.tasks.span.metrics import answer_f1, choose_script, drop_empty_golds, exact_match, score_with_threshold
 
-QUESTIONS_AT_ONCE = 16  # after how many questions the progress bar is updated
+QUESTIONS_AT_ONCE = 16  # questions in a chunk; the progress bar is updated after each chunk
 # the metrics of `score_with_threshold` that the analysis shows, in this order
 SHOWN_METRICS = (
     "rouge_w", "f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_rouge_w", "best_f1", "null_threshold",
@@ -37,7 +37,8 @@ def analyse_questions(
         loaded: the checkpoint that answers.
         rows: questions with the columns of SQuAD.
         spec: the task.
-        max_tokens: the window length in tokens, unless the checkpoint was fine-tuned with longer windows.
+        max_tokens: the maximum number of tokens in a window; a checkpoint that was fine-tuned with longer windows uses
+            longer windows.
         progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
     """
     script = choose_script(spec)  # the evaluation script that defines how answers are compared
@@ -74,10 +75,10 @@ def _group_questions(
     for index, row in enumerate(scored_rows):
         by_word[find_question_word(row.texts[0], language)].append(index)
         by_length[_find_length_group(row.gold)].append(index)
-    order = [name for _, name in _LENGTHS] + [_LONGEST]
+    length_names = [name for _, name in _LENGTHS] + [_LONGEST]
     groups = {
         "question": sorted(by_word.items(), key=lambda item: -len(item[1])),
-        "length": [(name, by_length[name]) for name in order if name in by_length],
+        "length": [(name, by_length[name]) for name in length_names if name in by_length],
     }
     return {
         criterion: tuple(_score_group(name, rows, scored_rows, exact_matches) for name, rows in named_rows)
@@ -86,9 +87,9 @@ def _group_questions(
 
 
 def _compute_gold_probability(spans: DecodedSpans, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
-    """Compute the probability of the gold answers: a softmax over the scores of the best spans.
+    """Compute the probability of the gold answers: their sum in a softmax over the scores of the best spans.
 
-    If the data contain unanswerable questions, "no answer" is one more candidate.
+    If the data contain unanswerable questions, the softmax includes "no answer".
     """
     candidates = [(span.text, span.score) for span in spans.spans]
     if has_unanswerable:

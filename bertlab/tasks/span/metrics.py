@@ -84,13 +84,13 @@ def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
     return float(normalise(prediction) == normalise(gold))
 
 
-def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str = "squad") -> float:
+def answer_f1(prediction: str, gold: str, score_if_empty: float = 0.0, script: str = "squad") -> float:
     """Compute the F1 of the words, or in Korean the characters, that `prediction` and `gold` have in common.
 
     Args:
         prediction: the predicted answer.
         gold: the correct answer.
-        both_empty: the score if neither answer has any word: 0 in the script of v1.1, 1 in the script of v2.0.
+        score_if_empty: the score if both answers are without words: 0 in the script of v1.1, 1 in the script of v2.0.
         script: the evaluation script: "squad" counts words; "korquad" and "klue" count characters.
 
     >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
@@ -100,7 +100,7 @@ def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str =
     if script != "squad":
         predicted, expected = "".join(predicted), "".join(expected)
     if not predicted and not expected:
-        return both_empty
+        return score_if_empty
     return _f1((Counter(predicted) & Counter(expected)).total(), len(predicted), len(expected))
 
 
@@ -124,7 +124,7 @@ def rouge_w(prediction: str, gold: str) -> float:
 
 
 def _f1(num_common: int, num_predicted: int, num_expected: int) -> float:
-    """Compute F1 from the numbers of words or characters in common, in the prediction and in the gold answer."""
+    """Compute F1 from three counts of words or characters: in common, in the prediction, and in the gold answer."""
     if not num_common:
         return 0.0
     precision, recall = num_common / num_predicted, num_common / num_expected
@@ -136,11 +136,11 @@ def drop_empty_golds(golds: Iterable[str], script: str) -> list[str]:
     return [gold for gold in golds if NORMALISERS[script](gold)] or [""]
 
 
-def _score_answer(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
+def _score_answer(prediction: str, golds: Sequence[str], score_if_empty: float, script: str) -> dict[str, float]:
     """Compute every metric of the script for one question; each is the maximum over the gold answers."""
     scores = {
         "exact_match": max(exact_match(prediction, gold, script) for gold in golds),
-        "f1": max(answer_f1(prediction, gold, both_empty, script) for gold in golds),
+        "f1": max(answer_f1(prediction, gold, score_if_empty, script) for gold in golds),
     }
     return scores | ({"rouge_w": max(rouge_w(prediction, gold) for gold in golds)} if script == "klue" else {})
 
@@ -242,11 +242,19 @@ def _score_v2(
     return metrics | best_metrics
 
 
-def _find_best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
+def _find_best_threshold(
+    raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray
+) -> tuple[float, float]:
     """Find the best score in percent and the threshold that leads to it, as `find_best_thresh` of the script does.
 
     The search begins with a threshold below all margins, where every answer is "". Whenever the threshold rises above
     the margin of a question, the predicted span of that question replaces the answer "".
+
+    Args:
+        raw: for each question, the score of the predicted span, 0 to 1.
+        margin: for each question, the no-answer score.
+        has_answer: for each question, whether it has a gold answer.
+        has_prediction: for each question, whether the predicted span is not "".
     """
     order = np.argsort(margin, kind="stable")
     # how much the sum of the scores changes if the answer of a question is its predicted span instead of ""

@@ -19,7 +19,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
 from bertlab.text.readers.splits import find_split, split_name
 
-SQUAD = TASKS["squad"]  # the default for the names of a table's columns
+SQUAD = TASKS["squad"]  # the task from which the column names of a table are taken by default
 
 
 def read_squad(
@@ -29,12 +29,12 @@ def read_squad(
 
     Args:
         path: SQuAD's JSON, gzipped or not; or a table as Parquet, CSV, TSV, JSON lines or a JSON list.
-        invalid_rows: receives the invalid questions: those without question or passage, with a repeated id, or with
-            malformed answers. None stops at the first.
-        spec: the names of a table's columns. The column of the answer contains SQuAD's answers, or one text, or a list
-            of texts. A text starts at the character in the column answer_start (from 0) or, without it, where the text
-            first occurs. If it does not occur, its start is -1: the answer is used for evaluation, but
-            `windows.select_trainable_rows` excludes it from training.
+        invalid_rows: receives the invalid rows, which lack the question or the passage, repeat an id, or have malformed
+            answers. None stops at the first.
+        spec: the task, which specifies the column names of a table. The column of the answer contains SQuAD's answers,
+            or one text, or a list of texts. A text starts at the character in the column answer_start (from 0) or,
+            without it, where the text first occurs. If it does not occur, its start is -1: the answer is used for
+            evaluation, but `windows.select_trainable_rows` excludes it from training.
         training: whether at least one question must have an answer.
 
     Raises:
@@ -281,7 +281,7 @@ def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]
     """Read the answers of a row.
 
     The cell contains an object of lists (as on the hub), a list of objects (as in SQuAD's JSON), a text, or a list of
-    texts. The start of an answer is where it first occurs in the passage, if the row does not say where it starts.
+    texts. If the row does not say where an answer starts, its start is its first occurrence in the passage.
     """
     cell = None if label is None else value_of(row, label)
     if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):
@@ -293,7 +293,7 @@ def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]
     else:
         texts = [] if is_blank(cell) else cell if isinstance(cell, list) else [str(cell)]
         starts = row.get("answer_start")
-        if not isinstance(starts, list):  # a number is the start of the first text
+        if not isinstance(starts, list):  # a single number is the start of the first text
             starts = [None if is_blank(starts) else starts, *[None] * len(texts)][: len(texts)]
     if len(texts) != len(starts):
         raise DataError("answer-starts-differ")

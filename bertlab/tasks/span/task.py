@@ -1,7 +1,7 @@
 """Question answering: the answer is a span of a passage (Devlin et al. 2019, sections 4.2 and 4.3).
 
-Shape legend: B batch, T tokens, W windows, S candidates (spans and "no answer"), P positions that the span
-layer reads, H hidden.
+Shape legend: B batch, T tokens, W windows, S candidates (spans and "no answer"), P positions of the hidden
+states from which the logits are computed, H hidden.
 """
 
 import json
@@ -61,7 +61,7 @@ class Questions(Sequence):
     """The task, including the language, which determines how answers are compared."""
     rows: list[dict]
     """The questions."""
-    labelled: bool
+    is_labelled: bool
     """Whether answers can be scored on these questions; see `is_labelled`."""
 
     def __len__(self) -> int:
@@ -92,9 +92,9 @@ class SpanPredictions:
 
 
 def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
-    """Mean of two cross-entropies: of the start and of the end, each a softmax over all tokens except padding.
+    """Mean of the cross-entropies of start and end, each with a softmax over all tokens except padding.
 
-    The metric "exact" is the share of windows in which both the start and the end have the largest logit.
+    The metric "exact" is the share of windows in which the correct start and the correct end have the largest logits.
     """
     inputs = batch.inputs
     logits_BT2 = model.span(model(inputs).hidden_BTH).float()
@@ -135,7 +135,7 @@ def set_detected_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
     squad_v2 are Korean.
 
     Args:
-        spec: the task; its language is kept if the questions do not show another one.
+        spec: the task; its language is kept if only the default language, English, is detected.
         rows: the questions.
     """
     detected = detect_language([row["question"] for row in rows])
@@ -193,7 +193,7 @@ class SpanTask(FinetuneTaskType):
     scores_no_answer = True
     count_name = "questions"
     json_suffix = ".json"  # a file of SQuAD is a single JSON object over many lines
-    fixed_columns = True
+    has_fixed_columns = True
     loss = staticmethod(span_loss)
 
     def make_default_spec(self) -> TaskSpec:
@@ -278,7 +278,7 @@ class SpanTask(FinetuneTaskType):
             progress=progress,
         )  # fmt: skip
         threshold = options.threshold
-        if threshold is None and not (options.tune_threshold and examples.labelled):
+        if threshold is None and not (options.tune_threshold and examples.is_labelled):
             threshold = loaded.null_threshold or 0.0
         return SpanPredictions(*_index_answers_and_margins(examples.rows, decoded), threshold)
 
@@ -290,7 +290,7 @@ class SpanTask(FinetuneTaskType):
         self, out: Path, split: str, number_of_splits: int, examples: Questions, predictions: SpanPredictions, options
     ) -> None:
         threshold = predictions.threshold
-        if threshold is None and predictions.from_model and examples.labelled:
+        if threshold is None and predictions.from_model and examples.is_labelled:
             threshold = self.compute_metrics(examples, predictions).get("null_threshold")
         if threshold is None or not examples.spec.unanswerable:
             threshold = math.inf
@@ -352,8 +352,10 @@ class SpanTask(FinetuneTaskType):
         ]
         spans = [(first, last) for i, first in enumerate(passage) for last in passage[i : i + MAX_ANSWER_TOKENS]]
         positions = (0, *passage)
-        index_of = {position: index for index, position in enumerate(positions)}
-        start_S, end_S = torch.tensor([(index_of[first], index_of[last]) for first, last in [*spans, (0, 0)]]).T
+        index_of_position = {position: index for index, position in enumerate(positions)}
+        start_S, end_S = torch.tensor(
+            [(index_of_position[first], index_of_position[last]) for first, last in [*spans, (0, 0)]]
+        ).T
 
         def compute_logits(hidden_BPH: torch.Tensor) -> torch.Tensor:
             logits_BP2 = loaded.model.span(hidden_BPH)

@@ -3,7 +3,8 @@
 The unanswerable questions of v2.0 were written by people, who changed a question until its own paragraph no longer
 answered it (Rajpurkar et al. 2018, table 1: negation, antonym, swapped entity, mutual exclusion, no information). The
 methods of this module imitate such changes, because a question about an unrelated paragraph is too easy to recognise.
-Some generated questions can still be answered, like 7 % of those in v2.0. The word lists are English.
+Some generated questions can still be answered, as can 7 % of the questions that people wrote for v2.0. The word lists
+are English.
 """
 
 import re
@@ -34,6 +35,7 @@ Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """
 # the words of the two texts above
 _FUNCTION_WORD_SET, _MONTH_AND_DAY_NAMES = frozenset(_FUNCTION_WORDS.split()), frozenset(_MONTHS_AND_DAYS.split())
+# a word of at least four lower-case letters after "the", which is usually a noun
 _NOUN_AFTER_THE = re.compile(r"\bthe ([a-z]{4,})\b")
 # the usual endings of words for peoples and their languages, such as Italian, Danish, Chinese
 _NATIONALITY = re.compile(r"(?:ian|ean|ish|ese|ench|eek|can)s?$")
@@ -139,14 +141,14 @@ class _Article:
 
     @cached_property
     def names(self) -> dict[str, dict[str, list[str]]]:
-        """The names and numbers of each paragraph, by shape (see `find_name_shape`)."""
-        return {paragraph: _group_by_shape(find_names(paragraph)) for paragraph in self.paragraphs}
+        """The names and numbers of each paragraph, by kind (see `find_name_kind`)."""
+        return {paragraph: _group_by_kind(find_names(paragraph)) for paragraph in self.paragraphs}
 
     @cached_property
     def all_names(self) -> dict[str, list[str]]:
-        """The names and numbers of all paragraphs, by shape."""
-        return _group_by_shape(
-            dict.fromkeys(name for shapes in self.names.values() for group in shapes.values() for name in group)
+        """The names and numbers of all paragraphs, by kind."""
+        return _group_by_kind(
+            dict.fromkeys(name for groups in self.names.values() for group in groups.values() for name in group)
         )
 
 
@@ -158,12 +160,12 @@ def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
     return articles
 
 
-def _group_by_shape(names: Iterable[str]) -> dict[str, list[str]]:
-    """Group names by the shape that `find_name_shape` returns."""
-    shapes: dict[str, list[str]] = defaultdict(list)
+def _group_by_kind(names: Iterable[str]) -> dict[str, list[str]]:
+    """Group names by the kind that `find_name_kind` returns."""
+    groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        shapes[find_name_shape(name)].append(name)
-    return shapes
+        groups[find_name_kind(name)].append(name)
+    return groups
 
 
 def _find_long_words(text: str) -> set[str]:
@@ -196,17 +198,18 @@ def find_names(text: str) -> list[str]:
         name = other_words if first_word in _FUNCTION_WORD_SET else match[0]
         may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
         # without its function word, a match such as "One of America" leaves "of America", which is not a name
+        # (the first letter of "of" and "the" is o or t)
         if name and name[0] not in "ot" and not may_be_ordinary_word and name not in names:
             names.append(name)
     return names
 
 
-def find_name_shape(name: str) -> str:
-    """Find the shape of a name, such as "year"; a name is only replaced with another name of the same shape.
+def find_name_kind(name: str) -> str:
+    """Find the kind of a name, such as "year"; a name is only replaced with another name of the same kind.
 
-    Days of the week have the shape "month" too.
+    Days of the week have the kind "month" too.
 
-    >>> [find_name_shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
+    >>> [find_name_kind(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
     ['year', 'number', 'month', 'people', 'name 2', 'name 1']
     """
     if name[0].isdigit():
@@ -224,7 +227,7 @@ Change = tuple[str, str, str] | None  # (name of the method, question, passage);
 
 
 def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Remove the sentence with the answer, unless the rest of the passage contains the answer too or is too short."""
+    """Remove the sentence with the answer; None if the answer remains elsewhere, or fewer than two sentences remain."""
     context, begin = row["context"], row["answers"]["answer_start"][0]
     answer = row["answers"]["text"][0]
     removed = [span for span in find_sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
@@ -251,7 +254,7 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
         return "elsewhere", row["question"], paragraph
     question = row["question"]
     for name in missing:
-        replacements = _select_replacements(name, article.names[paragraph][find_name_shape(name)], question)
+        replacements = _select_replacements(name, article.names[paragraph][find_name_kind(name)], question)
         if not replacements:
             return None
         question = _replace_word(question, name, replacements[rng.integers(len(replacements))])
@@ -268,8 +271,8 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
     answers = " ".join(row["answers"]["text"])
     choices = []
     for name in find_names(question):
-        in_passage = [other for other in article.names[context][find_name_shape(name)] if other not in answer_sentence]
-        in_article = [other for other in article.all_names[find_name_shape(name)] if other not in context]
+        in_passage = [other for other in article.names[context][find_name_kind(name)] if other not in answer_sentence]
+        in_article = [other for other in article.all_names[find_name_kind(name)] if other not in context]
         for source in (in_passage, in_article):
             choices.append([(name, other) for other in _select_replacements(name, source, f"{question} {answers}")])
     nouns = [word for word in dict.fromkeys(_NOUN_AFTER_THE.findall(context)) if word not in answer_sentence]
@@ -306,7 +309,7 @@ def _negate(row: Mapping, article: _Article, rng: np.random.Generator) -> Change
     return "negated", row["question"][: match.start()] + negation + row["question"][match.end() :], row["context"]
 
 
-# the methods of changing a question: function of (row, its article, rng)
+# the methods of changing a question; each is a function: (row, its article, rng) -> `Change`
 _METHODS: tuple[Callable[[Mapping, _Article, np.random.Generator], Change], ...] = (
     _remove_sentence, _change_paragraph, _swap_name, _use_opposite, _negate,
 )  # fmt: skip

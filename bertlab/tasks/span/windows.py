@@ -31,8 +31,8 @@ class Window:
     offsets_T2: np.ndarray
     """For each token (first character, character after the last) in the passage; (0, 0) outside the passage."""
     is_max_context_T: np.ndarray
-    """Whether no other window of the same question contains the token with more context; False outside the passage."""
-    question_tokens: int
+    """Whether the token has its largest context in this window (see `find_max_context`); False outside the passage."""
+    num_question_tokens: int
     """The number of tokens of the question."""
     first_passage_token: int
     """The index of the window's first passage token among the tokens of the whole passage."""
@@ -45,7 +45,7 @@ class Window:
     @property
     def passage(self) -> slice:
         """The positions of the passage tokens in the window."""
-        return slice(self.question_tokens + 1 + self.separators, len(self.ids) - 1)
+        return slice(self.num_question_tokens + 1 + self.separators, len(self.ids) - 1)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Ragged:
     flat: np.ndarray
     """The values of all rows."""
     start: np.ndarray
-    """Where each row begins in `flat`, and at the end the length of `flat`: int64 [rows + 1]."""
+    """The index in `flat` at which each row begins, then the length of `flat`: int64 [rows + 1]."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
@@ -84,9 +84,9 @@ class SpanWindows(Sequence):
     passage_ids: Ragged
     """The token ids of each distinct passage."""
     begin: np.ndarray
-    """The index of the first character of each passage token, in the layout of `passage_ids.flat`."""
+    """The index of the first character of each passage token, in the order of `passage_ids.flat`."""
     end: np.ndarray
-    """The index of the character after each passage token, in the layout of `passage_ids.flat`."""
+    """The index of the character after each passage token, in the order of `passage_ids.flat`."""
     passages: tuple[str, ...]
     """The texts of the distinct passages."""
     passage_Q: np.ndarray
@@ -152,8 +152,8 @@ class SpanFeatures:
     """The position of the answer's first token in each window; 0 ([CLS]) if the window does not contain the answer."""
     end_W: np.ndarray
     """The position of the answer's last token in each window; 0 ([CLS]) if the window does not contain the answer."""
-    rows_Q: np.ndarray
-    """The index of the row that each question was read from."""
+    row_Q: np.ndarray
+    """The index of each question's row."""
     skipped: int
     """The number of rows that were skipped because their answer is missing or not at its stated position."""
 
@@ -176,8 +176,8 @@ def make_windows(
         question: the question.
         passage: the passage.
         max_tokens: maximum number of tokens in a window, including the question and the special tokens.
-        stride: number of passage tokens between the starts of two windows, as in `run_squad.py`. (In some tools the
-            stride is the overlap.)
+        stride: number of passage tokens between the starts of two consecutive windows, as in `run_squad.py`. (In some
+            tools the stride is the overlap.)
         max_question: maximum number of tokens in the question; a longer question is truncated.
 
     Raises:
@@ -237,10 +237,10 @@ def make_span_windows(
 
 
 def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """Find the tokens of window k that no other window contains with more context.
+    """Find the tokens of window k whose context is larger in this window than in any other window.
 
     The context of a token in a window is min(tokens to its left, tokens to its right) + 0.01 x window length. If
-    several windows contain a token with the same context, only the first of them counts.
+    several windows give a token its largest context, only the first of them counts.
 
     Args:
         first_K: the index of the first passage token of each window of a question.
@@ -259,7 +259,7 @@ def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.nd
         return np.ones(length_K[k], bool)
     token_T = np.arange(first_K[k], first_K[k] + length_K[k])
     overlaps_K = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
-    overlaps_K[k] = True  # according to the comparison above, an empty window does not even overlap itself
+    overlaps_K[k] = True  # for an empty window, the comparison above is false even with itself
     left_KT = token_T - first_K[overlaps_K, None]
     right_KT = length_K[overlaps_K, None] - 1 - left_KT
     smaller_side_KT = np.minimum(left_KT, right_KT)

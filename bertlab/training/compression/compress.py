@@ -141,12 +141,12 @@ def compress(config: CompressConfig) -> CompressionResult:
     task_type = get_finetune_type(spec.kind)
     loaded = replace(loaded, model=keep_output_layer(loaded.model, task_type.head).eval())
     options = EvaluationOptions(
-        source=config.data or spec.hub_id, local=bool(config.data), split="validation", task=config.task,
+        source=config.data or spec.hub_id, is_user_data=bool(config.data), split="validation", task=config.task,
         max_tokens=config.max_tokens, limit=config.limit,
     )  # fmt: skip
     split = task_type.list_evaluation_splits(spec, options)[0]
     examples = task_type.read_split(spec, split, loaded, options)
-    if not examples.labelled:
+    if not examples.is_labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     # With --json, there is no progress bar.
     bar = (lambda rows, **_: rows) if config.json else _bar
