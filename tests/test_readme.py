@@ -33,13 +33,12 @@ def commands(text: str) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("bertlab ")]
 
 
-BLOCKS, COMMANDS = blocks(README), commands(README)
-LAUNCHED = [
-    shlex.split(line, comments=True)[1:]
-    for _, block in BLOCKS
-    for line in block.replace("\\\n", " ").splitlines()
-    if line.startswith("torchrun ")
-]
+def launched(text: str) -> list[list[str]]:
+    lines = [line for _, block in blocks(text) for line in block.replace("\\\n", " ").splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("torchrun ")]
+
+
+BLOCKS, COMMANDS, LAUNCHED = blocks(README), commands(README), launched(README)
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 DOMAIN = [words for words in COMMANDS if "runs/novels" in words]  # the commands of "Your own domain"
 WITH_ROWS = (*TRAINING, "compress")
@@ -136,6 +135,10 @@ def test_the_torchrun_commands_are_parsed_and_have_an_end(words, monkeypatch, ca
     assert configs[0].minutes or configs[0].steps < 100_000
 
 
+def test_the_korean_readme_has_the_same_torchrun_commands():
+    assert launched(KOREAN) == LAUNCHED
+
+
 def test_each_run_of_the_readme_has_its_own_directory():
     directories = [words[words.index("--out") + 1] for words in [*COMMANDS, *LAUNCHED] if "--out" in words]
     assert len(directories) == len(set(directories)) > len(LAUNCHED) > 0, directories
@@ -149,8 +152,9 @@ def test_the_make_targets_of_the_readme_exist(target):
 
 
 def test_the_directories_and_links_of_the_readme_exist():
-    (tree,) = [block for language, block in BLOCKS if not language and "bertlab/config" in block]
-    for line in tree.splitlines():
-        assert (ROOT / line.split()[0]).exists(), line
+    for text in (README, KOREAN):
+        (tree,) = [block for language, block in blocks(text) if not language and "bertlab/config" in block]
+        for line in tree.splitlines():
+            assert (ROOT / line.split()[0]).exists(), line
     for link in re.findall(r"\]\(([^)]+)\)", README + KOREAN):
         assert (ROOT / link).exists(), link
