@@ -1,8 +1,8 @@
 """Find the directories of the shipped checkpoints and runs.
 
-By default they are in `assets` of a clone of the repository. The environment variable `BERTLAB_ASSETS` names another
-directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` name these two directories
-themselves and take precedence.
+By default they are in `assets` of a clone of the repository. The environment variable `BERTLAB_ASSETS` may contain the
+path of another directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` may contain the
+paths of these two directories themselves, and take precedence.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 ASSETS_VARIABLE = "BERTLAB_ASSETS"
 # Directory in `assets` -> the environment variable for its path.
 DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
-# The root of the clone, if the package is used from one.
+# The root of the repository, if the package is used from a clone of it.
 REPOSITORY = Path(__file__).parents[2]
 
 

@@ -11,8 +11,8 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-# Two models with a smaller cosine similarity probably had different initial weights: their average is unlikely to
-# work.
+# If the cosine similarity of two models is smaller than this, they probably had different initial weights, and their
+# average is unlikely to work.
 MIN_SIMILARITY = 0.5
 # Fields of the configuration that may differ, because they do not affect predictions.
 TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replace_directory
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, ONNX, RECORD, WEIGHTS
-from bertlab.checkpoints.maps import find_classifier, hf_to_state, state_to_hf
+from bertlab.checkpoints.maps import hf_to_state, identify_shared_head, state_to_hf
 from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.config.config import ModelConfig
@@ -31,7 +31,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # An embedding table may be padded to a round size; this is the maximum number of rows that belong to no token.
 MAX_PADDING_ROWS = 1024
 FLOAT8 = torch.float8_e4m3fn  # the type of matrices that are stored in eight bits
-# Field of config.json with the id of a special token -> attribute of `Tokenizer` with its id.
+# Field of config.json with the id of a special token -> attribute of `Tokenizer` with the id of the same token.
 TOKEN_ID_FIELDS = {
     "pad_token_id": "pad_id", "bos_token_id": "cls_id", "cls_token_id": "cls_id", "eos_token_id": "sep_id",
     "sep_token_id": "sep_id",
@@ -81,7 +81,10 @@ class Checkpoint:
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective of pre-training: "none" without an NSP head, else from the record or family."""
+        """The sentence-pair objective of pre-training; "none" if the model has no NSP output layer.
+
+        It is read from the record; if the record has no list of objectives, it is that of the model's family.
+        """
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
@@ -131,16 +134,16 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         return _load_onnx(source, path, config, heads)
     tensors = weight_files.read_weights(path)
     try:
-        head, labels = find_classifier(read_json_object(path / CONFIG), tensors)
+        shared_head, labels = identify_shared_head(read_json_object(path / CONFIG), tensors)
         config = config.replace(labels=labels)
-        state, stored_heads = hf_to_state(tensors, config, head)
+        state, stored_heads = hf_to_state(tensors, config, shared_head)
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
     tokenizer = _load_tokenizer(source, path, config)
     with torch.device("meta"):  # the weights come from the file, so the model is built without values
         model = FastBert(config, stored_heads)
-    missing = [name for name in heads if name not in stored_heads]
-    initialised_parts = tuple(missing)
+    missing_heads = [name for name in heads if name not in stored_heads]
+    initialised_parts = tuple(missing_heads)
     if not any(name.startswith("pooler.") for name in state):
         model.pooler = model.make_pooler().apply(model.initialise_weights)
         pooler_state = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
@@ -150,7 +153,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     # layers share is copied once.
     copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}
     model.load_state_dict({name: copies[id(tensor)] for name, tensor in state.items()}, assign=True)
-    model.add_heads(missing)
+    model.add_heads(missing_heads)
     return Checkpoint(
         model.eval(), tokenizer, files.read_record(path), locate.make_display_name(source), path, initialised_parts
     )
@@ -214,7 +217,7 @@ def read_record(source: str | Path) -> dict:
     Raises:
         CheckpointError: there is no such checkpoint, or the file is damaged.
     """
-    return files.read_record(locate.find(source, weights=False))
+    return files.read_record(locate.find(source, needs_weights=False))
 
 
 def save(
@@ -238,7 +241,8 @@ def save(
         tokenizer: its tokenizer.
         record: the content of `bertlab.json`: any dictionary that `json.dumps` accepts.
         dtype: the type of the stored weights. With torch.float8_e4m3fn, matrices are stored in eight bits and vectors
-            in float16, so the file is half as large. Its metrics may differ, so evaluate the stored checkpoint.
+            in float16, so the file is half as large as with float16 alone. The stored weights are less precise, so
+            compute the metrics with the stored checkpoint.
         card: the text of README.md; "" for no such file.
         sentence_settings: how the checkpoint computes sentence vectors, for the files that `sentence-transformers`
             reads; None for no such files.
@@ -348,12 +352,12 @@ def _choose_architecture(heads: Collection[str], family: Family = BERT) -> str:
     >>> _choose_architecture(("mlm", "nsp")), _choose_architecture(("span",)), _choose_architecture(())
     ('BertForPreTraining', 'BertForQuestionAnswering', 'BertModel')
     """
-    classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
-    if {"mlm", "nsp"} <= set(heads) and not classifiers:
+    heads_named_classifier = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
+    if {"mlm", "nsp"} <= set(heads) and not heads_named_classifier:
         return f"{family.class_prefix}ForPreTraining"
-    # The class of a fine-tuned head has precedence, although this class ignores the heads of pre-training.
+    # The class for a fine-tuned output layer has precedence, although it ignores the output layers of pre-training.
     ordered_heads = sorted(
-        heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name))
+        heads, key=lambda name: (name not in heads_named_classifier, name in ("mlm", "nsp"), list(HEADS).index(name))
     )
     return get_hf_head_names(ordered_heads[0], family).hf_class if ordered_heads else f"{family.class_prefix}Model"
 

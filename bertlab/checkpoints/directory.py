@@ -16,8 +16,8 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
     Args:
         target: the directory to replace or create; its parent is created if necessary.
-        obsolete_files: the names of files of an existing `target` to delete. All its other files are moved to the new
-            directory, unless a file of the same name is already there.
+        obsolete_files: the names of the files and directories to delete from an existing `target`. All others are moved
+            to the new directory if it does not contain the same name.
 
     Raises:
         OSError: the directory cannot be written.
@@ -51,7 +51,7 @@ def _swap(new_directory: Path, target: Path, obsolete_files: set[str]) -> None:
     Args:
         new_directory: the new directory.
         target: the directory to replace or create.
-        obsolete_files: the names of files of an existing `target` that are deleted.
+        obsolete_files: the names of the files and directories to delete from an existing `target`.
     """
     if not target.exists():
         new_directory.rename(target)

@@ -14,13 +14,13 @@ CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 ONNX = "model.onnx"  # the weights and the computation in one file
 
-# More than in any published encoder; without a limit, building a model with a forged number of layers would take
-# minutes.
+# No published model has more layers than this. Without a limit, building a model with a forged number of layers would
+# take minutes.
 MAX_LAYERS = 1000
 
 
 def read_config(directory: Path) -> ModelConfig:
-    """Read the configuration of the checkpoint in a directory, which need not have weights.
+    """Read the configuration of the checkpoint in a directory; its weights may be missing.
 
     Raises:
         CheckpointError: `config.json` is missing or damaged, does not describe a BERT, or contains an invalid value.
@@ -55,8 +55,8 @@ def read_record(directory: Path) -> dict:
 
 
 def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
-    """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
-    if value == getattr(config.family, name, None) == 0:  # for example, a family without token types has 0 of them
+    """Return whether the value of a field of a configuration is valid; the check depends on the type of its default."""
+    if value == getattr(config.family, name, None) == 0:  # the family requires 0, such as 0 token types
         return True
     if name == "pad_token_id" and config.family.positions_after_padding:
         return type(value) is int and 0 <= value < 10**8

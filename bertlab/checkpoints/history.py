@@ -60,7 +60,7 @@ class RunStatus:
     state: str
     """"running", "finished", "stopped" or "diverged"."""
     step: int
-    """The last step in its log."""
+    """The index of the last step in its log."""
     idle_seconds: float
     """The time since its log last changed, in seconds."""
 
@@ -95,7 +95,8 @@ def find_runs(directory: str | Path) -> dict[str, Path]:
         if is_run(directory):
             return {directory.resolve().name: directory}
         return {path.name: path for path in sorted(directory.iterdir()) if path.name[:1] != "." and is_run(path)}
-    except (OSError, RuntimeError, ValueError):  # the path is too long, has a null character, or names an unknown user
+    # The path is too long, contains a null character, or begins with ~ and the name of an unknown user.
+    except (OSError, RuntimeError, ValueError):
         return {}
 
 
@@ -273,22 +274,22 @@ def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> Ru
         now: the current time in seconds since the epoch; by default `time.time()`.
     """
     steps = [row for row in rows if is_step(row)]
-    last = max((int(row["step"]) for row in rows), default=0)
+    last_step = max((int(row["step"]) for row in rows), default=0)
     try:
         idle_seconds = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
     except OSError:
         idle_seconds = math.inf
     result_steps = _read_json(run / RESULT / RECORD).get("steps")
-    exported = read_settings(run).get("exported")  # the state at the time of `bertlab export-run`
+    exported_state = read_settings(run).get("exported")  # the state at the time of `bertlab export-run`
     if any(row.get("diverged") for row in rows[-3:]) or (steps and not is_number(steps[-1]["loss"])):
         state = "diverged"
-    elif (is_number(result_steps) and result_steps >= last) or exported == "finished":
+    elif (is_number(result_steps) and result_steps >= last_step) or exported_state == "finished":
         state = "finished"
-    elif idle_seconds < STALL_SECONDS and not exported:
+    elif idle_seconds < STALL_SECONDS and not exported_state:
         state = "running"
     else:
         state = "diverged" if _has_diverged([row["loss"] for row in steps]) else "stopped"
-    return RunStatus(state, last, idle_seconds)
+    return RunStatus(state, last_step, idle_seconds)
 
 
 def is_number(value: object) -> bool:

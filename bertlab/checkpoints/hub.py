@@ -34,15 +34,15 @@ MAX_SIZE_VARIABLE = "BERTLAB_MAX_DOWNLOAD"  # environment variable: the maximum 
 DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 
 
-def download(hub_id: str, weights: bool = True) -> Path:
-    """Download the files of a checkpoint that are not in the cache yet, and return its directory in the cache.
+def download(hub_id: str, needs_weights: bool = True) -> Path:
+    """Download those files of a checkpoint that are not in the cache yet, and return its directory in the cache.
 
     `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. The size of the
     weights is printed before they are downloaded.
 
     Args:
         hub_id: the id of the model: NAME or OWNER/NAME.
-        weights: whether to download the weights; if False, only the small files are downloaded.
+        needs_weights: whether to download the weights; if False, only the small files are downloaded.
 
     Raises:
         CheckpointError: the hub cannot be reached or has no such model, the model is not a BERT, or its weights are
@@ -50,7 +50,7 @@ def download(hub_id: str, weights: bool = True) -> Path:
     """
     try:
         directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=SMALL_FILES))
-        if not weights:
+        if not needs_weights:
             return directory
         read_config(directory)
         return _download_weights(hub_id, directory)
@@ -75,8 +75,8 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
         if any(directory.glob("*.safetensors")) or (directory / OLD_WEIGHTS).exists():
             return directory
         raise CheckpointError("hub-unreachable", name=hub_id, shipped=find_asset_directory("checkpoints")) from None
-    if safetensors := [file for file in files if file.filename != OLD_WEIGHTS]:
-        files = safetensors
+    if safetensors_files := [file for file in files if file.filename != OLD_WEIGHTS]:
+        files = safetensors_files
     download_bytes = sum(file.file_size or 0 for file in files if file.will_download)
     limit = _read_max_size()
     if download_bytes > limit * 1e9:

@@ -17,7 +17,7 @@ import torch
 
 from bertlab.nn.bert import Bert
 
-MAX_CODE = 127  # -128 is not used, so that codes are symmetric
+MAX_CODE = 127  # -128 is not used, so that the codes are symmetric about 0
 
 
 def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ def pack_tensors(
     """
     state = model.state_dict()
     table: dict[str, dict] = {}
-    values, codes = [], []  # (entry of a tensor in the table, its bytes)
+    values, codes = [], []  # each item: (entry of a tensor in the table, bytes of the tensor)
     for name, tensor in progress(list(state.items())):
         if name == "embeddings.position.weight":
             tensor = tensor[:num_positions]
@@ -80,8 +80,8 @@ def pack_tensors(
             values.append((entry, tensor.detach().float().cpu().numpy().astype("<f4").tobytes()))
         table[name] = entry
     offset, parts = 0, []
-    for key, blocks in (("values", values), ("codes", codes)):
-        for entry, data in blocks:
+    for key, items in (("values", values), ("codes", codes)):
+        for entry, data in items:
             entry[key] = offset
             offset += len(data)
             parts.append(data)

@@ -17,7 +17,8 @@ def find_shipped_checkpoints() -> dict[str, Path]:
     See `bertlab.checkpoints.assets` for where they are.
     """
     try:
-        # A page of the app calls this function twenty times, and `os` is several times as fast as `Path.glob`.
+        # A page of the app calls this function twenty times, and `os.scandir` is several times as fast as
+        # `Path.glob`.
         with os.scandir(find_asset_directory("checkpoints")) as entries:
             directories = sorted(entry.path for entry in entries if not entry.name.startswith("."))
     except OSError:
@@ -44,13 +45,13 @@ def find_first_shipped_checkpoint(names: Iterable[str]) -> Path:
     )
 
 
-def find(source: str | Path, *, weights: bool = True) -> Path:
+def find(source: str | Path, *, needs_weights: bool = True) -> Path:
     """Return the directory of a checkpoint. A checkpoint of the hub is downloaded.
 
     Args:
-        source: a checkpoint directory, a run directory (its result is used), the name of a shipped checkpoint, or a
-            hub id.
-        weights: whether to download the weights of a hub model; if False, only its small files are downloaded.
+        source: a checkpoint directory, a run directory (its final checkpoint is used), the name of a shipped
+            checkpoint, or a hub id.
+        needs_weights: whether to download the weights of a hub model; if False, only its small files are downloaded.
 
     Raises:
         CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
@@ -63,7 +64,8 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         # A directory without config.json may have the name of a shipped checkpoint by chance.
         is_directory = path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped)
         is_file = path.is_file()
-    except (OSError, RuntimeError, ValueError):  # the path is too long, has a null character, or names an unknown user
+    # The path is too long, contains a null character, or begins with ~ and the name of an unknown user.
+    except (OSError, RuntimeError, ValueError):
         is_directory = is_file = False
     if is_directory:
         return _resolve_finished_run(path)
@@ -74,7 +76,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     if isinstance(source, Path) or not is_hub_id(source):
         raise CheckpointError("checkpoint-not-found", name=name)
     try:
-        return hub.download(source, weights)
+        return hub.download(source, needs_weights)
     except CheckpointError:
         if similar_names := get_close_matches(source, shipped, 1):
             raise CheckpointError("checkpoint-name-mistyped", name=source, suggestion=similar_names[0]) from None
@@ -109,7 +111,7 @@ def is_hub_id(source: str) -> bool:
 
 
 def _resolve_finished_run(directory: Path) -> Path:
-    """Return the result of `resolve_run`. Raises CheckpointError if the directory is a run without a result."""
+    """Return the result of `resolve_run`. Raises CheckpointError if a run has no final checkpoint."""
     checkpoint = resolve_run(directory)
     if history.is_run(directory) and not (checkpoint / "config.json").exists():
         raise CheckpointError("run-not-finished", path=directory)

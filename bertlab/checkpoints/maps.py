@@ -21,7 +21,7 @@ OLD_NAMES = (
     (r"LayerNorm\.beta$", "LayerNorm.bias"),
 )
 
-# Constants (0, 1, 2, ... and zeros) that some versions of transformers save with the weights.
+# Matches the names of two constants (0, 1, 2, ... and zeros) that some versions of transformers save with the weights.
 IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
 
@@ -56,19 +56,19 @@ def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[s
     """
     family = config.family if config else BERT
     modules = _find_modules(family, HEADS if heads is None else heads)
-    numbers = [int(number) for number in re.findall(r"\.(\d+)(?=\.)", name)]
-    if config and numbers:
-        # layers that share weights have the same number in a checkpoint
-        numbers[0] = config.find_weight_layer(numbers[0])
+    indices = [int(digits) for digits in re.findall(r"\.(\d+)(?=\.)", name)]  # the index of the layer comes first
+    if config and indices:
+        # layers that share weights have the same index in a checkpoint
+        indices[0] = config.find_weight_layer(indices[0])
     module, _, parameter = re.sub(r"\.\d+(?=\.)", ".{}", name).rpartition(".")
-    return tuple(f"{hf_module.format(*numbers)}.{parameter}" for hf_module in modules.get(module, ()))
+    return tuple(f"{hf_module.format(*indices)}.{parameter}" for hf_module in modules.get(module, ()))
 
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     """Return the weights of a model by their Hugging Face names; if possible, they share the memory of the model.
 
     For a model without output layers these are the names of `transformers.BertModel`, without the prefix "bert.". The
-    weights of pruned attention heads are not included, nor is a pooler that the family stores only with output layers.
+    result lacks the weights of pruned attention heads, and a pooler that the family stores only with output layers.
     """
     tensors = {}
     config, prefix = model.config, f"{model.config.family.prefix}."
@@ -92,8 +92,8 @@ def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, l
     return {module: heads for module, heads in by_module.items() if len(heads) > 1 and module in modules}
 
 
-def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Find the output layer that the tensors of a classifier belong to, and its labels.
+def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
+    """Find out which of the output layers whose tensors have the same name a checkpoint has, and its labels.
 
     Several output layers store their tensors under the same name, such as "classifier". The architecture in config.json
     tells which of them the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
@@ -123,8 +123,8 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
     heads_of_architectures = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     stored_modules = {name.rpartition(".")[0] for name in tensors}
     has_pooler = any("pooler." in name for name in tensors)
-    # Without an architecture: the first layer that reads the pooler if the checkpoint has a pooler, otherwise the first
-    # layer that reads hidden states, if there is one.
+    # Without an architecture, we choose the first candidate that reads the pooler if the checkpoint has a pooler, and
+    # otherwise the first one that reads hidden states.
     likely_head = next(
         (
             name
@@ -147,7 +147,7 @@ def find_classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tup
 
 
 def hf_to_state(
-    tensors: Mapping[str, torch.Tensor], config: ModelConfig, classifier: str | None = None
+    tensors: Mapping[str, torch.Tensor], config: ModelConfig, shared_head: str | None = None
 ) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
@@ -158,7 +158,8 @@ def hf_to_state(
     Args:
         tensors: the tensors by their Hugging Face names.
         config: the configuration of the model.
-        classifier: the output layer that the tensors named "classifier" belong to; see `find_classifier`.
+        shared_head: the output layer to which tensors with a shared name such as "classifier" belong; see
+            `identify_shared_head`.
 
     Returns:
         The state, and the names of the output layers.
@@ -168,20 +169,22 @@ def hf_to_state(
             the tensor that it is tied to.
     """
     family = config.family
-    unused = _rename_tensors(tensors, family)  # at first all tensors; in the end those that the model does not use
-    stored_modules = {name.rpartition(".")[0] for name in unused}
+    # At first all tensors; those that the model does not need, or has received, are removed one after the other.
+    remaining = _rename_tensors(tensors, family)
+    stored_modules = {name.rpartition(".")[0] for name in remaining}
     _check_layers(stored_modules, config)
     shared = _find_shared_modules(family, stored_modules)
     heads = tuple(
         name
         for name in HEADS
-        if (name == classifier or not any(name in names for names in shared.values()))
+        if (name == shared_head or not any(name in names for names in shared.values()))
         and stored_modules & _find_own_modules(name, family)
     )
     for name in heads:
         if get_hf_head_names(name, family).pooler:
             # Older versions of transformers also store the pooler of the encoder, which this output layer does not use.
-            unused = {key: tensor for key, tensor in unused.items() if not key.startswith(f"{family.prefix}.pooler.")}
+            pooler_prefix = f"{family.prefix}.pooler."
+            remaining = {key: tensor for key, tensor in remaining.items() if not key.startswith(pooler_prefix)}
     with torch.device("meta"):
         model = FamilyBert(config, heads)
         expected = model.state_dict()
@@ -191,7 +194,7 @@ def hf_to_state(
         if own_name.startswith("pooler.")
         for name in get_hf_names(own_name, config, heads)
     }
-    if not pooler_tensors & unused.keys():
+    if not pooler_tensors & remaining.keys():
         pooled_heads = [HEADS[name].title for name in heads if HEADS[name].reads_pooled]
         if pooled_heads and any(True for _ in model.pooler.parameters()):
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
@@ -201,20 +204,20 @@ def hf_to_state(
         names = get_hf_names(own_name, config, heads)
         parts = []
         for name, part in zip(names, own_tensor.chunk(len(names)), strict=True):
-            tensor = unused.get(name)
+            tensor = remaining.get(name)
             _check_tensor(name, tensor, part)
             parts.append(tensor)
         used_names |= set(names)
         state[own_name] = torch.cat(parts) if len(parts) > 1 else parts[0]
-    unused = {name: tensor for name, tensor in unused.items() if name not in used_names}
-    if unused:
-        names = sorted(unused)
+    remaining = {name: tensor for name, tensor in remaining.items() if name not in used_names}
+    if remaining:
+        names = sorted(remaining)
         raise CheckpointError("weights-unused", tensors=names[:4], more=max(len(names) - 4, 0))
     return state, heads
 
 
 def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
-    """Raise an error if the weights have another number of layers than the configuration, or are of another family.
+    """Raise an error if the weights are those of another family, or of more or fewer layers than in the configuration.
 
     This is checked before the model is built, because building it would take minutes for a forged number of layers.
     """
@@ -236,10 +239,10 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 
 
 def _find_own_modules(name: str, family: Family) -> set[str]:
-    """Return the modules of a checkpoint from which it follows that the checkpoint has this output layer.
+    """Return the modules that, if a checkpoint has one of them, prove that it has this output layer.
 
-    A module is left out if it also belongs to an output layer with another name in the checkpoint. Output layers with
-    the same name, such as "classifier", are told apart by `find_classifier`.
+    A module is left out if it also belongs to an output layer whose tensors have another name in checkpoints. Output
+    layers whose tensors have the same name, such as "classifier", are told apart by `identify_shared_head`.
     """
     modules = set(get_hf_head_names(name, family).modules.values())
     return modules - {

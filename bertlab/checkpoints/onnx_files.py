@@ -47,7 +47,7 @@ def save(
         tokenizer: its tokenizer.
         record: the content of `bertlab.json`.
         heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. For (), the
-            file computes hidden states, from which sentence vectors are computed.
+            file computes hidden states; sentence vectors are computed from them.
         weights: the type of the weights, one of `WEIGHT_TYPES`. With "int8", every matrix has one scale for each row
             (each output), and activations are quantised while the model computes, with one scale for each tensor
             (dynamic quantisation).
@@ -73,7 +73,7 @@ def save(
     for name in names:
         model.require_head(name)
     config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
-    # Every step is a function (path of the file, graph, type of the weights).
+    # Every step is a function with the parameters (path of the file, graph, type of the weights).
     steps = [_export, *([_quantise] if weights == "int8" else []), _add_metadata]
     model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)
 
@@ -112,7 +112,7 @@ def _export(path: Path, graph: OnnxGraph, weights: str) -> None:
     """
     names = graph.head_names
     with warnings.catch_warnings():
-        # torch warns that sizes become constants; those that do, such as the head size, do not depend on the input.
+        # torch warns that some sizes become constants; these, such as the head size, do not depend on the input.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             graph, graph.make_example(), str(path), dynamo=False, opset_version=OPSET, dynamic_axes=graph.dynamic_axes,
@@ -125,7 +125,8 @@ def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
     from onnxruntime.quantization import QuantType, quant_utils, quantize_dynamic
 
     file = _require_onnx().load(path)
-    # Without this mark, `quantize_dynamic` advises a preprocessing step, which would not change this graph.
+    # This marks the file as preprocessed. Otherwise `quantize_dynamic` recommends preprocessing, which would have no
+    # effect on this graph.
     quant_utils.add_pre_process_metadata(file)
     quantize_dynamic(file, path, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8)
 

@@ -1,6 +1,7 @@
-"""Prune attention heads: remove their weights or set them to zero. The model then computes as with the heads ablated.
+"""Prune attention heads: remove their weights or set them to zero. The model then computes the same as with
+these heads ablated.
 
-Shape legend: H hidden, N heads, D head size, C rows of the query matrix that belong to heads that are not pruned.
+Shape legend: H hidden, N heads, D head size, C rows of the query matrix without those of pruned heads.
 """
 
 import copy
@@ -42,14 +43,16 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
     for layer in range(config.num_layers):
         if not zeroed and sum(pruned_layer == layer for pruned_layer, _ in pruned_pairs) == config.num_heads:
             raise InterventionError("prune-layer-empty", layer=layer)
-    pruned = restore_heads(model)
+    pruned_model = restore_heads(model)
     for layer, head in pruned_pairs:
-        attention = pruned.encoder.layers[layer].attention
+        attention = pruned_model.encoder.layers[layer].attention
         rows = slice(head * config.head_size, (head + 1) * config.head_size)
         attention.qkv.weight.view(3, config.hidden_size, -1)[:, rows] = 0
         attention.qkv.bias.view(3, -1)[:, rows] = 0
         attention.out.weight[:, rows] = 0
-    return pruned if zeroed else _change_pruned_heads(pruned, config.replace(pruned_heads=tuple(pruned_pairs)))
+    if zeroed:
+        return pruned_model
+    return _change_pruned_heads(pruned_model, config.replace(pruned_heads=tuple(pruned_pairs)))
 
 
 def restore_heads(model: Bert) -> Bert:
@@ -59,7 +62,9 @@ def restore_heads(model: Bert) -> Bert:
 
 @torch.no_grad()
 def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
-    """Return a copy of a model with other pruned heads: their weights are removed, or added as zeros.
+    """Return a copy of a model in which a different set of heads is pruned.
+
+    The weights of newly pruned heads are removed; heads that are no longer pruned get weights of zero.
 
     Args:
         model: the model.
@@ -75,7 +80,7 @@ def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
         prefix, H = f"encoder.layers.{layer}.attention", model.config.hidden_size
 
         def select_rows(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, H=H) -> torch.Tensor:
-            """Select the rows `new_C` of a tensor that has only the rows `old_C` in dimension `dim`; others are 0."""
+            """Return the rows `new_C` of a tensor that has the rows `old_C` in dimension `dim`; missing rows are 0."""
             shape = list(tensor.shape)
             shape[dim] = H
             device = tensor.device
@@ -92,6 +97,6 @@ def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
 
 
 def _find_rows(config: ModelConfig, layer: int) -> torch.Tensor:
-    """Return the rows of a layer's query matrix that belong to the heads that are not pruned."""
+    """Return the indices of the rows of a layer's query matrix, without those of pruned heads."""
     rows_ND = torch.arange(config.hidden_size).view(config.num_heads, config.head_size)
     return rows_ND[list(find_remaining_heads(config, layer))].flatten()

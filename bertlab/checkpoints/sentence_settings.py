@@ -1,8 +1,8 @@
-"""How a checkpoint computes sentence vectors, in the files of `sentence-transformers`. Does not import torch.
+"""Read and write how a checkpoint computes sentence vectors, in the file formats of `sentence-transformers`.
 
 `modules.json` lists the modules in the order in which they are computed: the encoder, the pooling and, optionally, L2
-normalisation. `1_Pooling/config.json` names the pooling modes, and `sentence_bert_config.json` the maximum number of
-tokens.
+normalisation. `1_Pooling/config.json` contains the pooling modes, and `sentence_bert_config.json` the maximum number of
+tokens. This Python module does not import torch.
 
 Source: https://sbert.net, "Creating Custom Models". We read the key names of sentence-transformers 2 to 6, and write
 those of version 2, because all later versions read them.
@@ -31,7 +31,7 @@ _MODE_OF_KEY = {
 }  # fmt: skip
 # The pooling modes that bertlab can compute.
 _SUPPORTED_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens")
-# Precedes the name of a class in modules.json.
+# In modules.json, this text comes before the name of each class.
 _CLASS_PREFIX = "sentence_transformers.models."
 
 
@@ -63,10 +63,10 @@ def read_sentence_settings(directory: Path) -> SentenceSettings:
             pooling = _read_pooling(directory / path / "config.json")
         elif name not in ("Transformer", "Normalize", "Dropout"):
             raise CheckpointError("sentence-module-unknown", path=directory, module=name)
-    limits = _read_optional(directory / ENCODER_CONFIG)
-    limit = limits.get("max_seq_length")
+    limit = _read_optional(directory / ENCODER_CONFIG).get("max_seq_length")
     if limit is None:  # version 6 stores the limit with the tokenizer
         limit = _read_optional(directory / "tokenizer_config.json").get("model_max_length")
+    # [CLS] and [SEP] need two tokens; a huge limit (transformers writes 10^30) means that there is none.
     max_tokens = limit if type(limit) is int and 2 < limit < 10**6 else None
     return SentenceSettings(pooling, max_tokens, _read_prompt(directory / VECTOR_CONFIG), is_recorded=True)
 
@@ -88,12 +88,12 @@ def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> di
     ]
     pooling = {"word_embedding_dimension": hidden_size}
     pooling |= {key: mode in settings.pooling for key, mode in _MODE_OF_KEY.items()}
-    vectors = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    vector_settings = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
     contents = {
         MODULES: rows,
         f"{POOLING_DIRECTORY}/config.json": pooling,
         ENCODER_CONFIG: {"max_seq_length": settings.max_tokens, "do_lower_case": False},
-        VECTOR_CONFIG: vectors,
+        VECTOR_CONFIG: vector_settings,
     }
     return {path: json.dumps(content, indent=2) + "\n" for path, content in contents.items()}
 

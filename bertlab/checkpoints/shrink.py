@@ -94,19 +94,20 @@ def zero_small_weights(model: Bert, share: float) -> tuple[Bert, dict[str, torch
         share: the share of the weights of each matrix that become zero.
 
     Returns:
-        The copy, and for each of these matrices a mask of its shape: 0 where the weight is pruned, otherwise 1.
+        The copy, and a dictionary {name of a matrix: mask}. A mask has the shape of its matrix, and is 0 where the
+        weight was set to zero, otherwise 1.
     """
-    pruned, masks = copy.deepcopy(model), {}
-    for name, weight in pruned.named_parameters():
+    new_model, masks = copy.deepcopy(model), {}
+    for name, weight in new_model.named_parameters():
         if weight.ndim != 2 or not name.startswith("encoder.layers."):
             continue
-        count = round(share * weight.numel())
+        zero_count = round(share * weight.numel())
         mask = torch.ones_like(weight)
-        if count:
-            mask.view(-1)[weight.abs().view(-1).topk(count, largest=False).indices] = 0
+        if zero_count:
+            mask.view(-1)[weight.abs().view(-1).topk(zero_count, largest=False).indices] = 0
         weight.mul_(mask)
         masks[name] = mask
-    return pruned, masks
+    return new_model, masks
 
 
 @torch.no_grad()

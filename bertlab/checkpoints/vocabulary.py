@@ -1,8 +1,8 @@
 """Replace or extend the vocabulary of a model.
 
-`replace_vocabulary` keeps the layers, for training in another language; the embeddings of new tokens are random. It is
-better to start from an existing encoder than from random weights (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856,
-section 3). In the paper, the encoder is frozen; here all weights are trained.
+`replace_vocabulary` keeps the layers, for training in another language; the embeddings of new tokens are random. This
+is better than to start from random layers (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856, section 3). In the
+paper, the layers are frozen; here all weights are trained.
 
 `extend_vocabulary` keeps all weights, for text of another domain in the same language. The embedding of a new token
 starts as the mean of the embeddings of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607).
@@ -23,7 +23,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # Names of tensors: the token embeddings, and the bias of the MLM output layer.
 TOKEN_EMBEDDINGS, MLM_BIAS = "embeddings.token.weight", "heads.mlm.bias"
 TOKEN_DIMENSIONS = {TOKEN_EMBEDDINGS: 0, MLM_BIAS: 0, "heads.mlm.extra.weight": 1}
-"""The tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last one."""
+"""The tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last tensor."""
 
 
 @torch.no_grad()
@@ -32,7 +32,7 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
 
     Tokens that are in both vocabularies, such as digits and punctuation, keep their embeddings. The embeddings of new
     tokens are drawn from a normal distribution with the mean and standard deviation of the old embeddings in each of
-    the H columns. The bias of the MLM head is 0.
+    the H columns. The bias of the MLM output layer is 0.
 
     Args:
         checkpoint: the checkpoint; it is not changed.
@@ -47,8 +47,9 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
     old_VH, new_VH = old[TOKEN_EMBEDDINGS], new[TOKEN_EMBEDDINGS]
     new_VH.copy_(old_VH.mean(0) + old_VH.std(0) * torch.randn_like(new_VH))
     old_ids = {token: id for id, token in enumerate(_list_tokens(checkpoint.tokenizer))}
-    shared = [(id, old_ids[token]) for id, token in enumerate(_list_tokens(tokenizer)) if token in old_ids]
-    new_rows, old_rows = torch.tensor(shared).T
+    # (new id, old id) of each token in both vocabularies.
+    shared_ids = [(id, old_ids[token]) for id, token in enumerate(_list_tokens(tokenizer)) if token in old_ids]
+    new_rows, old_rows = torch.tensor(shared_ids).T
     new_VH[new_rows] = old_VH[old_rows]
     return model
 
@@ -66,15 +67,15 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
         tokenizer: an extension of the checkpoint's tokenizer (see `is_extension`).
     """
     old_tokenizer = checkpoint.tokenizer
-    num_old = old_tokenizer.vocab_size  # the tables may have more rows, which belong to no token
-    new_tokens = tokenizer.tokens(range(num_old, tokenizer.vocab_size))
+    num_old_tokens = old_tokenizer.vocab_size  # the tables may have more rows, which belong to no token
+    new_tokens = tokenizer.tokens(range(num_old_tokens, tokenizer.vocab_size))
     piece_ids = [split_token(token, old_tokenizer) for token in new_tokens]
     state = dict(checkpoint.model.state_dict())
     for name, dim in TOKEN_DIMENSIONS.items():
         if name in state:
             old_V = state[name].movedim(dim, 0)  # with or without a second dimension
             added_V = torch.stack([old_V[ids].mean(0) for ids in piece_ids])
-            state[name] = torch.cat([old_V[:num_old], added_V]).movedim(0, dim).contiguous()
+            state[name] = torch.cat([old_V[:num_old_tokens], added_V]).movedim(0, dim).contiguous()
     model = FastBert(checkpoint.config.replace(vocab_size=tokenizer.vocab_size), heads=checkpoint.heads)
     model.load_state_dict(state)
     return model.train(checkpoint.model.training)

@@ -1,7 +1,7 @@
 """Read and check the weights of a checkpoint directory.
 
-A checkpoint may come from an untrusted source. Weights are therefore read without running code, and a tensor that
-contains NaN or infinity, or has more elements than its file contains, is an error that names the tensor.
+A checkpoint may come from an untrusted source. Weights are therefore read without running code, and a tensor
+that contains NaN or infinity, or has more elements than its file contains, raises an error with the name of the tensor.
 """
 
 import pickle
@@ -41,7 +41,8 @@ def is_finite(tensor: torch.Tensor) -> bool:
     """
     if not tensor.is_floating_point():
         return True
-    if tensor.itemsize == 1:  # finding the at most 256 different values is ten times as fast as converting all values
+    if tensor.itemsize == 1:
+        # There are at most 256 different values. To find them is ten times as fast as to convert all elements.
         counts = torch.bincount(tensor.view(torch.uint8).flatten(), minlength=256)
         tensor = counts.nonzero().to(torch.uint8).view(tensor.dtype)
     # torch cannot sum eight-bit tensors. Float64 values are converted to float32, in which they must be finite too.
@@ -55,13 +56,13 @@ def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
     if (directory / WEIGHTS).is_file():
         return _read_safetensors(directory / WEIGHTS)
     if (directory / INDEX).is_file():
-        shards = read_json_object(directory / INDEX).get("weight_map")
-        if not isinstance(shards, dict) or not all(isinstance(shard, str) for shard in shards.values()):
+        file_names = read_json_object(directory / INDEX).get("weight_map")  # name of a tensor -> name of its file
+        if not isinstance(file_names, dict) or not all(isinstance(name, str) for name in file_names.values()):
             raise CheckpointError("weights-index-invalid", path=directory / INDEX)
         tensors = {}
-        # Only the file name is used, so that an index cannot refer to a file outside the directory.
-        for shard in sorted({Path(shard).name for shard in shards.values()}):
-            tensors |= _read_safetensors(directory / shard)
+        # Directories in these names are ignored, so that an index cannot refer to a file outside the directory.
+        for file_name in sorted({Path(name).name for name in file_names.values()}):
+            tensors |= _read_safetensors(directory / file_name)
         return tensors
     if (directory / OLD_WEIGHTS).is_file():
         return _read_old_weights(directory / OLD_WEIGHTS)
@@ -97,7 +98,7 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
     try:
         if _is_compressed(path):
             raise CheckpointError("weights-compressed", path=path)
-        with warnings.catch_warnings():  # for example, that quantised tensors are deprecated
+        with warnings.catch_warnings():  # torch warns, for example, that quantised tensors are deprecated
             warnings.simplefilter("ignore")
             tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
@@ -120,7 +121,7 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _is_compressed(path: Path) -> bool:
-    """Return whether a zip archive has compressed entries, which `torch.save` never writes and which may be huge."""
+    """Return whether a zip archive has compressed entries, which `torch.save` never writes; each may be huge."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -246,7 +246,7 @@ def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
     """Load the tokenizer that `--tokenizer` names, from a file, a corpus or a checkpoint."""
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased)
-    directory = locate.find(config.tokenizer, weights=False)
+    directory = locate.find(config.tokenizer, needs_weights=False)
     subdirectory = directory / "tokenizer"
     return Tokenizer.load(subdirectory if subdirectory.is_dir() else directory)
 

@@ -105,7 +105,7 @@ def describe_origin(config: PretrainConfig, tokenizer: Tokenizer) -> str:
     name = locate.make_display_name(config.from_)
     if config.new_vocabulary:
         return f"{name} (encoder only, with a new vocabulary)"
-    new_tokens = tokenizer.vocab_size - Tokenizer.load(locate.find(config.from_, weights=False)).vocab_size
+    new_tokens = tokenizer.vocab_size - Tokenizer.load(locate.find(config.from_, needs_weights=False)).vocab_size
     return f"{name} (with {new_tokens:,} new tokens)" if new_tokens else name
 
 
