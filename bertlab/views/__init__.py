@@ -46,5 +46,5 @@ bertviz_view    bertviz's head, model and neuron view, offline, for short inputs
 static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js with
                 snapshot_panel, loss_curve and numbers; figure.js, the save menu of a figure; shared modules: dom,
                 canvas, texts, payload, svg, save; streamlit.js, jupyter.js and page.js, which show a view in
-                Streamlit, in Jupyter and in an HTML page; live/, the scripts of `live`; vendor/, libraries of others
+                Streamlit, in Jupyter and in an HTML page; live/, the scripts of `live`; vendor/, third-party libraries
 """

@@ -44,7 +44,7 @@ def figure(table: dict) -> go.Figure:
     """
     titles = [escape_markup(_column_heading(column)) for column in table["columns"].values()]
     chart = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    names = [name for name in table["rows"] if name != table["against"]]  # the others are compared with it
+    names = [name for name in table["rows"] if name != table["against"]]  # all rows but the reference row
     for panel, column in enumerate(table["columns"], 1):
         reference_cell = table["rows"].get(table["against"], {"cells": {}})["cells"].get(column)
         # (name in the legend, key of the result in a cell, colour of the bars)

@@ -93,7 +93,7 @@ def _break_title(title: str) -> str:
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] | None = None, odds: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """Draw a map of heads, one row for each layer: the change in the prediction's log-odds if only one head is off.
+    """Draw a map of heads (rows: layers): the change in the prediction's log-odds if only this head is ablated.
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
 

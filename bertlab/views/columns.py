@@ -108,7 +108,7 @@ def block_steps(block: BlockMap) -> Columns:
 
 
 def residual_norms(block: BlockMap) -> Columns:
-    """Make one row for the embeddings and one for every layer: norms at one position, and the prediction after it.
+    """Make one row for the embeddings and one for every layer, at one position: three norms and the prediction.
 
     The norms are the Euclidean lengths of the attention output, of the feed-forward output, and of the layer's output.
     """

@@ -139,7 +139,7 @@ def format_quantity(amount: float, unit: str = "") -> str:
 
 
 def format_duration(seconds: float, lang: str = DEFAULT) -> str:
-    """Format a duration, given in seconds, in the unit for its size (see `DURATIONS`).
+    """Format a duration, given in seconds, in a unit that suits its length, from milliseconds to years.
 
     >>> format_duration(0.25), format_duration(90), format_duration(3 * 86_400)
     ('250 ms', '90.0 s', '3.0 days')

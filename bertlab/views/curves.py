@@ -12,7 +12,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# Line styles, in the order of their use: solid lines of every colour come first, then dashed lines of every colour, ...
+# The line styles. If there are more lines than colours, the colours are used again with the next style.
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 

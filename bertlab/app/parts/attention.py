@@ -22,7 +22,7 @@ ROLLOUT_MARGIN, ROLLOUT_TOKEN_WIDTH = 80, 14  # pixels for the names of the toke
 
 
 def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Open the page at the head and token that stand out most in the text, unless the link or the user chose others.
+    """Open the page with the head and token of the most striking weight, unless the link or the user chose others.
 
     Raises:
         BertlabError: any error that `Session.attention` raises.
@@ -45,13 +45,12 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
     layers, heads = attention.probs_LNTT.shape[:2]
     layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
     shows_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
-    selected_heads = [number for number in range(heads) if number in _as_list(state["heads"])] or list(range(heads))
+    selected_heads = [index for index in range(heads) if index in _as_list(state["heads"])] or list(range(heads))
     visible_heads = [head] if shows_one_head else selected_heads
-    first, second = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
-    rows, cols = (
-        _list_visible_positions(attention.tokens, sentence, hide=state["hide"]) for sentence in (first, second)
-    )
-    pinned_positions = [number for number in _as_list(state["tokens"]) if number in range(len(attention.tokens))]
+    query_sentence, key_sentence = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
+    rows = _list_visible_positions(attention.tokens, query_sentence, hide=state["hide"])
+    cols = _list_visible_positions(attention.tokens, key_sentence, hide=state["hide"])
+    pinned_positions = [position for position in _as_list(state["tokens"]) if position in range(len(attention.tokens))]
     if pinned_positions and state["side"] == "key":
         cols = [column for column in cols if column in pinned_positions]
     elif pinned_positions:
@@ -90,7 +89,7 @@ def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: 
 
 
 def choose_position(tokens: tuple[TokenRow, ...]) -> int:
-    """Return the position that the view of one head shows: the stored one, or else that of the first ordinary token."""
+    """Return the position that the view of one head shows: the stored one, or else the first that is not special."""
     default = next((row.position for row in tokens if not row.special), 0)
     position = view_state.read()["token"]
     return position if type(position) is int and 0 <= position < len(tokens) else default
@@ -155,7 +154,7 @@ def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | Non
 
 
 def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> None:
-    """Write a summary as one sentence, followed by the role of the head and the entropy of the row."""
+    """Write a summary as one sentence, followed by the role of the head and the entropy of the attention."""
     names = token_labels(tokens)
     query, key = (f"<b>{escape_html(names[position])}</b>" for position in (summary.query, summary.key))
     head_index = {"layer": summary.layer, "head": summary.head}

@@ -1,7 +1,7 @@
 """The panel that predicts many texts at once: paste them, view the predictions, download them.
 
-Visitors who may start jobs on whole files upload a file in the panel of `files`. For all other visitors, this panel has
-an upload field too.
+Visitors who may start jobs on whole files upload a file in the panel of the module `files`. All other visitors find
+an upload field in this panel.
 """
 
 import csv
@@ -23,7 +23,7 @@ from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
 
-MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
+MAX_ROWS = 2_000  # maximum number of rows that a click predicts, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
 # names of the columns of predictions, which are translated on the page
 TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
@@ -60,20 +60,21 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             return
         if len(texts) > MAX_ROWS:
             frame.note(t("batch-too-many-rows", limit=MAX_ROWS, count=len(texts)))
-        incomplete_numbers = [
+        incomplete_row_numbers = [
             number for number, row in enumerate(texts, 1) if any(part is not None and not part.strip() for part in row)
         ]
-        if incomplete_numbers:
-            frame.note(t("batch-empty-texts", count=len(incomplete_numbers), first=incomplete_numbers[0]))
+        if incomplete_row_numbers:
+            first = incomplete_row_numbers[0]
+            frame.note(t("batch-empty-texts", count=len(incomplete_row_numbers), first=first))
         selection.note_other_language(checkpoint, command, [part for row in texts[:MAX_ROWS] for part in row if part])
-        key, query = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
+        key, request = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"
         ):
             predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], _show_progress)
-            st.session_state[key] = (query, predictions)
+            st.session_state[key] = (request, predictions)
         stored_predictions = st.session_state.get(key)
-        if stored_predictions and stored_predictions[0] == query:
+        if stored_predictions and stored_predictions[0] == request:
             predictions = [
                 row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored_predictions[1]
             ]
@@ -127,7 +128,7 @@ def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
 
 
 def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:
-    """Append the columns of the predictions to the rows. A name that a row already has gets a number.
+    """Append the columns of the predictions to the rows. A column gets another name if the rows have its name already.
 
     Args:
         rows: the rows of the input.
@@ -154,8 +155,8 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
 def _show_progress(texts: Sequence) -> Iterator:
     """Show a progress bar while the texts are predicted."""
     bar = st.progress(0.0)
-    for number, text in enumerate(texts):
-        bar.progress(number / len(texts), t("batch-progress", done=number, total=len(texts)))
+    for num_done, text in enumerate(texts):
+        bar.progress(num_done / len(texts), t("batch-progress", done=num_done, total=len(texts)))
         yield text
     bar.empty()
 

@@ -17,7 +17,7 @@ from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
 
 MAX_LISTED_WORDS = 12  # further words that two vocabularies split differently are only counted
-MAX_SAVED_TOKENS = 100  # for longer texts, the CSV files contain only the values drawn, not all token pairs
+MAX_SAVED_TOKENS = 100  # for longer texts, the CSV files contain only what the figures show, not all token pairs
 
 
 def compare_inputs(
@@ -45,12 +45,12 @@ def compare_inputs(
     return calls.assign("comparison", call)
 
 
-def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
+def show_alignment(comparison: Comparison, *, compares_texts: bool) -> None:
     """Show notes about the compared units: whether they are words instead of tokens, and how many are left out.
 
     Args:
         comparison: the result of `compare_inputs`.
-        two_texts: True if two texts are compared, False if two checkpoints are compared.
+        compares_texts: True if two texts are compared, False if two checkpoints are compared.
     """
     if comparison.unit_kind == "words":
         frame.note(t("compare-by-word"))
@@ -58,8 +58,8 @@ def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
     first, second = comparison.num_left_out
     if first or second:
         frame.note(t("compare-tokens-left-out", first=first, second=second))
-    elif two_texts:
-        # one of the two notes is always there, so that the figures do not move while the user types
+    elif compares_texts:
+        # one of the two notes is always shown, so that the figures do not move while the user types
         frame.note(t("compare-same-length"))
 
 
@@ -153,7 +153,7 @@ def _draw_figure(
     on_click: Callable[[list], None] | None = None,
     **options,
 ) -> None:
-    """Draw a figure of the comparison. For short texts, its CSV file contains all values instead of the drawn ones.
+    """Draw a figure of the comparison. For short texts, its CSV file contains all values, not only those of the figure.
 
     Args:
         key: the key of the figure.

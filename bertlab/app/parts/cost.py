@@ -26,9 +26,9 @@ SIZES = {
     "intermediate_size": ("intermediate", 262_144), "vocab_size": ("vocab", 10_000_000),
 }  # fmt: skip
 MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000  # highest values of the fields: length, batch, steps
-FIELD_WIDTH = 165  # of a number field, in pixels
-GROWTH_POINTS = 16  # the number of lengths for which the growth figure has a value
-THIS_MACHINE = "here"  # the option for this machine in the field of devices, as the address contains it
+FIELD_WIDTH = 165  # width of a number field in pixels
+GROWTH_POINTS = 16  # how many lengths the growth figure contains
+THIS_MACHINE = "here"  # the name, in the address, that the field of devices uses for this machine
 
 
 def choose_workload() -> calls.Expression:
@@ -89,14 +89,14 @@ def choose_lengths(tokens: int) -> tuple[int, ...]:
     ((256, 512), 4096)
     """
     longest = max(4_096, min(2 * tokens, MAX_TOKENS))
-    return tuple(longest * number // GROWTH_POINTS for number in range(1, GROWTH_POINTS + 1))
+    return tuple(longest * step // GROWTH_POINTS for step in range(1, GROWTH_POINTS + 1))
 
 
 def show_runs(cost: Cost, this_machine: machine.Machine) -> None:
-    """Draw the fields of a run, and the table of its time and price on this machine and on each GPU.
+    """Draw the fields of a training run, and the table of its time and price on this machine and on each GPU.
 
     Args:
-        cost: the cost of one training step of the run.
+        cost: the cost of one step of the training run.
         this_machine: the machine that runs the app.
     """
     with st.container(horizontal=True):

@@ -40,8 +40,9 @@ def draw_start_button(
         return True
     name = sessions.loadable_name(checkpoint)
     settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
-    if source.invalid != "skip":  # the default is left out, because older links have a hash without this setting
-        settings = (*settings, source.invalid)
+    # the default is left out, because older links have a hash without this setting
+    if source.invalid_row_action != "skip":
+        settings = (*settings, source.invalid_row_action)
     settings_hash = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-upload-not-in-link"))
@@ -54,7 +55,7 @@ def draw_start_button(
 
 
 def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
-    """Read the rows of a source, and return them together with the Python code that the page shows for it.
+    """Read the rows of a source, and return them with the Python code that reads them, which the page shows.
 
     Args:
         checkpoint: the checkpoint to evaluate.
@@ -87,7 +88,7 @@ def evaluate(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
-    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` together with the Python code that the page shows.
+    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` with the Python code that computes it.
 
     Args:
         checkpoint: the checkpoint.
@@ -118,7 +119,7 @@ def evaluate(
 
 def _invalid_option(source: Source) -> dict[str, InvalidRowAction]:
     """Return the option for invalid rows; {} for the default, which the Python code on the page leaves out."""
-    return {} if source.invalid == "skip" else {"invalid": source.invalid}
+    return {} if source.invalid_row_action == "skip" else {"invalid": source.invalid_row_action}
 
 
 @contextmanager
@@ -135,8 +136,8 @@ def _suggest_skipping() -> Iterator[None]:
 def _show_progress(parts: Sequence) -> Iterator:
     """Show a progress bar while the batches are evaluated."""
     bar = st.progress(0.0)
-    for number, part in enumerate(parts):
-        bar.progress(number / len(parts), t("evaluation-progress", share=number / len(parts)))
+    for num_done, part in enumerate(parts):
+        bar.progress(num_done / len(parts), t("evaluation-progress", share=num_done / len(parts)))
         yield part
     bar.empty()
 
@@ -149,5 +150,5 @@ def _make_loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoi
 def _find_task(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
-    """Call `error_analysis.find_task` to find the task to evaluate on, with the columns that the user chose."""
+    """Find the task of the evaluation, with the columns that the user chose, by `error_analysis.find_task`."""
     return calls.call_function(error_analysis.find_task, _make_loaded_expression(checkpoint, loaded), task, *columns)

@@ -18,10 +18,10 @@ from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
 
-MAX_EXAMPLES = 20  # examples in the list
-MAX_INVALID_ROWS = 20  # invalid rows in the list
+MAX_EXAMPLES = 20  # how many of the hardest rows are listed
+MAX_INVALID_ROWS = 20  # how many invalid rows are listed
 NOT_PERCENT = {"null_threshold", "pearson", "spearman", "matthews"}  # metrics that are not percentages
-# Metric -> the key of its explanation. "f1" is the F1 of labels here; `explanation_keys` replaces it for answers.
+# Metric -> the key of its explanation. "f1" is the F1 of labels here; `list_explanation_keys` replaces it for answers.
 EXPLANATIONS = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
     "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
@@ -40,7 +40,7 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
         st.caption(t("evaluation-majority", share=analysis.confusion.majority_share))
     if analysis.invalid_rows:
         _show_invalid_rows([error_text(error) for error in analysis.invalid_rows])
-    display.explain(*explanation_keys(metrics))
+    display.explain(*list_explanation_keys(metrics))
 
 
 def describe_coverage(analysis: ErrorAnalysis) -> str:
@@ -64,7 +64,7 @@ def _show_invalid_rows(errors: Sequence[str]) -> None:
         st.html(f'<ul class="small">{items}</ul>')
 
 
-def explanation_keys(metrics: Collection[str]) -> list[str]:
+def list_explanation_keys(metrics: Collection[str]) -> list[str]:
     """Return the keys of the explanations of these metrics, without repetition."""
     explanations = EXPLANATIONS | ({"f1": "f1"} if "exact_match" in metrics else {})
     return list(dict.fromkeys(explanations[name] for name in metrics if name in explanations))
@@ -141,7 +141,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     groups = analysis.result.groups[criterion]
     container = st.container()
     options = {"": t("evaluation-show-all")}
-    options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
+    options |= {str(index): group.name or t("figure-other") for index, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle_group(customdata: list) -> None:
@@ -166,9 +166,9 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
     container = st.container()
-    rows = {number: result.rows[number] for number in result.sort_by_difficulty()}
+    rows = {index: result.rows[index] for index in result.sort_by_difficulty()}
     options = {"": t("evaluation-show-all")}
-    options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
+    options |= {str(index): f"{row.id}: {row.gold} → {row.prediction}" for index, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle_row(customdata: list) -> None:
@@ -209,18 +209,18 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
         "label": t("evaluation-label"), "prediction": t("evaluation-prediction"),
         "probability": t("evaluation-probability"), "nothing": t("evaluation-nothing"),
     }  # fmt: skip
-    for number in hardest[:MAX_EXAMPLES]:
-        row = analysis.rows[number]
-        with st.container(border=True, key=f"example-{number}"):
+    for index in hardest[:MAX_EXAMPLES]:
+        row = analysis.rows[index]
+        with st.container(border=True, key=f"example-{index}"):
             left, right = st.columns([5, 1], vertical_alignment="center")
             left.html(evaluation.row_html(row, names, separator))
             tooltip = t("open-in-attention")
-            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=tooltip):
+            if right.button(t("attention"), key=f"open-{index}", icon=":material/hub:", help=tooltip):
                 _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
     subject = _make_subject_columns(checkpoint, analysis)
     st.download_button(
         t("evaluation-download", count=len(hardest)),
-        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[n] for n in hardest], separator)),
+        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[i] for i in hardest], separator)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 

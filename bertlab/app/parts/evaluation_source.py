@@ -25,7 +25,7 @@ from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
 
 # page -> the command whose prediction the page shows; only these predictions can be evaluated
 COMMANDS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
-EXAMPLE_FILE = "example-rows.jsonl"  # the name of the downloaded file of example rows
+EXAMPLE_FILE = "example-rows.jsonl"  # the name of the file in which example rows are downloaded
 SPLITS = ["validation", "test", "train"]  # the options of the split of a directory; the first one is the default
 # names that the label column often has, in the order in which they are tried
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
@@ -43,7 +43,7 @@ class Source:
     """The pasted or uploaded content; None for a path."""
     content_hash: str = ""
     """A hash of the content; "" for a path."""
-    invalid: InvalidRowAction = "skip"
+    invalid_row_action: InvalidRowAction = "skip"
     """What to do about an invalid row: leave it out and report it, or stop with its error."""
     is_example: bool = False
     """Whether the rows are generated from templates. They are evaluated without a click on the start button."""
@@ -91,10 +91,10 @@ def choose_source(spec: TaskSpec, labels: Sequence[str], model_language: str) ->
     source = _choose_rows(spec, generate_rows(spec, labels, model_language))
     if source is None or source.is_example:
         return source
-    skips = url_fields.flag(
+    skips_invalid_rows = url_fields.flag(
         st.toggle, t("evaluation-skip-invalid"), key="skip", default=True, help=t("evaluation-skip-invalid-help")
     )
-    return source if skips else replace(source, invalid="stop")
+    return source if skips_invalid_rows else replace(source, invalid_row_action="stop")
 
 
 def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:

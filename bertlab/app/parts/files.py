@@ -1,4 +1,4 @@
-"""The panel that predicts a whole file in a process of the server: upload, progress, cancel, resume, download.
+"""The panel that predicts a whole file in a background process: upload, progress, cancel, resume, download.
 
 A page calls `draw_panel` last, even if the page shows an error above the panel. The address contains the id of the job,
 so that the panel shows the job again after a reload.
@@ -24,8 +24,8 @@ from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
 from bertlab.views.cost import format_duration
 
-JOB = "job"  # the name of a job's id in the address
-REFRESH_SECONDS = 2  # between two updates of the panel while a job runs
+JOB = "job"  # the key under which the address contains the id of a job
+REFRESH_SECONDS = 2  # time between two updates of the panel while a job runs
 # the maximum numbers of listed jobs, of unusable rows with their reasons, and of result rows that the panel shows
 MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
 # names that the columns of passages and questions often have, in the order in which they are tried
@@ -69,7 +69,7 @@ def draw_panel(command: str, question: str = "") -> None:
 
 
 def _has_command(id: str, command: str) -> bool:
-    """Whether a job belongs to a command. If there is no such job, show an error and remove its id from the address."""
+    """Whether a job was started for a command. If there is no such job, show an error, and forget its id."""
     try:
         return file_jobs.find(id).job.command == command
     except DataError as error:
@@ -216,7 +216,7 @@ def _name_checkpoint(job: FileJob) -> str:
 
 
 def _draw_job_buttons(stored_job: file_jobs.StoredJob) -> None:
-    """Draw the buttons that stop, continue, download, leave and delete a job."""
+    """Draw the buttons that stop, resume, close and delete a job, and those that download its results."""
     id, state = stored_job.id, stored_job.state
     with st.container(horizontal=True, vertical_alignment="center"):
         if stored_job.is_running:
@@ -254,7 +254,7 @@ def _delete_job(id: str) -> None:
 
 
 def _draw_results(stored_job: file_jobs.StoredJob) -> None:
-    """Show the first rows that could not be used, and the first rows of the results."""
+    """Show which rows of the file could not be used, with the reasons, and the first rows of the results."""
     if stored_job.state.unusable:
         frame.note(t("files-unusable", count=stored_job.state.unusable, shown=MAX_REASONS))
         rows = file_results.read_unusable(stored_job.directory, MAX_REASONS)

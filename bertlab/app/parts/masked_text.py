@@ -1,6 +1,6 @@
 """A text whose words are masked by clicking them, on the pages Start and Fill mask.
 
-Both pages store the text and the masked words under the same names, so a text can be taken from one to the other.
+Both pages store the text and the masked words under the same keys, so the text is kept when the user changes the page.
 """
 
 from dataclasses import dataclass
@@ -77,16 +77,16 @@ def draw_masked_text(examples: Examples, *, container=st, help: str | None = Non
     text = text.replace(MASK_NAMES[1], MASK)  # the name of the mask token in RoBERTa's vocabulary
     default = examples.masked_word if text == examples.sentence else ""
     # compared as strings, because `int` fails on a very long number, which a link may contain
-    stored_numbers = set(url.recall("mask", default).split("."))
+    stored_indices = set(url.recall("mask", default).split("."))
     words = [text[start:end] for start, end in find_words(text)]
     previous_words = url.swap_previous("mask", words)
     if previous_words != words:  # the text was edited: a masked word stays masked at its new position
-        masked_before = {index for index in range(len(previous_words)) if str(index) in stored_numbers}
+        masked_before = {index for index in range(len(previous_words)) if str(index) in stored_indices}
         masked_now = update_word_indices(masked_before, previous_words, words)
         # if the user typed the example sentence again, its default word is masked again
-        stored_numbers = set(default.split(".")) if default else set(map(str, masked_now))
+        stored_indices = set(default.split(".")) if default else set(map(str, masked_now))
     masked_indices = frozenset(
-        index for index, word in enumerate(words) if str(index) in stored_numbers and word != MASK
+        index for index, word in enumerate(words) if str(index) in stored_indices and word != MASK
     )
     masked_text = MaskedText(text, default, masked_indices)
     masked_text.store(masked_indices)
@@ -95,7 +95,7 @@ def draw_masked_text(examples: Examples, *, container=st, help: str | None = Non
 
 
 def describe_original(word: str, original: Original | None) -> str:
-    """Describe how probable the model finds the word behind a mask: its probability, rank and -ln p.
+    """Describe what the model predicts for the word that a mask replaced: its probability p, its rank and -ln p.
 
     Args:
         word: the word.

@@ -17,7 +17,9 @@ VIEW_KEY = "nsp"  # the key of the field that selects the view of the page, also
 
 
 def shuffle_words(text: str) -> str:
-    """Shuffle the words of a text. The result depends only on the text, and differs from it unless all words are equal.
+    """Shuffle the words of a text. The same text always gives the same result.
+
+    The order of the words changes, except if all words are equal.
 
     >>> sorted(shuffle_words("a b c").split()), shuffle_words("a b") == shuffle_words("a b")
     (['a', 'b', 'c'], True)
@@ -71,8 +73,8 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
     defaults += [shuffle_words(defaults[0]), ""]
     left, right = st.columns(2, gap="large")
     texts = [
-        fields.text_line(left, t("next-sentence-candidate", number=number + 1), default, key=f"b{number + 1}")
-        for number, default in enumerate(defaults)
+        fields.text_line(left, t("next-sentence-candidate", number=number), default, key=f"b{number}")
+        for number, default in enumerate(defaults, 1)
     ]
     candidates = [text for text in texts if text.strip()]
     with right:
@@ -85,7 +87,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
 
 
 def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
-    """Predict the fixed test pairs, and show the score of each kind and all predictions.
+    """Predict the fixed test pairs, and show all predictions and how many of each kind are correct.
 
     Raises:
         BertlabError: any error that `Session.predict_test_pairs` raises.
@@ -103,7 +105,7 @@ def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
         st.segmented_control, t("next-sentence-test-pairs-kind"), list(TEST_PAIR_KINDS), key="kind", required=True,
         format_func=lambda kind: t(f"figure-test-pair-{kind.replace('_', '-')}"),
     )  # fmt: skip
-    for number, result in enumerate(result for result in results if result.kind == kind):
+    for index, result in enumerate(result for result in results if result.kind == kind):
         left, right = st.columns([5, 1], vertical_alignment="center")
         mark = "✓" if result.is_correct else "✗"
         left.html(
@@ -111,7 +113,7 @@ def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
             f"<b>{escape_html(result.second)}</b></p>"
         )
         values = {"first": result.first, "second": result.second, VIEW_KEY: "pair"}
-        right.button(t("next-sentence-test-pairs-open"), key=f"test-pair-{number}", on_click=_open_pair, args=(values,))
+        right.button(t("next-sentence-test-pairs-open"), key=f"test-pair-{index}", on_click=_open_pair, args=(values,))
 
 
 def _open_pair(values: dict[str, str]) -> None:

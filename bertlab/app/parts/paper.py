@@ -97,28 +97,29 @@ def show_example(task: PaperTask) -> None:
 def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Page) -> None:
     """Draw the button that opens the example in the page that answers it.
 
-    If there is no checkpoint for the task, a line with the command that trains one takes its place.
+    If there is no checkpoint for the task, a line with the command that trains one is shown instead of the button.
 
     Args:
         task: the task.
         own_results: our results; their checkpoints can be opened.
         page: the page that answers the examples of the task.
     """
-    exact_results = [result for result in own_results if result.task == task.name and result.source]
-    similar_results = [result for result in own_results if result.task == ANSWERED_BY.get(task.name) and result.source]
-    if not exact_results + similar_results:
+    same_task_results = [result for result in own_results if result.task == task.name and result.source]
+    similar_task = ANSWERED_BY.get(task.name)
+    similar_task_results = [result for result in own_results if result.task == similar_task and result.source]
+    if not same_task_results + similar_task_results:
         frame.note_with_command(
             t("paper-no-checkpoint", task=task.title),
             f"bertlab finetune {task.name} --from strongest --out runs/{task.name}",
         )
         return
-    result = (exact_results + similar_results)[0]
+    result = (same_task_results + similar_task_results)[0]
     if st.button(t("paper-open", page=t(page.name)), icon=page.icon):
         for name, value in _make_page_values(task, page).items():
             url.store(name, value)
         url.store("checkpoint", result.source)
         st.switch_page(page.script)
-    if not exact_results:
+    if not same_task_results:
         st.caption(t("paper-similar-checkpoint", checkpoint=result.system, task=t(f"paper-trained-on-{result.task}")))
 
 

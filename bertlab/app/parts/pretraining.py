@@ -12,11 +12,11 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
-MAX_DRAWS = 100  # the running mean needs a forward pass for every draw up to the current one
-MAX_MASK_PERCENT = 60  # the highest share of predicted tokens, in percent
-# slider -> its default, in percent of the predicted tokens
+MAX_DRAWS = 100  # the highest number of a draw; a running mean needs a forward pass for every draw up to this one
+MAX_MASK_PERCENT = 60  # the highest share of tokens that are chosen for prediction, in percent
+# slider -> its default, in percent of the tokens chosen for prediction
 SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}
-QUOTE_LENGTH = 80  # characters that the page quotes from the document of a random sentence B
+QUOTE_LENGTH = 80  # how many characters the page quotes from the document that contains a random sentence B
 
 
 def choose_draw() -> int:
@@ -41,7 +41,7 @@ def choose_draw() -> int:
 
 
 def _advance(count: int) -> None:
-    """Add a number to the number of the draw, before the page is drawn again."""
+    """Go on by `count` draws, before the page is drawn again."""
     st.session_state["draw"] = min(MAX_DRAWS, st.session_state["draw"] + count)
 
 
@@ -49,7 +49,7 @@ def choose_settings(objective: str) -> dict[str, object]:
     """Show the sliders and switches of the masking and the sentence pairs.
 
     Args:
-        objective: the sentence-pair objective of the checkpoint, "next" or "order", which the switch initially has.
+        objective: the sentence-pair objective of the checkpoint, "next" or "order"; the switch initially shows it.
 
     Returns:
         The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.

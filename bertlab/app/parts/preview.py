@@ -16,8 +16,8 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
         layer: the layer whose heads are drawn.
 
     Returns:
-        The words with their centres, the arcs with the centres of their ends, and the width, all in units of the SVG
-        drawing.
+        The words with the x coordinates of their centres, the arcs from the centre of one word to that of another, and
+        the width of the drawing, all in units of the SVG drawing.
     """
     words, centres, total_width = [], {}, 0.0
     for token in attention.tokens:

@@ -1,4 +1,4 @@
-"""Answer a question about a passage for a page, with a progress bar for a long passage."""
+"""Answer a question about a passage on a page, with a progress bar for a long passage."""
 
 import streamlit as st
 
@@ -10,7 +10,12 @@ from bertlab.app.i18n import t
 def call_xray(
     checkpoint: sessions.CheckpointKey, question: str, text: str
 ) -> tuple[calls.Expression, calls.Expression]:
-    """Find the answers to a question, and the prediction for every window.
+    """Find the answers to a question, and the prediction for every window of the passage.
+
+    Args:
+        checkpoint: the checkpoint.
+        question: the question.
+        text: the passage.
 
     Returns:
         The passage and the result of `Session.xray`, each with the Python code that computes it.

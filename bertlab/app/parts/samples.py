@@ -15,7 +15,7 @@ def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> 
 
     Args:
         spec: the task, which determines the columns.
-        labels: the labels of the checkpoint; the rows have no other labels.
+        labels: the labels of the checkpoint; the rows have only labels from this list.
         language: a language code; a language without samples gets the English ones.
 
     >>> from bertlab.config.tasks import TASKS
@@ -49,7 +49,7 @@ def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) 
     context_column, *choice_columns = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
     row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
-    if len(choice_columns) > 1:  # one column for each choice; the first choice fills columns that are left over
+    if len(choice_columns) > 1:  # one column for each choice; if there are more columns, the first choice fills them
         cells = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
         row |= dict(zip(choice_columns, cells, strict=True))
     else:

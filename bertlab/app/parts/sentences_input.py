@@ -49,7 +49,11 @@ def read_lines(example: tuple[str, ...]) -> Lines:
 
 
 def _read_upload(upload) -> Rows:
-    """Read an uploaded file as a table; a text file has one row for each line."""
+    """Read an uploaded file as a table; a text file has one row for each line.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS, by_line=True)
 

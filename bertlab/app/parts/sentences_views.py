@@ -15,10 +15,10 @@ from bertlab.explore.clusters import NO_CLUSTER, Clusters, cluster_sentences, li
 from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
 from bertlab.views.sentence_map import MAX_MATRIX_ROWS, cluster_matrix, cosine_matrix, name_cluster, sentence_map
 
-NEIGHBOURS = 10  # the number of neighbours that are listed for a line
+NUM_NEIGHBOURS = 10  # how many neighbours (most similar lines) of a line are listed
 MAX_GROUPS = 200  # the maximum number of groups of similar lines that are listed
 MAX_LINKED = 300  # the maximum number of selected lines that the address contains
-LABEL_LENGTH = 80  # characters of a line in the list of lines
+LABEL_LENGTH = 80  # how many characters of a line are shown in the field that chooses a line
 
 
 def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vectors: calls.Expression) -> Clusters:
@@ -31,7 +31,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         right.select_slider, t("sentences-min-size"), sizes, 0, key="size", help=t("sentences-min-size-help"),
         format_func=lambda size: f"{size}" if size else automatic,
     )  # fmt: skip
-    min_size = 2 if min_size == 1 else min_size  # a cluster has at least two lines; 0 stands for automatic
+    min_size = 2 if min_size == 1 else min_size  # a cluster has at least two lines; 0 lets `cluster_sentences` choose
     vectors_SP = vectors.field("vectors_SP")
     with st.spinner(t("sentences-map-progress"), show_time=True):
         server.import_slow_modules()
@@ -114,20 +114,20 @@ def _read_selection(count: int) -> list[int]:
     linked_indices = url.parse_value(url.recall("chosen", "[]"), [])
     linked_indices = linked_indices if isinstance(linked_indices, list) else []
     stored_indices = st.session_state.get("sentences.chosen", ())
-    is_cut = len(linked_indices) == MAX_LINKED and list(stored_indices[:MAX_LINKED]) == linked_indices
-    chosen_indices = stored_indices if is_cut else linked_indices
+    is_link_incomplete = len(linked_indices) == MAX_LINKED and list(stored_indices[:MAX_LINKED]) == linked_indices
+    chosen_indices = stored_indices if is_link_incomplete else linked_indices
     return [index for index in chosen_indices if type(index) is int and 0 <= index < count]
 
 
 def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
     """Let the user choose a line, and list the lines with the largest cosine with it."""
-    numbers = range(len(lines))
+    indices = range(len(lines))
     line = url_fields.integer_choice(
-        st.selectbox, t("sentences-line"), numbers, 0, key="line",
-        format_func=lambda number: f"{number + 1} · {lines[number][:LABEL_LENGTH]}",
+        st.selectbox, t("sentences-line"), indices, 0, key="line",
+        format_func=lambda index: f"{index + 1} · {lines[index][:LABEL_LENGTH]}",
     )  # fmt: skip
     neighbours = calls.call_function(
-        find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NEIGHBOURS, line
+        find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NUM_NEIGHBOURS, line
     )
     rows = [
         {"cosine": neighbour.cosine, "number": neighbour.index + 1, "line": lines[neighbour.index]}
@@ -138,7 +138,7 @@ def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
 
 
 def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vectors: calls.Expression) -> None:
-    """Draw a slider for a threshold, and list the groups of lines connected by pairs with at least this cosine."""
+    """Draw a slider for a cosine, and list the groups that result from joining all pairs with at least this cosine."""
     threshold = url_fields.number(
         st.slider, t("sentences-threshold"), 0.5, 1.0, 0.9, key="threshold", step=0.01, format="%.2f",
         help=t("sentences-threshold-help"),

@@ -11,7 +11,7 @@ from bertlab.views.serving import format_speed, format_times, name_step
 
 
 def explain_steps(run: ServingRun) -> None:
-    """Say for each step what it changes and why it is faster, and which other libraries were measured as peers."""
+    """Say for each step what it changes and why it is faster, and name the other libraries that were measured."""
     layers, hidden = run.student_size
     values = {
         "tokens": run.max_tokens, "mean": run.mean_tokens, "size": f"{layers} x {hidden}", "cores": run.cores,

@@ -13,15 +13,15 @@ from bertlab.views import side_by_side
 from bertlab.views.numbers import percent
 
 MIN_MODELS, MAX_MODELS = 2, 6
-NUM_CANDIDATES = 3  # for each mask
-MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the values drawn
+NUM_CANDIDATES = 3  # how many candidates are shown for each mask
+MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the values that the figure shows
 
 
 def draw_models() -> None:
     """Let the user choose checkpoints and a sentence, and draw the tokens, candidates and attention of each model.
 
     Raises:
-        BertlabError: a checkpoint cannot be opened, or the sentence does not fit a model.
+        BertlabError: a checkpoint cannot be opened, or the sentence is too long for a model.
     """
     names = choose_models()
     if not MIN_MODELS <= len(names) <= MAX_MODELS:
@@ -36,15 +36,15 @@ def draw_models() -> None:
         views = compute_views(checkpoints, sentence.masked_text, tuple(sentence.originals))
     display.table(make_table(views.result))
     st.subheader(t("compare-models-attention"), anchor=False)
-    depth = url_fields.choice(
+    layer_name = url_fields.choice(
         st.segmented_control, t("compare-models-layer"), ["last", "middle", "first"], key="depth", required=True,
-        format_func=lambda depth: t(f"compare-models-{depth}"), label_visibility="collapsed",
+        format_func=lambda name: t(f"compare-models-{name}"), label_visibility="collapsed",
     )  # fmt: skip
     # a share of the layers, because models may have different numbers of them: 0 is the first layer, 1 the last one
-    share = {"first": 0.0, "middle": 0.5, "last": 1.0}[depth]
+    depth = {"first": 0.0, "middle": 0.5, "last": 1.0}[layer_name]
     is_short = max(len(view.tokens) for view in views.result) <= MAX_SAVED_TOKENS
-    data = side_by_side.attention_columns(views.result, share) if is_short else None
-    plots.draw("model-attention", side_by_side.attention_maps, views, share, data=data, lang=language())
+    data = side_by_side.attention_columns(views.result, depth) if is_short else None
+    plots.draw("model-attention", side_by_side.attention_maps, views, depth, data=data, lang=language())
 
 
 def choose_models() -> list[str]:

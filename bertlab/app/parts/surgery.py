@@ -28,8 +28,8 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
 
-MAX_CHANGE_BUTTONS = 18  # further changes are only counted
-# the texts of the grid that have no parameters; their message ids begin with "heads-grid-"
+MAX_CHANGE_BUTTONS = 18  # how many changes have a button; further changes are only counted
+# The texts of the grid that contain no values; their message ids begin with "heads-grid-".
 GRID_TEXTS = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
 # Heads that help the prediction have the colour of positive values; heads that hurt it, the colour of negative values.
 # "dark" and "light" are the backgrounds of the two themes.
@@ -201,7 +201,7 @@ def _call_head_effects(
 def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, container) -> None:
     """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
 
-    A user action interrupts the computation. Finished layers are cached, so the next run continues with the next layer.
+    A user action interrupts the computation. Finished layers are cached, so the page goes on with the next layer.
 
     Args:
         checkpoint: the checkpoint.
@@ -267,8 +267,8 @@ def find_colour_limit(effects: HeadEffects) -> float:
     return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
-def outcome_names(kind: str) -> dict[str, str]:
-    """Return the names to show instead of some labels: {label: name}. The label of "no answer" is empty.
+def list_outcome_names(kind: str) -> dict[str, str]:
+    """Return {label: the name that is shown instead}, for labels that have one. The label of "no answer" is empty.
 
     Args:
         kind: the task type of the prediction. The labels of sentence pairs are translated for the task type
@@ -286,7 +286,7 @@ def outcome_names(kind: str) -> dict[str, str]:
 
 def name_outcome(kind: str, label: str) -> str:
     """Return the name of an outcome of a task type in the language of the interface."""
-    return outcome_names(kind).get(label, label)
+    return list_outcome_names(kind).get(label, label)
 
 
 def prediction_html(change: PredictionChange) -> str:

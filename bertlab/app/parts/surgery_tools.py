@@ -72,10 +72,10 @@ def edit_attention(
         probs_T = probs_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
         token_column, current_column, new_column = t("heads-row-token"), t("heads-row-now"), t("heads-row-new")
         rows = {token_column: token_labels(tokens), current_column: probs_T.round(4), new_column: probs_T.round(3)}
-        number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
+        weight_column = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited_rows = st.data_editor(
             rows, key=f"row-{layer}-{head}-{position}-{hash(surgery_input)}", disabled=[token_column, current_column],
-            column_config={current_column: st.column_config.NumberColumn(format="%.4f"), new_column: number},
+            column_config={current_column: st.column_config.NumberColumn(format="%.4f"), new_column: weight_column},
             height=320,
         )  # fmt: skip
         weights = [
@@ -96,34 +96,32 @@ def edit_attention(
 def patch_hidden_states(
     line: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
-    """Draw the fields that replace a hidden state by one from another text.
+    """Draw the fields that replace a hidden state with a hidden state of another text.
 
     Args:
         line: the line of changes.
         checkpoint: the checkpoint.
         surgery_input: the texts of the prediction.
         tokens: the tokens of these texts.
-        other: the other text.
+        other: the other text, whose hidden states replace those of the prediction.
 
     Raises:
         BertlabError: any error that `Session.encode`, for the other text, and `Session.intervene` raise.
     """
     config = sessions.open_session(checkpoint).config
     other_tokens = cached_results.compute(checkpoint, "encode", other)
-    (default_target, default_target_position), (default_source, default_source_position) = _find_example_patch(
-        surgery_input
-    )
+    default_target, default_source = _find_example_patch(surgery_input)
     cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
-    from_layer = fields.hidden_state(
-        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_source, key="patch.layer"
+    source_state = fields.hidden_state(
+        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_source[0], key="patch.layer"
     )
-    from_position = _choose_position(cells[1], other_tokens, "patch.from", default_source_position)
-    layer = fields.hidden_state(
-        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_target, key="patch.into"
+    source_position = _choose_position(cells[1], other_tokens, "patch.from", default_source[1])
+    target_state = fields.hidden_state(
+        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_target[0], key="patch.into"
     )
-    position = _choose_position(cells[3], tokens, "patch.to", default_target_position)
-    part = changes.format_patch_part((layer, position), (from_layer, from_position))
-    part_for_all = changes.format_patch_part((layer, None), (from_layer, None))
+    target_position = _choose_position(cells[3], tokens, "patch.to", default_target[1])
+    part = changes.format_patch_part((target_state, target_position), (source_state, source_position))
+    part_for_all = changes.format_patch_part((target_state, None), (source_state, None))
     with st.container(horizontal=True, gap="xsmall"):
         for key, name, button_part in (
             ("put-patch", t("heads-apply"), part), ("put-patch-all", t("heads-patch-all-positions"), part_for_all),
@@ -215,13 +213,13 @@ def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
     heads = ",".join(f"{layer}.{head}" for layer, head in ablated_heads)
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.loadable_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
-    # query, key, value and output projection of one head, with the biases of the first three
-    weights_of_head = 4 * config.hidden_size * config.head_size + 3 * config.head_size
+    # the weights of the query, key, value and output projection of one head, and the biases of the first three
+    num_head_weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
-    weights_of_vocabulary = config.vocab_size * config.hidden_size
+    num_vocabulary_weights = config.vocab_size * config.hidden_size
     shares = {
-        "share": percent(weights_of_head * len(ablated_heads) / total),
-        "vocabulary": percent(weights_of_vocabulary / total),
+        "share": percent(num_head_weights * len(ablated_heads) / total),
+        "vocabulary": percent(num_vocabulary_weights / total),
     }
     st.caption(t("heads-export-size", heads=len(ablated_heads), **shares))
     st.caption(t("heads-export-compatibility"))

@@ -21,7 +21,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.writing import corrections_html, gain_bars, proposal_bars, surprise_bars
 
-# the keys of the text fields of a draft and of a beginning of a text, which are also their names in the address
+# The keys of the two text fields (a draft, and the beginning of a text), which are also their names in the address.
 DRAFT, START = "draft", "begin"
 MAX_WORDS = 200  # the rest of a longer text is left out, because all users share the CPU cores
 MAX_THRESHOLD, MAX_MARGIN = 25.0, 30.0  # the highest values of the two sliders, in nats
@@ -93,7 +93,7 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
         help=t("writing-margin-help"),
     )  # fmt: skip
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
-    # suggestions with any positive gain, so that moving the slider needs no further computation
+    # All suggestions with a positive gain are computed, so that moving the slider needs no further computation.
     call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
     suggestions = [correction for correction in call.result if correction.gain > margin]
     with st.container(key="corrections"):
@@ -101,11 +101,11 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
     st.caption(t("writing-corrections-legend"))
     display.sentence(sentences.corrections(suggestions, margin))
     with st.container(horizontal=True, gap="small", key="correction-buttons"):
-        for number, correction in enumerate(suggestions):
+        for index, correction in enumerate(suggestions):
             values = {name: getattr(correction, name) for name in ("original", "replacement", "gain")}
             label = t("writing-correction", **values)
             st.button(
-                _escape_markdown(label), key=f"proposed-correction-{number}", on_click=_apply_corrections,
+                _escape_markdown(label), key=f"proposed-correction-{index}", on_click=_apply_corrections,
                 args=([correction],),
             )  # fmt: skip
         if len(suggestions) > 1:
@@ -153,6 +153,7 @@ def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
     Return its index; None if there is no such word. `misfits` are the indices of the words that do not fit.
     """
     words = [word.text for word in surprise.words]
+    # only nine digits of the index are read below, because `int` fails on a very long number, which a link may contain
     stored_index, previous_words = url.recall("word"), url.swap_previous("writing-words", words)
     if previous_words != words and stored_index.isdecimal():  # the text was edited: the same word stays chosen
         stored_index = str(next(iter(update_word_indices({int(stored_index[:9])}, previous_words, words)), ""))
@@ -169,7 +170,7 @@ def _store_word(index: object) -> None:
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
-    """Draw the words of a text, shaded by their surprise; the words with the indices `misfits` are underlined."""
+    """Draw the words of a text, shaded by their surprise; `misfits` has the indices of those to underline."""
     full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
@@ -219,10 +220,10 @@ def _draw_proposals(
         st.caption(t("writing-no-words"))
         return
     with st.container(horizontal=True, gap="small", key=f"{name}-buttons"):
-        for number, proposal in enumerate(words):
+        for index, proposal in enumerate(words):
             label = t("writing-proposal", word=proposal.text, probability=percent(proposal.probability))
             st.button(
-                _escape_markdown(label), key=f"proposed-{name}-{number}", on_click=_replace_characters,
+                _escape_markdown(label), key=f"proposed-{name}-{index}", on_click=_replace_characters,
                 args=(field, *span, separator + match_case(proposal.text, word)),
             )  # fmt: skip
 

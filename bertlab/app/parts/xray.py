@@ -9,11 +9,11 @@ from bertlab.explore.results import SpanXray, WindowReading
 from bertlab.views import columns, span_attention, xray
 from bertlab.views.passage import escape_html
 
-SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling box
+SCROLL_LENGTH = 2_500  # a passage with more characters is shown in a scrolling box
 
 
 def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression) -> None:
-    """Draw the slider of the threshold, and show the result at this threshold and where the result changes."""
+    """Draw the slider of the threshold; show the result at its value, and the threshold at which the result changes."""
     xray_result, tau = span_xray.result, fields.threshold(st, checkpoint)
     best = xray_result.answers.answers[0]
     if xray_result.margin <= tau:
@@ -50,7 +50,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
 
 
 def show_candidates(passage_text: str, xray_result: SpanXray) -> None:
-    """Draw the passage with its candidate answers underlined, and a field for their number."""
+    """Draw the passage with its best candidate answers underlined, and a slider that sets how many are."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     count = url_fields.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
@@ -99,19 +99,20 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     from_answer = direction == "answer"
     share = attention_call.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
-    uniform = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
+    # the share of a head that attends to all tokens equally
+    uniform_share = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
     strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")
 
     def select_head(customdata: list) -> None:
         fields.set_layer_and_head(*customdata[:2], "between.")
 
-    data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
+    data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform_share})
     plots.draw(
-        "heads", span_attention.heads_map, share, uniform, (layer, head), data=data, on_click=select_head,
+        "heads", span_attention.heads_map, share, uniform_share, (layer, head), data=data, on_click=select_head,
         lang=language(),
     )  # fmt: skip
-    values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
+    values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform_share}
     st.html(f'<p class="small">{t("xray-head-share", layer=layer, head=head, **values)}</p>')
     st.html(span_attention.attended_tokens_html(attention, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")

@@ -66,7 +66,7 @@ def compare_two(comparison_kind: str) -> None:
         selection.note_other_language(checkpoint, "attend", [text for text in (*texts, *(second_texts or ())) if text])
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-progress")):
         comparison = compare.compare_inputs(first, second, texts, second_texts)
-        compare.show_alignment(comparison.result, two_texts=second_texts is not None)
+        compare.show_alignment(comparison.result, compares_texts=second_texts is not None)
         compare.draw_heads(comparison, sessions.open_session(first).config)
         compare.draw_layers(comparison)
 

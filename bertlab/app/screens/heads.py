@@ -61,7 +61,7 @@ with frame.show_errors():
         options = {"changes": changes, "other": other_text, "mask": surgery_input.mask}
         change = calls.call_session(checkpoint, "intervene", *surgery_input.values, **options)
         st.html(surgery.prediction_html(change.result))
-        names = surgery.outcome_names(change.result.kind)
+        names = surgery.list_outcome_names(change.result.kind)
         options = {
             "names": names,
             "zoom": fields.zoom_switch(st),

@@ -138,7 +138,7 @@ def show_runs() -> None:
         st.caption(t("training-legend"))
         task_metrics = [metric for metric in metrics if metric in curves.TASK_METRICS]
         other_metrics = [metric for metric in metrics if metric in NUMBERS and metric not in task_metrics]
-        display.explain(*other_metrics, *evaluation_results.explanation_keys(task_metrics))
+        display.explain(*other_metrics, *evaluation_results.list_explanation_keys(task_metrics))
     latest_predictions = {
         name: history.read_sample_predictions(logs[name])[::-1][:MAX_SAMPLE_ROWS] for name in thinned_logs
     }
