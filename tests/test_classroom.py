@@ -401,11 +401,11 @@ def test_a_wrong_lesson_in_an_address_is_harmless(monkeypatch, value):
 def test_bars_show_numbers_in_ranges_and_escape_words(monkeypatch):
     monkeypatch.setattr(distribution, "t", lambda id, **values: id)
     number = Question("How many?", "number", answer=3.0, unit=" %")
-    bars = distribution.draw_bars(number, {str(n): 1 for n in range(40)}, own="3", shows_answer=True)
+    bars = distribution.draw_bars(number, {str(n): 1 for n in range(40)}, own_guess="3", shows_answer=True)
     assert bars.count("guess-row") == 8
     assert bars.count("✓") == 1
     word = Question("Which?", "word", answer="tea")
-    bars = distribution.draw_bars(word, {"<img src=x>": 2, "tea": 1}, own=None, shows_answer=False)
+    bars = distribution.draw_bars(word, {"<img src=x>": 2, "tea": 1}, own_guess=None, shows_answer=False)
     assert "<img" not in bars
     assert "✓" not in bars
 

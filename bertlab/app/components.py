@@ -253,8 +253,8 @@ def draw_html_button(make_html: Callable[[], str], name: str) -> None:
     st.download_button(t("download-html"), make_html, name, "text/html", on_click="ignore", icon=":material/download:")
 
 
-def draw_live_button(make_html: Callable[[], str], name: str) -> None:
-    """Draw a button that saves a checkpoint as one HTML file, in which the model runs in the browser.
+def draw_model_html_button(make_html: Callable[[], str], name: str) -> None:
+    """Draw a button that saves one HTML file, in which the model of a checkpoint computes predictions in the browser.
 
     Args:
         make_html: returns the HTML of the file. It is called when the button is clicked.

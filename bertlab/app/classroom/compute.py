@@ -47,6 +47,7 @@ def _compute(page: str, parameters: Parameters) -> dict[str, object]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: Parameters) -> dict[str, object]:
+    """Compute the values of a page with a checkpoint. The result is cached."""
     return COMPUTATIONS[page][1](checkpoint, parameters)
 
 
@@ -80,7 +81,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameter
 
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
-    """Find the first layer's prediction for the [MASK], and the layer from which the final prediction keeps rank 1."""
+    """Find the first layer's prediction for the [MASK], and from which layer on the final prediction has rank 1."""
     lens = cached_results.compute(checkpoint, "lens", parameters["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
@@ -104,11 +105,11 @@ def _mask_words(parameters: Parameters) -> str:
     """Return the text of the page *Fill mask*, with [MASK] in place of the words that its address selects."""
     text = parameters["text"]
     spans = find_words(text)
-    return mask_spans(text, [spans[int(number)] for number in parameters.get("mask", "").split(".") if number])
+    return mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])
 
 
 def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):
-    """Parse a parameter of the address, such as a number or a list of numbers; return the default if there is none."""
+    """Parse a number or a list of numbers in the address. Return the default if the address does not contain it."""
     return url.parse_value(parameters.get(name, ""), default)
 
 

@@ -1,6 +1,7 @@
 """The lesson of a session, and its current step.
 
-In a class, the teacher chooses the step. Without a class, the reader chooses it.
+In a class (a teacher and students, see `bertlab app --class`), the teacher chooses the step. Without a class, the
+reader chooses it.
 """
 
 import os
@@ -26,11 +27,11 @@ class Place:
     lesson: Lesson
     """The lesson in the language of the session."""
     step_index: int
-    """The step, counted from 0."""
+    """The index of the step in the lesson."""
     phase: str
     """One of `bertlab.classroom.store.PHASES`."""
     class_id: int
-    """The number of the class; 0 without a class."""
+    """The id of the class; 0 without a class."""
 
     @property
     def step(self) -> Step:
@@ -71,7 +72,7 @@ def store_place(lesson: str, step_index: int) -> None:
 
     Args:
         lesson: the name of a shipped lesson; "" to leave the lesson.
-        step_index: the step, counted from 0.
+        step_index: the index of the step in the lesson.
     """
     st.session_state["url.values"]["lesson"] = f"{lesson}.{step_index + 1}" if lesson else ""
 
@@ -141,7 +142,7 @@ def _read_cached(path: Path, version: int) -> Lesson:
 
 @cache
 def open_store() -> ClassStore:
-    """Open the file that stores the class. All sessions share the result.
+    """Open the file that stores the state and the guesses of the class. All sessions share the opened file.
 
     Raises:
         BertlabError: the file cannot be created or opened.

@@ -8,24 +8,24 @@ from bertlab.app.i18n import t
 from bertlab.classroom.lesson import Question
 from bertlab.views.passage import escape_html
 
-MAX_BARS = 10  # words with a bar of their own: the most frequent ones; all other words share one more bar
-NUM_RANGES = 8  # bars, each for a range of numbers, if a class guessed more than `MAX_BARS` different numbers
+MAX_BARS = 10  # how many words have a bar of their own, the most frequent ones; all other words share one more bar
+NUM_RANGES = 8  # how many bars are drawn, each for a range of numbers, if there are more than `MAX_BARS` numbers
 
 
-def draw_bars(question: Question, counts: Mapping[str, int], *, own: str | None, shows_answer: bool) -> str:
+def draw_bars(question: Question, counts: Mapping[str, int], *, own_guess: str | None, shows_answer: bool) -> str:
     """Draw the guesses for a question as HTML bars.
 
     Args:
         question: the question.
         counts: {guess: how often it was made}, as in `ClassStore.count_guesses`.
-        own: the reader's guess, which is marked; None if there is none.
+        own_guess: the reader's guess, which is marked; None if there is none.
         shows_answer: whether the correct answer is marked with a tick.
     """
     total = sum(counts.values())
     rows = []
     for label, values in _group_guesses(question, counts):
         count = sum(counts.get(value, 0) for value in values)
-        marks = " ✓" * (shows_answer and _is_answer(question, values)) + f" ← {t('class-you')}" * (own in values)
+        marks = " ✓" * (shows_answer and _is_answer(question, values)) + f" ← {t('class-you')}" * (own_guess in values)
         width = 100 * count / total if total else 0
         rows.append(
             f'<div class="guess-row"><span dir="auto">{escape_html(label)}<b>{html.escape(marks)}</b></span>'
@@ -46,7 +46,7 @@ def describe_guess(question: Question, value: str) -> str:
 
 
 def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[str, list[str]]]:
-    """Return (label, guesses) for each bar: every choice, the most frequent words, or ranges of numbers."""
+    """Return (label, guesses) for each bar. A bar stands for a choice, a word, a number or a range of numbers."""
     if question.kind == "choices":
         return [(choice, [str(index)]) for index, choice in enumerate(question.choices)]
     if question.kind == "word" or len(counts) <= MAX_BARS:

@@ -1,8 +1,8 @@
 """The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses.
 
-In a class, every session follows the teacher: the browser asks the server three times a second whether the class has
-moved on, and only then does the panel run again. The response contains the text of a new step, so that a student can
-read it before the panel has run. Students never receive the teacher's notes, and receive the answer only when the
+In a class, every session follows the teacher: the browser asks the server three times a second whether the state of the
+class has changed. If so, the panel runs again. The response contains the text of a new step, so that a student can read
+it before the panel has run. Students never receive the teacher's notes, and receive the answer only when the
 teacher reveals it. Nobody receives the guess of another person, only counts.
 """
 
@@ -29,7 +29,7 @@ _page_slots = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
-    """Open the page of the current step unless this session has opened it already. Call this before `url.enter_page`.
+    """Open the page of the current step if this session has not opened it yet. Call this before `url.enter_page`.
 
     Args:
         page: the name of the page in the address.
@@ -74,7 +74,7 @@ def draw() -> None:
 
 
 def hide_page() -> bool:
-    """Show a note instead of the step's page if the page would give the answer away. Return whether it is hidden."""
+    """If the step's page would give the answer away, show a note instead. Return whether the page is hidden."""
     with frame.show_errors():
         place = current.find_place()
         if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
@@ -93,7 +93,7 @@ def take_turn() -> Iterator[None]:
     Only a run that opens a step in a student's session waits.
     """
     is_opening = st.session_state.pop("class.is_opening", False)
-    must_wait = is_opening and roles.is_class() and not roles.is_teacher()
+    must_wait = is_opening and roles.is_in_class() and not roles.is_teacher()
     if must_wait:
         _page_slots.acquire()
     try:
@@ -105,9 +105,9 @@ def take_turn() -> Iterator[None]:
 
 @frame.show_errors()
 def _draw_step() -> None:
-    """Draw the current step. If the class has moved on since this page was opened, open the page of the new step."""
+    """Draw the current step. If the step has changed since this page was opened, open the page of the new step."""
     # the state is read before the step, so that a change after this line makes the browser run the panel again
-    class_state = current.open_store().describe() if roles.is_class() else ""
+    class_state = current.open_store().describe() if roles.is_in_class() else ""
     place = current.find_place()
     if place is None:
         st.rerun(scope="app")
@@ -153,32 +153,32 @@ def _is_requested_by_previous_page() -> bool:
 
 def _draw_question(place: Place, question: Question) -> None:
     """Draw the question for a student: the form with the student's guess or, later, all guesses and the answer."""
-    own = current.find_own_guess(place, roles.token() if place.class_id else "")
+    own_guess = current.find_own_guess(place, roles.token() if place.class_id else "")
     if problem := st.session_state.pop("class.problem", ""):
         frame.note(t(problem), "error")
     if place.phase == "closed":
         st.html(f'<p class="small">{t("class-not-open")}</p>')
     elif place.phase == "open":
-        _draw_form(place, question, own)
+        _draw_form(place, question, own_guess)
     else:
-        if own is not None:
-            line = t("class-own-guess", guess=distribution.describe_guess(question, own))
+        if own_guess is not None:
+            line = t("class-own-guess", guess=distribution.describe_guess(question, own_guess))
             st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
         store = current.open_store() if place.class_id else None
-        counts = store.count_guesses(place.step_index) if store else {own: 1}
-        draw_reveal(question, counts, own)
+        counts = store.count_guesses(place.step_index) if store else {own_guess: 1}
+        draw_revealed(question, counts, own_guess)
 
 
-def draw_reveal(question: Question, counts: dict[str, int], own: str | None) -> None:
-    """Draw what everyone guessed, and the answer."""
-    st.html(distribution.draw_bars(question, counts, own=own, shows_answer=True))
+def draw_revealed(question: Question, counts: dict[str, int], own_guess: str | None) -> None:
+    """Draw the guesses of the class, the answer, and the text that explains it."""
+    st.html(distribution.draw_bars(question, counts, own_guess=own_guess, shows_answer=True))
     if question.kind != "choices" and question.answer is not None:
         answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
         st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
     st.markdown(question.reveal)
 
 
-def _draw_form(place: Place, question: Question, own: str | None) -> None:
+def _draw_form(place: Place, question: Question, own_guess: str | None) -> None:
     """Draw the form for a guess and, if the student has already sent one, a line that shows it."""
     key = f"class.form.{place.class_id}.{place.lesson.name}.{place.step_index}"
     with st.form(key, border=False):
@@ -193,10 +193,10 @@ def _draw_form(place: Place, question: Question, own: str | None) -> None:
             st.number_input(label, key=f"{key}.value", value=None, step=1.0, format="%g", **limits)
         else:
             st.text_input(t("class-guess"), key=f"{key}.value", max_chars=MAX_WORD_LENGTH)
-        label = t("class-send" if own is None else "class-change")
+        label = t("class-send" if own_guess is None else "class-change")
         st.form_submit_button(label, type="primary", width="stretch", on_click=_send, args=(place, question, key))
-    if own is not None:
-        line = t("class-guess-sent", guess=distribution.describe_guess(question, own))
+    if own_guess is not None:
+        line = t("class-guess-sent", guess=distribution.describe_guess(question, own_guess))
         st.html(f'<p class="small" role="status" dir="auto">{escape_html(line)}</p>')
 
 

@@ -1,8 +1,9 @@
-"""The role of a visitor of a class: the teacher, who has the key, or a participant, whom a random token identifies.
+"""The role of a visitor of a class: a teacher, who has the key, or a participant, who is identified by a random token.
 
-The key is in an environment variable of the server. The teacher's browser sends it only in the address, from which it
-is removed at once; from then on, a cookie contains a digest of the key. A participant's token is also stored in a
-cookie, so that a participant is not counted twice after a reload of the page or a restart of the server.
+The key is in an environment variable of the server. The teacher's browser sends the key once, in the address, and the
+app removes it from there. After that, a cookie with a digest of the key identifies the teacher. A participant's token
+is also stored in a cookie, so that a participant is not counted twice after a reload of the page or a restart of the
+server.
 """
 
 import hashlib
@@ -20,14 +21,14 @@ TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"  #
 _TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 
 
-def is_class() -> bool:
-    """Whether the app was started with `bertlab app --class`."""
+def is_in_class() -> bool:
+    """Whether this session belongs to a class: the app was started with `bertlab app --class`."""
     return bool(os.environ.get(CLASSROOM_LESSON))
 
 
 def is_teacher() -> bool:
     """Whether this session has shown the teacher's key. There is no teacher outside a class."""
-    return is_class() and st.session_state.get("class.is_teacher", False)
+    return is_in_class() and st.session_state.get("class.is_teacher", False)
 
 
 def identify_visitor() -> None:
@@ -37,7 +38,7 @@ def identify_visitor() -> None:
     """
     state = st.session_state
     key = state["url.values"].pop("key", "")
-    if not is_class():
+    if not is_in_class():
         return
     if not state.get("class.is_teacher"):
         state["class.is_teacher"] = is_key(key) or _equal(read_cookie(TEACHER_COOKIE), _digest_key())

@@ -1,6 +1,7 @@
 """The teacher's part of the panel: the steps, the question, everyone's guesses, and the menu of the class.
 
-Every function that changes the class or exports its guesses first checks that this session belongs to the teacher.
+Each function that changes the state of the class, or deletes or exports its guesses, first checks that this session
+belongs to the teacher.
 """
 
 import os
@@ -27,17 +28,17 @@ def is_presenting() -> bool:
 
 
 def check_teacher() -> None:
-    """Raise an error unless this session has shown the key.
+    """Raise an error if this session is not the teacher's.
 
     Raises:
-        BertlabError: this session has not shown the key.
+        BertlabError: this session has not shown the teacher's key.
     """
     if not roles.is_teacher():
         raise BertlabError("class-needs-key")
 
 
 def go_to(step_index: int) -> None:
-    """Take the class to a step, counted from 0."""
+    """Take the class to the step with this index."""
     check_teacher()
     current.open_store().go_to(step_index)
 
@@ -71,7 +72,7 @@ def draw_question(place: Place, question: Question) -> None:
         st.html(f'<p class="say" role="status">{line}</p>')
     # on the projector, a growing distribution would influence those who have not answered yet
     if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
-        st.html(distribution.draw_bars(question, counts, own=None, shows_answer=place.phase == "revealed"))
+        st.html(distribution.draw_bars(question, counts, own_guess=None, shows_answer=place.phase == "revealed"))
     if place.phase == "revealed":
         if question.kind != "choices" and question.answer is not None:
             answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
@@ -86,7 +87,8 @@ def draw_question(place: Place, question: Question) -> None:
 
 
 def draw_controls(place: Place) -> None:
-    """Draw the buttons to the other steps, the notes, and the list of steps. A projector shows no notes and no list."""
+    """Draw the buttons to the other steps, the notes, and the list of steps. On a projector, only draw the buttons and
+    the students' address."""
     index, last_index = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
@@ -113,11 +115,11 @@ def draw_controls(place: Place) -> None:
         with st.container(border=True, key="class-notes"):
             st.markdown(f"**{t('class-notes')}** {place.step.notes}")
     with st.expander(t("class-steps")):
-        for number, step in enumerate(place.lesson.steps):
+        for step_index, step in enumerate(place.lesson.steps):
             minutes = f" · {t('class-minutes', count=step.minutes)}" if step.minutes else ""
             st.button(
-                f"{number + 1}. {step.title}{minutes}", key=f"class-step-{number}", type="tertiary",
-                disabled=number == index, on_click=go_to, args=(number,),
+                f"{step_index + 1}. {step.title}{minutes}", key=f"class-step-{step_index}", type="tertiary",
+                disabled=step_index == index, on_click=go_to, args=(step_index,),
             )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""A background process of the server. Its output goes to a file.
+"""The background processes of the server. Each writes its output to a file.
 
-There are two kinds: training runs that the app shows live, and jobs that process an uploaded file. At most one process
-of each kind runs at a time.
+There are two kinds: training runs that the app shows while they train, and jobs that process an uploaded file. At most
+one process of each kind runs at a time.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-OUTPUT = "output.txt"  # the file to which a process writes its output, in the directory of the process
+OUTPUT = "output.txt"  # the name of a file in the directory of a process; the process writes its output to it
 
 
 @dataclass
@@ -28,10 +28,10 @@ class BackgroundProcess:
     is_cancelled: bool = False
     """Whether the process was cancelled."""
     lock: threading.RLock = field(default_factory=threading.RLock)
-    """Held while a process is started or cancelled."""
+    """The lock, which must be held while a process is started or cancelled."""
 
     def start(self, module: str, directory: Path, arguments: dict) -> None:
-        """Start `python -m MODULE JSON`. Before that, check `is_running`; hold `lock` for both.
+        """Start `python -m MODULE JSON`. The caller must hold `lock` and first check that no process is running.
 
         Args:
             module: the name of the module.

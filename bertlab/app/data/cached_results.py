@@ -29,8 +29,9 @@ def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable 
         values: its positional arguments.
         progress: reports the progress of the methods in `stepwise_results.METHODS`; other methods ignore it. It wraps
             the sequence of the parts of the computation, as `frame.progress_bar` does. A part is a window of a passage,
-            or a group of random draws, texts, sentences or inputs; parts whose result is cached are left out. For
-            `head_effects` it is called after each layer with the share of the layers that are finished, from 0 to 1.
+            or a group of random draws, texts, sentences or inputs; parts whose result is cached are left out. In the
+            case of `head_effects`, `progress` is called after each layer with the share of the layers that are
+            finished, from 0 to 1.
         options: its keyword arguments.
 
     Raises:
@@ -93,7 +94,7 @@ def find_most_striking_weight(checkpoint: CheckpointKey, first: str, second: str
 def pack_attention(
     checkpoint: CheckpointKey, first: str, second: str | None, _attention: AttentionMap
 ) -> payload.AttentionPack:
-    """Pack the result of `compute_attention` for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
+    """Pack the result of `compute_attention` for the canvas view. For 512 tokens and 12 x 12 heads it takes 40 MB."""
     return payload.AttentionPack(_attention)
 
 
@@ -105,8 +106,8 @@ def view_checkpoints(
     Args:
         checkpoints: the checkpoints.
         text: the sentence.
-        top_k: the number of candidates for each mask.
-        originals: the word that each mask replaced, in text order.
+        top_k: how many candidates to compute for each [MASK].
+        originals: the words that the [MASK] tokens replaced, in text order.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.

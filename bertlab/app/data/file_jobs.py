@@ -1,7 +1,7 @@
-"""Jobs on whole files: each predicts every row of an uploaded file in a process of its own, one job at a time.
+"""Jobs on whole files. A job predicts every row of an uploaded file, in a process of its own; one job runs at a time.
 
-A job is stored in a directory of `runs/files`, so it survives a restart of the browser or the server. The id of a job
-is random, and the address of the page that shows the job contains it.
+A job is stored in its own subdirectory of `runs/files`, so it survives a restart of the browser or the server. The id
+of a job is random, and the address of the page that shows the job contains it.
 """
 
 import re
@@ -68,7 +68,7 @@ def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
     """Store a file and start a job on it.
 
     Args:
-        job: its settings; `file` and `created` are filled in here.
+        job: the settings of the job; this function sets its fields `file` and `created`.
         write_file: a function that writes the contents of the uploaded file to a binary stream.
 
     Returns:

@@ -18,9 +18,11 @@ from bertlab.config.lock import exclusive_lock
 from bertlab.explore.file_predictions import read_job, read_state, run_job, write_state
 from bertlab.text.readers.encoding import make_printable
 
-LOCK, RUNNING = ".lock", ".running"  # files beside the jobs: the lock that the running job holds, and that job's id
+# Two files beside the directories of the jobs: the lock that the running job holds, and a text file with the job's id.
+LOCK, RUNNING = ".lock", ".running"
 NICENESS = 5  # added to the niceness of the process, so that the pages have priority over the job
-# Attempts to take the lock, and seconds between them: a page that checks whether a job runs holds it for a moment.
+# How often the job tries to take the lock, and the seconds between two attempts. Several attempts are needed because a
+# page that checks whether a job is running holds the lock for a moment.
 LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1
 
 
@@ -43,7 +45,10 @@ def work(directory: Path) -> int:
 
 
 def _run(directory: Path) -> int:
-    """Run a job while this process holds the lock. Return the exit code as `work` does; raise an unexpected error."""
+    """Run a job while this process holds the lock. Return the exit code of `work`.
+
+    An unexpected error is recorded as the reason of the failure, and raised again.
+    """
     try:
         run_job(bertlab.load(read_job(directory).checkpoint), directory)
     except BertlabError as error:

@@ -44,13 +44,13 @@ def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | N
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def can_render_live_page(checkpoint: CheckpointKey) -> bool:
-    """Whether a checkpoint can become one HTML file that runs it."""
+def can_render_model_page(checkpoint: CheckpointKey) -> bool:
+    """Whether `render_model_page` supports a checkpoint."""
     return live.can_export(open_session(checkpoint))
 
 
-def render_live_page(checkpoint: CheckpointKey) -> str:
-    """Render a checkpoint as one HTML file that runs it in the browser."""
+def render_model_page(checkpoint: CheckpointKey) -> str:
+    """Render one HTML file, in which the model of a checkpoint computes predictions in the browser."""
     return live.live_html(open_session(checkpoint))
 
 

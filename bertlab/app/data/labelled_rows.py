@@ -68,7 +68,8 @@ def _report_unreadable(name: str) -> Iterator[None]:
     except BertlabError:
         raise
     except (OSError, RuntimeError, ValueError):
-        # besides unreadable files: a path that is too long, has a null byte, or begins with "~" and an unknown user
+        # These are the errors of an unreadable file, and of a path that is too long, has a null byte, or begins with
+        # "~" and an unknown user.
         raise DataError("labelled-rows-not-found", path=access.shorten(name)) from None
 
 
@@ -138,8 +139,8 @@ def analyse(
 
     Args:
         checkpoint: the checkpoint.
-        rows_key: strings and numbers that identify the rows. In the cache key they replace the rows, which cannot be
-            hashed.
+        rows_key: strings and numbers that identify the rows. They are the part of the cache key that stands for the
+            rows, which cannot be hashed.
         rows: the rows.
         spec: the task that the rows belong to.
         limit: the maximum number of rows to evaluate on.

@@ -1,4 +1,7 @@
-"""Live runs: each trains a tiny BERT for a minute in its own process, one run at a time for the whole server."""
+"""Live runs: training runs of a minute, each of a tiny BERT in its own process, which the app shows while they train.
+
+At most one live run at a time is in progress on a server.
+"""
 
 import time
 from functools import cache
@@ -13,8 +16,8 @@ from bertlab.text.story_world.world import StoryWorld
 from bertlab.text.word_spans import MASK, find_words, mask_spans
 
 PREFIX = "live-"  # the beginning of the name of every live run
-MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # length of a text to train on
-MAX_SECONDS = live_worker.TRAINING_SECONDS + 120  # a process that takes longer is stopped
+MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # the shortest and the longest text that a visitor can train on
+MAX_SECONDS = live_worker.TRAINING_SECONDS + 120  # a process that takes longer, with its preparation, is stopped
 
 
 @cache
@@ -75,7 +78,7 @@ def find_latest() -> Path | None:
 
 
 def _mask_sentence(text: str) -> str:
-    """Return the first line of a text, up to 150 characters, with its fifth word masked."""
+    """Return the first line of a text, up to 150 characters, with its fifth word masked, or its last one of fewer."""
     line = text.strip().split("\n")[0][:150].replace(MASK, "")
     words = [span for span in find_words(line) if line[span[0] : span[1]].isalnum()]
     return mask_spans(line, words[min(4, len(words) - 1) :][:1]) if words else MASK

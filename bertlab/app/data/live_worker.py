@@ -22,7 +22,7 @@ def train(directory: str, language: str, text: str, sentence: str) -> int:
         directory: the run directory.
         language: the language of the generated stories.
         text: the text to train on; "" to train on generated stories.
-        sentence: a sentence with a [MASK], whose prediction the log contains.
+        sentence: a sentence with a [MASK]. During the training, the log receives the model's predictions for it.
     """
     with tempfile.TemporaryDirectory() as temporary:
         corpus, source = Path(temporary, "corpus"), "story-world"

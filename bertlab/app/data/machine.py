@@ -1,4 +1,4 @@
-"""The speed of this machine, and measured training steps. Only one measurement of training steps runs at a time."""
+"""Measurements of this machine's peak FLOP/s, and of training steps; the latter are measured one request at a time."""
 
 import threading
 import time
@@ -13,10 +13,10 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.cost.workload import Workload
 from bertlab.training.devices import describe_hardware, resolve_device
 
-NUM_MEASURED_STEPS = 3  # training steps that a measurement runs
-# The number of rows of the square matrices whose product measures the peak of a single thread. The thread reaches its
-# peak at this size; the default size, which suits many threads, would take eight times as long.
-ONE_THREAD_SIZE = 1024
+NUM_MEASURED_STEPS = 3  # how many training steps one measurement runs
+# The number of rows and columns of the matrices that are multiplied to measure the peak FLOP/s of a single thread. This
+# size is large enough for the peak; the default size, which suits many threads, would take eight times as long.
+ONE_THREAD_MATRIX_SIZE = 1024
 _MEASUREMENT_LOCK = threading.Lock()
 
 
@@ -27,7 +27,7 @@ class Machine:
     name: str
     """Its GPU, or its processor and threads."""
     device: str
-    """Where it trains: cpu or gpu."""
+    """The device on which it trains models: "cpu" or "gpu"."""
     peak_flops: float
     """Its peak FLOP/s, measured with a large matrix product."""
     memory_bytes: float
@@ -47,13 +47,13 @@ def measure_peak(precision: str) -> Machine:
     # With a single compute thread, its CPU time is measured: unlike wall time, it excludes other visitors and programs.
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
-    size = ONE_THREAD_SIZE if on_one_thread else None
-    peak_flops = measure_peak_flops(device, getattr(torch, precision), 3, clock, size)
+    matrix_size = ONE_THREAD_MATRIX_SIZE if on_one_thread else None
+    peak_flops = measure_peak_flops(device, getattr(torch, precision), 3, clock, matrix_size)
     return Machine(describe_hardware(device), find_device(), peak_flops, read_available_memory(device))
 
 
 def find_device() -> str:
-    """Return where this machine trains: "gpu" or "cpu"."""
+    """Return the device on which this machine trains models: "gpu" or "cpu"."""
     return "gpu" if resolve_device("auto").type == "cuda" else "cpu"
 
 
@@ -62,7 +62,7 @@ def measure_step(workload: Workload, share: float) -> Comparison:
 
     Args:
         workload: the model and its batches.
-        share: the share of the peak FLOP/s that the estimate of the time assumes.
+        share: the share of the peak FLOP/s at which the steps are assumed to run, for the estimate of the time.
 
     Raises:
         BertlabError: another measurement is running, or the steps would not fit into the memory, would take minutes, or

@@ -24,12 +24,12 @@ class OwnResult:
     task: str
     """The task, a name of `config.tasks.TASKS`."""
     values: dict[str, float]
-    """The metrics in percent, by `Measure.name`."""
+    """{name of a `config.paper.Measure`: metric in percent}."""
     num_rows: int | None
     """The number of validation rows; None if unknown."""
     source: str
-    """The checkpoint that the page opens, as the sidebar names it (for a mean, the checkpoint of seed 0); "" if no
-    checkpoint is stored."""
+    """The checkpoint that the page opens, under its name in the sidebar (for a mean, the checkpoint of seed 0); "" if
+    no checkpoint is stored."""
 
 
 def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
@@ -78,7 +78,7 @@ def _find_tables(directory: str) -> Iterator[OwnResult]:
 
 
 def _make_result(system: str, record: Mapping, source: str) -> Iterator[OwnResult]:
-    """Make the result of a record with one objective and metrics; otherwise yield nothing."""
+    """Yield the result that a record contains; yield nothing if it has no metrics, or not exactly one objective."""
     objectives, metrics = record.get("objectives"), select_metrics(record.get("validation"))
     if isinstance(objectives, list) and len(objectives) == 1 and metrics:
         task = str(objectives[0])

@@ -125,7 +125,7 @@ def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
 
 
 def record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a request, which the saved files of the figures drawn next will contain."""
+    """Record the checkpoints and texts of a request. Files saved from the figures that are drawn next contain them."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 

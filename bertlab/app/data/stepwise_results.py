@@ -18,9 +18,10 @@ from bertlab.explore.summary import Summary
 from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import TextSurprise
 
-MAX_ANSWERS = 10  # the number of candidate answers that the pages about questions compute
-DRAWS_PER_GROUP = 5  # random draws per step of the progress bar on the page Pre-training by hand
-WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larger batches are no faster on one core
+MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute at most
+DRAWS_PER_GROUP = 5  # how many random draws each step of the progress bar computes, on the page Pre-training by hand
+# How many windows of a passage each step of the progress bar computes. Larger batches are no faster on one core.
+WINDOWS_PER_BATCH = 2
 
 
 def compute_head_effects(
@@ -33,7 +34,7 @@ def compute_head_effects(
     Args:
         checkpoint: the checkpoint.
         values: the positional arguments of `Session.head_effects`.
-        mask: the index of the [MASK] of the text that is predicted, counted from 0.
+        mask: the index of the [MASK] to predict among those of the text.
         progress: called after each layer with the share of the layers that are finished, from 0 to 1.
 
     Raises:
@@ -87,7 +88,8 @@ def compute_pretraining_losses(
 
 
 def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: ExampleLosses, **settings) -> None:
-    """Store the losses of one draw, which were computed together with its example, to avoid computing them again."""
+    """Store the losses of one draw. Call this if they were computed with the example, so that they are not computed
+    again."""
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[draw] = losses
 
 

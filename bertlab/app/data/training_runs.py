@@ -166,7 +166,7 @@ def _log_version(run: Path) -> tuple:
 
 
 def _comparison_group(run: Path) -> tuple[bool, str | None]:
-    """Return whether a run is a fine-tuning run, and its language. Only losses within a group can be compared."""
+    """Return whether a run is a fine-tuning run, and its language. If both are equal, losses can be compared."""
     return "task" in history.read_settings(run), _language_or_none(run)
 
 
@@ -203,7 +203,7 @@ def compute_timeline(
 def run_snapshot(
     snapshot: history.Snapshot, num_snapshots: int, text: str, pair: str | None
 ) -> timeline.SnapshotResult:
-    """Run one snapshot on a text. The result is cached. See `explore.timeline.timeline` for the arguments.
+    """Compute the predictions of one snapshot. The result is cached. See `explore.timeline.timeline` for the arguments.
 
     Raises:
         BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises an error.
@@ -211,23 +211,23 @@ def run_snapshot(
     return _run_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 
 
-def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
+def pack_timeline(run: Path, first: str, second: str | None, result: timeline.Timeline, options: dict) -> bytes:
     """Pack the predictions of every snapshot for the canvas view of the time machine.
 
     Args:
         run: the run directory.
         first: the text.
         second: the second text; None if there is no second text.
-        computed: the result of `compute_timeline` for these texts.
+        result: the result of `compute_timeline` for these texts.
         options: the options of the view. This function adds `subject` (the run and the texts), which the files that a
             user saves from the view will contain.
 
     Raises:
         BertlabError: visitors are not allowed to open a snapshot, or the log cannot be read.
     """
-    checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in computed.snapshots)
+    checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in result.snapshots)
     request = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
-    packed = _pack_timeline(run, checkpoints, first, second, computed)
+    packed = _pack_timeline(run, checkpoints, first, second, result)
     return payload.with_options(packed, options | {"subject": request})
 
 

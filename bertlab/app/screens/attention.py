@@ -47,8 +47,8 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
     make_page = partial(html_pages.render_attention_page, checkpoint, *texts, page_options)
     with st.container(horizontal=True):
         components.draw_html_button(make_page, "attention.html")
-        if html_pages.can_render_live_page(checkpoint):
-            components.draw_live_button(partial(html_pages.render_live_page, checkpoint), "bert.html")
+        if html_pages.can_render_model_page(checkpoint):
+            components.draw_model_html_button(partial(html_pages.render_model_page, checkpoint), "bert.html")
 
 
 @st.fragment

@@ -53,7 +53,7 @@ with frame.show_errors():
         selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [text])
         counts = read_counts()
         if counts is None:
-            frame.note(t("guess-first" if roles.is_class() else "guess-first-alone"))
+            frame.note(t("guess-first" if roles.is_in_class() else "guess-first-alone"))
         elif not counts:
             frame.note(t("guess-none"))
         else:

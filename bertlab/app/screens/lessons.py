@@ -13,7 +13,7 @@ from bertlab.lessons import list_lessons
 from bertlab.views.passage import escape_html
 
 frame.heading("lessons")
-if roles.is_class():
+if roles.is_in_class():
     frame.note(t("lessons-in-class"))
 else:
     for name in find_lessons():

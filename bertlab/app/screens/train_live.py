@@ -116,5 +116,5 @@ if can_start:
     if error := st.session_state.pop("live.error", None):
         with frame.show_errors():
             raise error
-is_polling = live_run.is_running() or roles.is_class()
+is_polling = live_run.is_running() or roles.is_in_class()
 st.fragment(show_run, run_every=REFRESH_SECONDS if is_polling else None)()
