@@ -1,9 +1,10 @@
 """Access rules: which paths and hub models visitors of the app are allowed to open.
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
-visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that `bertlab app --allow`
-names. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open two subdirectories of
-`runs`: the guesses of students in classroom mode, and the files that visitors uploaded for prediction.
+visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that are listed after
+`bertlab app --allow`. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open two
+subdirectories of `runs`: one contains the guesses of students in classroom mode, the other one the files that visitors
+uploaded for prediction.
 The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
 the machine has.
 """

@@ -83,10 +83,10 @@ def call_function(
         BertlabError: any error that the function raises.
     """
     result = (compute_with or function)(*_evaluate(arguments), **_evaluate(options))
-    return replace(describe_function(function, *arguments, steps=steps, **options), result=result)
+    return replace(describe_call(function, *arguments, steps=steps, **options), result=result)
 
 
-def describe_function(function: Callable, *arguments, steps: tuple[str, ...] = (), **options) -> Expression:
+def describe_call(function: Callable, *arguments, steps: tuple[str, ...] = (), **options) -> Expression:
     """Describe a call of a function of the library without calling it: the value of the expression is None.
 
     The arguments are those of `call_function`.
@@ -116,7 +116,7 @@ def write_canvas_code(
         make_html: the function of `bertlab.views.html` that makes the contents of the file.
         file_name: the name of the file.
         figure: the function that draws a figure of the view. If it is None, the code draws no figure.
-        state_keys: keys of the view's state whose values are the arguments of `figure` after `view`.
+        state_keys: keys of the view's state. The values under these keys are the arguments of `figure` after `view`.
 
     Returns:
         The code. It assigns `STATE`, which the browser replaces, to the variable `state`.

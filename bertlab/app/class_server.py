@@ -4,8 +4,8 @@ If the browser does not show this step yet, the response also contains the text 
 this text at once, while the server is still drawing the students' pages one after the other.
 
 `bertlab app --class` starts this module instead of `streamlit_app.py`. A request to the address takes a fraction of a
-millisecond, whereas running a part of a page takes several milliseconds. With the browsers of thirty students asking
-several times a second, that is the difference between an idle server and a busy one.
+millisecond, whereas running a part of a page takes several milliseconds. The browsers of thirty students send such
+requests several times a second, so this decides whether the server is mostly idle or mostly busy.
 """
 
 import os
@@ -28,8 +28,8 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
     The news is not secret, so the request need not contain the teacher's key.
 
-    A student's request also records that the student is present. If the parameter `lang` names a language, the text of
-    the step follows below the news, unless the parameter `seen` contains news of the same step.
+    A student's request also records that the student is present. If it has the parameter `lang` (a language code), and
+    its parameter `seen` does not contain news of the same step, the text of the step follows below the news.
     """
     # Imported here for two reasons: importing these modules takes seconds, and in an uninstalled clone `bertlab` can be
     # imported only after the first run of `streamlit_app.py` has added the clone to `sys.path`.
@@ -49,12 +49,12 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
 
 def _find_step(news: str) -> str:
-    """Return the part of the news that identifies the step: the numbers of the class and the step."""
+    """Return the part of the news that identifies the step: the id of the class and the index of the step."""
     return news.split(" ")[0].rpartition(".")[0]
 
 
 def _make_preview(news: str, code: str) -> str:
-    """Make the text of the step that the news names.
+    """Make the text of the step that the news identifies.
 
     The text is "" if the lesson cannot be read; the page then shows the error.
     """

@@ -82,7 +82,7 @@ def draw_canvas(view: str, payload: bytes) -> None:
 
 
 def canvas_options() -> dict:
-    """Collect the options of every canvas view: the interface language and the initial state."""
+    """Return the options that every canvas view receives: the interface language and the initial state."""
     return {"lang": language(), "state": view_state.initial_settings()}
 
 
@@ -111,14 +111,16 @@ def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int],
     _mount(_component("words"), "words", data, on_clicked_change=report_click)
 
 
-def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_click: Callable[[int], None]) -> None:
+def draw_scored_words(
+    text: str, words: list[dict], chosen_index: int | None, *, on_click: Callable[[int], None]
+) -> None:
     """Draw a text whose words are shaded and underlined, and can be clicked.
 
     Args:
         text: the text.
         words: the words in text order, with `start` and `end` in the text, `strength` (0..1, how strongly the word is
             shaded), `misfit` (whether it is underlined) and `title` (its tooltip, which a screen reader also reads).
-        chosen: the index of the chosen word; None if there is none.
+        chosen_index: the index of the chosen word; None if there is none.
         on_click: called with the index of the clicked word.
     """
     parts, end_of_previous = [], 0
@@ -133,7 +135,7 @@ def draw_scored_words(text: str, words: list[dict], chosen: int | None, *, on_cl
         if isinstance(index, int) and 0 <= index < len(parts):
             on_click(index)
 
-    data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen}
+    data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen_index}
     _mount(_component("writing"), "writing-words", data, on_clicked_change=report_click)
 
 
@@ -146,7 +148,7 @@ def draw_arcs(picture: dict) -> None:
     texts = {word["x"]: word["text"] for word in picture["words"]}
     data = {end: [texts[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
-    with save_menu("arcs", data=export.tidy(data)):
+    with menu_for_saving("arcs", data=export.tidy(data)):
         _mount(_component("arcs"), "arcs", picture | {"colours": [*figures.COLOURS, figures.GREY]})
 
 
@@ -205,10 +207,10 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def save_menu(
+def menu_for_saving(
     key: str, *, data: export.Columns | None = None, code: str = "", extra_columns: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Draw the enclosed block and a menu below it, which saves the block's Plotly chart or SVG, or copies its code.
+    """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies its code.
 
     Args:
         key: the key of the figure, unique on its page.
@@ -228,7 +230,7 @@ def save_menu(
 
 
 def scroll_to_answer(key: str) -> None:
-    """Scroll a long passage to its best answer whenever it is drawn. Call this in the container of the passage.
+    """Scroll to the best answer of a long passage whenever the passage is drawn. Call this in its container.
 
     Args:
         key: a key that is unique on the page.
@@ -284,20 +286,21 @@ def merge_history_entries() -> None:
     _mount(_component("history"), "history")
 
 
-def rerun_on_class_change(seen: str, *, is_teacher: bool) -> None:
-    """Run the enclosing fragment again whenever the class has changed.
+def rerun_on_classroom_change(shown_state: str, *, is_teacher: bool) -> None:
+    """Run the enclosing fragment again whenever the state of the school class has changed.
 
     The browser asks the server for changes by itself, without a run of the script. A student's browser first shows the
-    text of a new step in the panel of the class, which is the enclosing fragment, and then runs the fragment.
+    text of a new step in the panel of the lesson, which is the enclosing fragment, and then runs the fragment.
 
     Args:
-        seen: the state of the class that the panel shows, as `ClassStore.describe` returns it.
+        shown_state: the state that the panel shows, as `ClassStore.describe` returns it.
         is_teacher: whether the panel is the teacher's, which also changes with the number of guesses. A student's panel
             changes only with the step or the phase.
     """
-    # the first word of the state names the step and the phase, the second one counts students and guesses
+    # the first word of the state identifies the step and the phase, the second one counts students and guesses
     num_parts = 2 if is_teacher else 1
-    data = {"seen": " ".join(seen.split(" ")[:num_parts]), "parts": num_parts, "lang": "" if is_teacher else language()}
+    compared_state = " ".join(shown_state.split(" ")[:num_parts])
+    data = {"seen": compared_state, "parts": num_parts, "lang": "" if is_teacher else language()}
     with st.container(key="class-news"):
         # the callback does nothing: a new value of `news` is enough to make Streamlit run the fragment
         _mount(_component("news", isolate_styles=False), "class-news-asked", data, on_news_change=lambda: None)

@@ -29,7 +29,7 @@ def _draw_explanation(key: str) -> None:
     with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
         number = NUMBERS[key]
         source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
-        # One element and not three: a page sends up to ten explanations with every change.
+        # This is one element instead of three, because a page sends up to ten explanations with every change.
         st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
 
 
@@ -54,7 +54,7 @@ def table(columns: dict[str, list[str]]) -> None:
     """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell.
 
     Args:
-        columns: {name of a column: its cells}. The cells of the first column name the rows.
+        columns: {name of a column: its cells}. The cells of the first column are the headings of the rows.
 
     Raises:
         ValueError: the columns have different numbers of cells.

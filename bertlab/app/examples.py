@@ -1,4 +1,4 @@
-"""The example texts that the pages open with, from `examples.toml` in the folder of each language."""
+"""The example texts that the pages show at first, from `examples.toml` in the folder of each language."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +27,7 @@ class Examples:
     masked_sentence: str
     """A sentence with a [MASK]."""
     other_masked_sentence: str
-    """Another sentence with a [MASK]; its hidden states are patched into the model while it reads `masked_sentence`."""
+    """Another sentence with a [MASK]. Its hidden states replace those of `masked_sentence` in activation patching."""
     review: str
     """A review to classify."""
     surgery: dict[str, Pair]

@@ -15,7 +15,8 @@ from bertlab.config.config import ModelConfig
 
 MAX_TAU = 30.0  # the threshold τ of "no answer" ranges from -MAX_TAU to MAX_TAU; it is a difference of logits
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
-MAX_PASSAGE_CHARACTERS = 100_000  # about 100 passage windows, in case a visitor pastes a book
+# The maximum length of a passage, about 100 windows. Without it, a visitor could paste a book.
+MAX_PASSAGE_CHARACTERS = 100_000
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 
@@ -117,9 +118,9 @@ def position(container, label: str, tokens: Sequence[str], default: int, *, key:
     Returns:
         The position of the selected token.
     """
-    numbers = range(len(tokens))
+    names = [f"{position} · {token}" for position, token in enumerate(tokens)]
     return url_fields.integer_choice(
-        container.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
+        container.selectbox, label, range(len(tokens)), default, key=key, format_func=names.__getitem__
     )
 
 

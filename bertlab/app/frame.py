@@ -47,7 +47,8 @@ def _make_about_html(page: str) -> str:
 
 
 def _make_lesson_link(page: str) -> str:
-    """Make a link to the list of notebooks, with the title of the one that explains the page; "" if there is none."""
+    """Make a link to the list of notebooks. It contains the title of the notebook that explains the page; "" if none
+    does."""
     title = find_lesson(page, language())
     if title is None:
         return ""
@@ -88,8 +89,8 @@ class NoSuitableCheckpoint(CheckpointError):
 def show_errors() -> Iterator[None]:
     """Show an error of the enclosed block as one line on the page, and continue after the block.
 
-    An unexpected exception is written to the error log. The page shows its id instead of a traceback. Running out of
-    memory is reported without a log entry.
+    An unexpected exception is written to the error log. The page shows the id of this log entry instead of a traceback.
+    If memory runs out, the page says so, and nothing is logged.
     """
     try:
         yield

@@ -30,6 +30,6 @@ def error_text(error: Exception | str) -> str:
 
 def language() -> str:
     """Return the language code of this session: the one chosen in the sidebar, else the one in the link, else "en"."""
-    # the field has a value only after it was drawn; before that, the link decides
+    # the field in the sidebar has a value only after it was drawn; before that, the link decides
     chosen = st.session_state.get("lang") or url.recall("lang")
     return chosen if chosen in languages() else DEFAULT

@@ -51,7 +51,7 @@ def draw(
         BertlabError: any error that the function raises.
     """
 
-    call = calls.describe_function(function, *arguments, **options)
+    call = calls.describe_call(function, *arguments, **options)
     changes = ", ".join(f"{name}={value!r}" for name, value in (layout or {}).items())
     code = call.script(f"figure = {call.code}" + f".update_layout({changes})" * bool(layout))
 
@@ -61,7 +61,7 @@ def draw(
         return figure.to_json(), data and export.tidy(data)
 
     figure, columns = _make_once(call.checkpoint, code, make) if is_shared else make()
-    with components.save_menu(key, data=columns, code=code, extra_columns=extra_columns):
+    with components.menu_for_saving(key, data=columns, code=code, extra_columns=extra_columns):
         components.draw_plot(key, figure, on_click, on_selection)
 
 

@@ -14,7 +14,7 @@ from bertlab.views.curves import METRICS, smooth
 from bertlab.views.export import Columns
 from bertlab.views.numbers import SignedNumber, percent
 
-SMALL = 0.01  # values below this, such as learning rates, are written with a power of ten
+MIN_DECIMAL = 0.01  # values with a smaller magnitude, such as learning rates, are written with a power of ten
 
 
 def curve(points: Columns, metric: str, name: str) -> Sentence | None:
@@ -50,7 +50,7 @@ def _format_value(value: float, is_percent: bool) -> str:
     """Format a value of a curve; a small one, such as a learning rate, with a power of ten: 1e-4."""
     if is_percent:
         return percent(value)
-    if not 0 < abs(value) < SMALL:
+    if not 0 < abs(value) < MIN_DECIMAL:
         return f"{SignedNumber(value):.4g}"
     mantissa, exponent = f"{SignedNumber(value):.1e}".split("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent.replace('−', '-'))}"
@@ -106,12 +106,12 @@ def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
     return make_sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
 
 
-def groups(groups: Sequence[Group], other: str) -> Sentence | None:
+def groups(groups: Sequence[Group], other_name: str) -> Sentence | None:
     """Name the groups of questions with the highest and the lowest F1; None if there are no groups.
 
     Args:
         groups: the groups.
-        other: the name to show for the group whose `name` is empty.
+        other_name: the name to show for the group whose `name` is empty.
     """
     if not groups:
         return None
@@ -119,17 +119,17 @@ def groups(groups: Sequence[Group], other: str) -> Sentence | None:
     if round(best.f1, 1) == round(worst.f1, 1):
         return make_sentence("groups-equal", groups=len(groups), value=f"{best.f1:.1f}%")
     return make_sentence(
-        "groups", best=Quote(best.name or other), high=f"{best.f1:.1f}%", best_count=len(best.rows),
-        worst=Quote(worst.name or other), low=f"{worst.f1:.1f}%", worst_count=len(worst.rows),
+        "groups", best=Quote(best.name or other_name), high=f"{best.f1:.1f}%", best_count=len(best.rows),
+        worst=Quote(worst.name or other_name), low=f"{worst.f1:.1f}%", worst_count=len(worst.rows),
     )  # fmt: skip
 
 
 def errors(rows: Sequence[ScoredRow]) -> Sentence:
     """Give the mean absolute error of a regression, and the row with the largest error."""
-    errors = [abs(label - prediction) for label, prediction in (row.values for row in rows)]
-    worst = int(np.argmax(errors))
+    absolute_errors = [abs(label - prediction) for label, prediction in (row.values for row in rows)]
+    worst = int(np.argmax(absolute_errors))
     label, prediction = (f"{SignedNumber(value):.2f}" for value in rows[worst].values)
     if len(rows) == 1:
-        return make_sentence("errors-one", error=errors[0], label=label, prediction=prediction)
-    mean = float(np.mean(errors))
+        return make_sentence("errors-one", error=absolute_errors[0], label=label, prediction=prediction)
+    mean = float(np.mean(absolute_errors))
     return make_sentence("errors", mean=mean, row=Quote(rows[worst].id), label=label, prediction=prediction)

@@ -54,8 +54,9 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     if chosen_name != sessions.AUTO and sessions.find_checkpoint(chosen_name) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen_name), used=name))
     note_other_language(checkpoint, command, texts)
-    is_in_other_language = detect_text_language(texts) == session.language != language()
-    if chosen_name == sessions.AUTO and is_in_other_language and not _is_language_shipped(command, language()):
+    are_texts_in_other_language = detect_text_language(texts) == session.language != language()
+    is_automatic = chosen_name == sessions.AUTO
+    if is_automatic and are_texts_in_other_language and not _has_shipped_checkpoint(command, language()):
         frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
 
@@ -105,7 +106,7 @@ def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
 
 
 def describe_size(config: ModelConfig) -> str:
-    """Describe a model in one phrase: its numbers of layers and heads, and its hidden size."""
+    """Describe a model in one phrase: how many layers and heads it has, and its hidden size."""
     return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
@@ -181,13 +182,13 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
         texts: the texts.
     """
     session = sessions.open_session(checkpoint)
-    note_other_language_of(session.name, session.tokenizer, session.language, command, texts)
+    note_language_by_tokenizer(session.name, session.tokenizer, session.language, command, texts)
 
 
-def note_other_language_of(
+def note_language_by_tokenizer(
     name: str, tokenizer: Tokenizer, model_language: str, command: str, texts: Sequence[str]
 ) -> None:
-    """Show the note of `note_other_language` for a checkpoint or a training run that is not open.
+    """Show the note of `note_other_language` for a checkpoint or a training run of which only the tokenizer is read.
 
     Args:
         name: its name or path.
@@ -209,13 +210,13 @@ def note_other_language_of(
     values = {"name": os.path.basename(name), "language": _name_language(model_language)}
     values |= {"text_language": _name_language(code), "tokens": len(tokens)}
     note = t("checkpoint-other-language", unknown=unknown, letters=single_letters, **values)
-    if not _is_language_shipped(command, code):
+    if not _has_shipped_checkpoint(command, code):
         note += " " + t("checkpoint-none-in-language", language=_name_language(code))
     frame.note(note)
 
 
-def _is_language_shipped(command: str, code: str) -> bool:
-    """Whether a shipped checkpoint for a command was trained on a language."""
+def _has_shipped_checkpoint(command: str, code: str) -> bool:
+    """Whether there is a shipped checkpoint that supports a command and was trained on a language."""
     with suppress(CheckpointError):
         return sessions.open_session(sessions.select_checkpoint(command, code)).language == code
     return False

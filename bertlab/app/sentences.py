@@ -3,8 +3,8 @@
 Each function is named after a figure. It takes the result that the figure draws, and returns the id and the parameters
 of a message, which `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
-Shape legend: L and M layers, N heads, T tokens, H hidden size, P distances between positions, U units (the tokens or
-words that `explore.compare` compares).
+Shape legend: L layers, M layers of the second of two compared models, N heads, T tokens, H hidden size, P distances
+between positions, U units (the tokens or words that `explore.compare` compares).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.benchmarks import TaskResult
 from bertlab.views.numbers import SignedNumber, percent
 
-FAR_DISTANCE = 10  # positions; vectors at this distance are compared with those of neighbouring positions
+FAR_DISTANCE = 10  # in positions; the similarity at this distance is compared with that of neighbouring positions
 TOP_RANK = 5  # the largest rank of a true token that counts as near the top
 MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
 
@@ -91,7 +91,7 @@ def positions(similarity: PositionSimilarity) -> Sentence:
 
 
 def embeddings(input_map: InputMap) -> Sentence:
-    """Compare the mean lengths of the token, position and segment embeddings."""
+    """Compare the mean norms of the token, position and segment embeddings."""
     vectors_by_part = {
         "token": input_map.token_TH,
         "position": input_map.position_TH,
@@ -136,7 +136,7 @@ def lens(lens: Lens) -> Sentence:
 
 
 def lens_at(lens: Lens, position: int) -> Sentence:
-    """Name the layer from which the final prediction at a position keeps rank 1."""
+    """Name the first layer from which on the final prediction at a position has rank 1."""
     ranks = lens.rank_LT[:, position].tolist()
     first_index = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
     word = Quote(lens.final_T[position])
@@ -167,7 +167,7 @@ def head_effects(effects: HeadEffects, label: str) -> Sentence:
 
 
 def block(block_map: BlockMap) -> Sentence:
-    """Compare what attention and the feed-forward network add in one layer."""
+    """Compare how much attention and the feed-forward network add to the hidden state in one layer."""
     vectors = {"attention": block_map.attention_H, "feed_forward": block_map.feed_forward_H}
     return make_sentence(
         "block", layer=block_map.layer, **{name: float(np.linalg.norm(vector)) for name, vector in vectors.items()}
@@ -175,7 +175,7 @@ def block(block_map: BlockMap) -> Sentence:
 
 
 def layer_norms(block_map: BlockMap) -> Sentence:
-    """Name the layers in which attention and the feed-forward network add most."""
+    """Name the layers in which attention adds most, and the feed-forward network adds most, to the hidden state."""
     layers = block_map.layers[1:]  # the first one stands for the embeddings
     attention = max(layers, key=lambda summary: summary.attention_norm)
     feed_forward = max(layers, key=lambda summary: summary.feed_forward_norm)
@@ -309,7 +309,7 @@ def surprise(surprise: TextSurprise, misfits: int, threshold: float) -> Sentence
 
     Args:
         surprise: the surprise of every word.
-        misfits: the number of words above the threshold.
+        misfits: how many words have a surprise above the threshold.
         threshold: the threshold in nats.
     """
     word = max(surprise.words, key=lambda word: word.surprise)

@@ -9,13 +9,14 @@ import time
 from functools import cache
 from importlib import import_module
 
-OPEN_FILES = 16_384  # the limit to set; each visitor needs about three files, and macOS allows a process 256 by default
+# How many files the process may open at once: each visitor needs about three, and macOS allows only 256 by default.
+OPEN_FILE_LIMIT = 16_384
 SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # the page Sentences uses them; their import takes seconds
 _import_lock = threading.Lock()
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
-def raise_open_file_limit(count: int = OPEN_FILES) -> int:
+def raise_open_file_limit(count: int = OPEN_FILE_LIMIT) -> int:
     """Raise the soft limit on open files as far as the system allows.
 
     Args:

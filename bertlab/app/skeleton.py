@@ -7,7 +7,7 @@ imports none of them, and the bars have their own style instead of that of `stat
 import html
 
 BAR_STYLE = "border-radius:0.4rem;background:color-mix(in srgb,currentColor 12%,transparent)"
-HEIGHTS = ("1.5rem", "1.5rem", "14rem")  # of the three bars, as CSS lengths
+HEIGHTS = ("1.5rem", "1.5rem", "14rem")  # the heights of the three bars, as CSS lengths
 
 
 def draw(container, text: str = "") -> None:
@@ -15,7 +15,7 @@ def draw(container, text: str = "") -> None:
 
     Args:
         container: the result of `st.empty`. To remove the skeleton, empty it.
-        text: what the page is doing, as one line.
+        text: a line that says what the page is doing; "" for no line.
     """
     line = f'<span class="small">{html.escape(text)}</span>' if text else ""
     bars = "".join(f'<div style="{BAR_STYLE};height:{height}"></div>' for height in HEIGHTS)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-# The address omits longer texts: servers reject request lines of more than 64 kB, and a Hangul syllable takes 9 bytes.
+# The address omits texts with more characters, because servers reject request lines of more than 64 kB, and a Hangul
+# syllable takes 9 bytes.
 MAX_TEXT_LENGTH = 4_000
 
 # Names of the values that belong to the session rather than to a page. The browser's back button does not change them.
@@ -63,7 +64,7 @@ def enter_page(page: str) -> None:
     if opened_by_link:  # undo steps from before the link no longer apply to the values that it set
         state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
-    state.pop("figures.request", None)  # the request of the previous run
+    state.pop("figures.request", None)  # it belongs to the previous run
     # values that changed in one of these ways were not edited on this page, so undo must not revert them here
     state["url.skip_undo"] = page_changed or used_history or opened_by_link
 

@@ -25,7 +25,7 @@ def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool 
         label: its label.
         default: the initial text.
         key: the key of the widget and its name in the address.
-        is_path: whether the text is a path; paths are not normalised, nor is the text of a select box.
+        is_path: whether the text is a path. Paths, and the texts of select boxes, are not normalised.
         settings: further arguments of `widget`.
     """
     _replace_old_default(key, default, key)

@@ -14,7 +14,7 @@ DEFAULTS = {
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
-# The settings of the Time machine page only. In the address, fields of other pages have the same names.
+# The settings that only the Time machine page has. On other pages, these names in the address belong to fields.
 TIME_MACHINE_SETTINGS = {"at", "against"}
 
 
@@ -81,7 +81,7 @@ def enter_view(view: str) -> None:
 
 
 def open_with(selection: dict) -> bool:
-    """Open the views of this page with computed settings, unless the link or the user has chosen other ones.
+    """Open the views of this page with computed settings. Settings that the link or the user has chosen are kept.
 
     While the user changes only the text, the settings follow the text. The undo button does not undo this.
 
@@ -110,7 +110,7 @@ def _is_current(opening: dict[str, str]) -> bool:
 
 
 def _leave_opening() -> None:
-    """Forget the opening of the previous page, and its values unless the user has changed them."""
+    """Forget the opening of the previous page and, if the user has not changed its settings, their stored values."""
     state = st.session_state
     opening = state.get("view.opening")
     state["view.opening"] = None

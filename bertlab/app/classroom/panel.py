@@ -114,7 +114,7 @@ def _draw_step() -> None:
     if place.key != st.session_state.get("class.followed") or _is_requested_by_previous_page():
         open_step(place)
     if place.class_id:
-        components.rerun_on_class_change(class_state, is_teacher=roles.is_teacher())
+        components.rerun_on_classroom_change(class_state, is_teacher=roles.is_teacher())
     # the page Guess, and a page that is hidden before the answer, must be drawn again when the answer is revealed
     depends_on_phase = place.step.page == "guess" or place.step.hides_page
     if depends_on_phase and place.phase != st.session_state.get("class.phase"):

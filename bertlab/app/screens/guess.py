@@ -50,7 +50,7 @@ with frame.show_errors():
         default = read_examples(run_language).masked_sentence
         text = fields.text_line(st, t("guess-text"), default, key="guess-text", help=t("heads-text-help"))
         tokenizer = training_runs.read_tokenizer(run)
-        selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [text])
+        selection.note_language_by_tokenizer(run.name, tokenizer, run_language, "fill-mask", [text])
         counts = read_counts()
         if counts is None:
             frame.note(t("guess-first" if roles.is_in_class() else "guess-first-alone"))

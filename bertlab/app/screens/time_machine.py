@@ -70,7 +70,7 @@ with frame.show_errors():
         if start in ("neighbours", "matches"):
             st.caption(t("time-machine-start-neighbours", start=start))
         tokenizer = training_runs.read_tokenizer(run)
-        selection.note_other_language_of(run.name, tokenizer, run_language, "fill-mask", [a, b])
+        selection.note_language_by_tokenizer(run.name, tokenizer, run_language, "fill-mask", [a, b])
         with st.container(key="moments"):
             show_timeline(run, a, b)
     else:

@@ -22,7 +22,7 @@ def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
         frame.note(t("wordpiece-words-shown", shown=len(shown_words), total=len(search.result)))
     html = calls.call_function(wordpiece.search_html, search)
     data = export.tidy(wordpiece.search_columns(search.result))
-    with components.save_menu("search", data=data, code=html.script(html.code)):
+    with components.menu_for_saving("search", data=data, code=html.script(html.code)):
         st.html(wordpiece.search_html(shown_words, language()))
 
 
@@ -34,7 +34,7 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
         return
     html = calls.call_function(wordpiece.merges_html, merges)
     data = export.tidy(wordpiece.merge_columns(merges.result))
-    with components.save_menu("merges", data=data, code=html.script(html.code)):
+    with components.menu_for_saving("merges", data=data, code=html.script(html.code)):
         st.html(wordpiece.merges_html(merges.result, language()))
 
 
