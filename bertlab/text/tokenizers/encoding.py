@@ -1,4 +1,4 @@
-"""Inputs of the model as tokens: the special tokens of a vocabulary, and the layout [CLS] A [SEP] B [SEP]."""
+"""The input of a model as tokens: the special tokens of a vocabulary, and the layout [CLS] A [SEP] B [SEP]."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Encoding:
     """One input of the model, [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; every field has one entry per token."""
 
     ids: tuple[int, ...]
-    """The numbers of the tokens in the vocabulary."""
+    """The token ids."""
     token_type_ids: tuple[int, ...]
     """0 for the tokens of A, 1 for those of B."""
     tokens: tuple[str, ...]
@@ -37,7 +37,7 @@ class Segment(Protocol):
     """The tokens of a text without [CLS] and [SEP], such as an encoding of the `tokenizers` library."""
 
     ids: list[int]
-    """The numbers of the tokens in the vocabulary."""
+    """The token ids."""
     tokens: list[str]
     """The tokens as text."""
     offsets: list[tuple[int, int]]
@@ -66,7 +66,7 @@ class SpecialTokens:
 
     @property
     def separators(self) -> int:
-        """The number of separators between the texts of a pair: two in vocabularies of fairseq, otherwise one."""
+        """How many separators stand between the texts of a pair: two in vocabularies of fairseq, otherwise one."""
         return 2 if self.sep == OTHER_SPECIAL_TOKENS[3] else 1
 
 
@@ -98,12 +98,12 @@ def add_layout(special: SpecialTokens, cls_id: int, sep_id: int, a: Segment, b: 
     ids, tokens, offsets = [cls_id, *a.ids, sep_id], [special.cls, *a.tokens, special.sep], a.offsets
     offsets = [(0, 0), *offsets, (0, 0)]
     is_special = [True, *[False] * len(a.ids), True]
-    types = [0] * len(ids)
+    token_type_ids = [0] * len(ids)
     if b is not None:
-        extra = special.separators - 1  # separators between the texts besides the one that ends the first text
-        ids += [*[sep_id] * extra, *b.ids, sep_id]
-        tokens += [*[special.sep] * extra, *b.tokens, special.sep]
-        offsets += [*[(0, 0)] * extra, *b.offsets, (0, 0)]
-        is_special += [*[True] * extra, *[False] * len(b.ids), True]
-        types += [*[0] * extra, *[1] * (len(b.ids) + 1)]
-    return Encoding(tuple(ids), tuple(types), tuple(tokens), tuple(offsets), tuple(is_special))
+        num_extra = special.separators - 1  # how many separators follow the one that ends the first text
+        ids += [*[sep_id] * num_extra, *b.ids, sep_id]
+        tokens += [*[special.sep] * num_extra, *b.tokens, special.sep]
+        offsets += [*[(0, 0)] * num_extra, *b.offsets, (0, 0)]
+        is_special += [*[True] * num_extra, *[False] * len(b.ids), True]
+        token_type_ids += [*[0] * num_extra, *[1] * (len(b.ids) + 1)]
+    return Encoding(tuple(ids), tuple(token_type_ids), tuple(tokens), tuple(offsets), tuple(is_special))

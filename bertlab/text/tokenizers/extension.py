@@ -16,10 +16,12 @@ import tokenizers
 from bertlab.text.tokenizers.search import CONTINUATION, search_word
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MIN_FREQUENCY = 2  # the minimum number of passages in which a new token must occur
-PASSAGE_TOKENS = 2048  # a word counts once per passage; otherwise the names in one novel would dominate
-MAX_WORDS = 200_000  # the maximum number of split words that are examined, the most frequent ones; it bounds the memory
-BATCH_TEXTS = 64  # the number of texts that are tokenised at once
+MIN_FREQUENCY = 2  # a new token must occur in at least this many passages
+# A passage has this many tokens. A word counts once per passage; otherwise the names in one novel would dominate.
+PASSAGE_TOKENS = 2048
+# At most this many split words are examined. The rarest ones are left out, which bounds the memory.
+MAX_WORDS = 200_000
+BATCH_TEXTS = 64  # how many texts are tokenised at once
 
 
 def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
@@ -31,7 +33,8 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
         count: the maximum number of new tokens.
 
     Returns:
-        The new tokens, those that save most first; fewer than `count` if no further candidate occurs in two passages.
+        The new tokens, in the order in which they were chosen; fewer than `count` if there are too few candidates that
+        occur in at least two passages.
     """
     return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
 
@@ -44,14 +47,14 @@ def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tup
         for ids in tokenizer.encode_plain(batch):
             starts = [position for position, id in enumerate(ids) if not continues[id]]
             words = pairwise([*starts, len(ids)])
-            # (token ids of a word, number of a passage in which it occurs)
+            # (token ids of a word, index of a passage in which it occurs)
             passages = {(tuple(ids[start:end]), start // PASSAGE_TOKENS) for start, end in words if end - start > 1}
             counts.update(word for word, _ in passages)
     return Counter({tuple(tokenizer.tokens(word)): count for word, count in counts.items()})
 
 
 def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[str]:
-    """Choose the runs of tokens that save most tokens when each is joined into one token; see `learn_new_tokens`.
+    """Choose the sequences of tokens that save most tokens if each becomes one token; see `learn_new_tokens`.
 
     Args:
         word_counts: the tokens of each word, and in how many passages it occurs.
@@ -60,10 +63,10 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
     >>> choose_tokens({("tea", "##pot"): 5, ("tea", "##pot", "##s"): 2, ("mu", "##g", "##s"): 3}, 2)
     ['teapot', 'mugs']
     """
-    counts = list(word_counts.values())
+    passage_counts = list(word_counts.values())
     boundaries = []  # for each word, the offsets at which its tokens begin, and the offset of the word's end
-    occurrences = defaultdict(list)  # candidate -> [(number of a word, start and end of the candidate in it)]
-    for number, pieces in enumerate(word_counts):
+    occurrences = defaultdict(list)  # candidate -> [(index of a word, start and end of the candidate in it)]
+    for word_index, pieces in enumerate(word_counts):
         ends, text = [0], ""
         for piece in pieces:
             text += piece.removeprefix(CONTINUATION) if text else piece
@@ -72,23 +75,27 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
         for start, end in combinations(range(len(ends)), 2):
             if end - start > 1:
                 candidate = (CONTINUATION if start else "") + text[ends[start] : ends[end]]
-                occurrences[candidate].append((number, ends[start], ends[end]))
+                occurrences[candidate].append((word_index, ends[start], ends[end]))
 
     def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
-        """Return (number of the word, offsets inside the run) for each word in which the candidate still is a run."""
-        matches, last = [], (-1, 0)  # `last`: the number of the word and the end of the last match
-        for number, start, end in occurrences[candidate]:
-            overlaps = number == last[0] and start < last[1]
-            if start in boundaries[number] and end in boundaries[number] and not overlaps:
-                matches.append((number, [offset for offset in boundaries[number] if start < offset < end]))
-                last = number, end
+        """Find the words in which the candidate still begins and ends at token boundaries.
+
+        Returns:
+            (index of the word, offsets of the token boundaries inside the candidate) for each occurrence.
+        """
+        matches, last = [], (-1, 0)  # `last`: the index of the word and the end of the last match
+        for word_index, start, end in occurrences[candidate]:
+            overlaps, offsets = word_index == last[0] and start < last[1], boundaries[word_index]
+            if start in offsets and end in offsets and not overlaps:
+                matches.append((word_index, [offset for offset in offsets if start < offset < end]))
+                last = word_index, end
         return matches
 
     def count_saved_tokens(candidate: str) -> int:
         """Count the tokens that a candidate saves; 0 if it is too rare."""
         matches = find_occurrences(candidate)
-        frequency = sum(counts[number] for number, inner_offsets in matches if inner_offsets)
-        saved_tokens = sum(counts[number] * len(inner_offsets) for number, inner_offsets in matches)
+        frequency = sum(passage_counts[index] for index, inner_offsets in matches if inner_offsets)
+        saved_tokens = sum(passage_counts[index] * len(inner_offsets) for index, inner_offsets in matches)
         return saved_tokens if frequency >= MIN_FREQUENCY else 0
 
     # The queue has the negative count of saved tokens for each candidate, because `heapq` returns the smallest entry
@@ -106,15 +113,15 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
             heapq.heappush(queue, (value, candidate))
             continue
         chosen.append(candidate)
-        for number, inner_offsets in find_occurrences(candidate):
-            boundaries[number].difference_update(inner_offsets)
+        for word_index, inner_offsets in find_occurrences(candidate):
+            boundaries[word_index].difference_update(inner_offsets)
     return chosen
 
 
 def extend_tokenizer(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer:
     """Return a copy of a WordPiece tokenizer with further tokens; their ids follow those of its own tokens."""
     description = tokenizer.describe()
-    description["model"]["vocab"] |= {token: tokenizer.vocab_size + number for number, token in enumerate(tokens)}
+    description["model"]["vocab"] |= {token: tokenizer.vocab_size + index for index, token in enumerate(tokens)}
     return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(description)))
 
 
@@ -131,7 +138,7 @@ def is_extension(tokenizer: Tokenizer, base: Tokenizer) -> bool:
 def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
     """Split a token of another vocabulary with a WordPiece vocabulary, and return the ids.
 
-    A token with "##" is split like the end of a word. If a token cannot be split, the only id is that of [UNK].
+    A token with "##" is split like the end of a word. If a token cannot be split, the result is the id of [UNK] alone.
     """
     continues = token.startswith(CONTINUATION)
     text, unknown = token.removeprefix(CONTINUATION), tokenizer.special.unk

@@ -37,13 +37,14 @@ PARTS = {
 # part -> the field of its "Sequence" that lists the members
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
-MAX_REPLACEMENT_BYTES = 128  # the longest text with which a table of SentencePiece may replace a character
-# the maximum length of a word that a tokenizer.json may set; the time to split a word is quadratic in its length
+MAX_REPLACEMENT_BYTES = 128  # the maximum length of a text with which a table of SentencePiece may replace a character
+# A tokenizer.json may set the maximum word length to at most this many characters. The time to split a word is
+# quadratic in its length.
 MAX_WORD_CHARS = 10_000
 
 
 def build_backend(
-    vocab: list[str], lowercase: bool, strip_accents: bool | None, chinese: bool = True, max_word_chars: int = 100
+    vocab: list[str], lowercase: bool, strip_accents: bool | None, split_chinese: bool = True, max_word_chars: int = 100
 ) -> tokenizers.Tokenizer:
     """Build BERT's tokenizer for a list of tokens.
 
@@ -51,12 +52,12 @@ def build_backend(
         vocab: the tokens in the order of their ids.
         lowercase: whether texts are converted to lower case.
         strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
-        chinese: whether each Chinese character is a word of its own.
+        split_chinese: whether each Chinese character is a word of its own.
         max_word_chars: a longer word becomes [UNK].
     """
     ids = {token: id for id, token in enumerate(vocab)}
     backend = tokenizers.Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=max_word_chars))
-    backend.normalizer = normalizers.BertNormalizer(True, chinese, strip_accents, lowercase)
+    backend.normalizer = normalizers.BertNormalizer(True, split_chinese, strip_accents, lowercase)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
     special_tokens = [token for token in SPECIAL_TOKENS if token in ids]
@@ -95,20 +96,20 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
     for part, accepted_types in PARTS.items():
         if data.get(part) is not None:
             _check_part(path, part, data[part], accepted_types)
-    # Sentence encoders store "truncate to 128, pad to 128" here, but callers decide about the length of inputs.
+    # Checkpoints for sentence vectors store "truncate to 128, pad to 128" here, but callers decide about input lengths.
     data["truncation"] = data["padding"] = None
     with translate_failures("tokenizer-damaged", CheckpointError, path=path):
         return tokenizers.Tokenizer.from_str(json.dumps(data))
 
 
 def read_vocab(path: Path) -> list[str]:
-    """Read the tokens of a vocab.txt, one per line; the id of a token is the number of its line, from 0.
+    """Read the tokens of a vocab.txt, one per line; the id of a token is the index of its line, from 0.
 
     Raises:
         CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
     """
     text = read_text(path)
-    # Not `splitlines`: some vocabularies hold U+2028 and similar characters as tokens.
+    # `splitlines` would also split at U+2028 and similar characters, which are tokens in some vocabularies.
     vocab = text.rstrip("\n").split("\n") if text.strip() else []
     if not vocab:
         raise CheckpointError("vocab-empty", path=path)
@@ -158,15 +159,15 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
 
 
 def _check_ids(path: Path, vocab: object) -> None:
-    """Raise CheckpointError if a vocabulary is not a table of tokens and ids."""
+    """Raise CheckpointError if a vocabulary is not a dictionary: token -> id."""
     ids = vocab.values() if isinstance(vocab, dict) else ()
     if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
 
 
-def _check_settings(path: Path, model: dict, valid: dict[str, bool]) -> None:
-    """Raise CheckpointError for an invalid setting of a model; `valid` says for each setting whether it is valid."""
-    for name, is_valid in valid.items():
+def _check_settings(path: Path, model: dict, validity: dict[str, bool]) -> None:
+    """Raise CheckpointError for an invalid setting of a model; `validity` has True for each valid setting."""
+    for name, is_valid in validity.items():
         if not is_valid:
             raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
 
@@ -175,12 +176,12 @@ def _check_wordpiece(path: Path, model: dict) -> None:
     """Raise CheckpointError if a WordPiece model has invalid fields."""
     _check_ids(path, model.get("vocab"))
     max_chars = model.get("max_input_chars_per_word", 100)
-    valid = {
+    validity = {
         "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
         "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
         "max_input_chars_per_word": type(max_chars) is int and 0 < max_chars <= MAX_WORD_CHARS,
     }
-    _check_settings(path, model, valid)
+    _check_settings(path, model, validity)
 
 
 def _check_bpe(path: Path, model: dict) -> None:
@@ -223,8 +224,9 @@ MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _ch
 
 
 def _check_normalizer(path: Path, fields: dict) -> None:
-    """Check that a normaliser of the type Replace or Precompiled (a table of SentencePiece) cannot make texts much
-    longer.
+    """Raise CheckpointError if a normaliser could make texts much longer.
+
+    The type of the normaliser is Replace or Precompiled (a table of SentencePiece).
     """
     type_name = fields["type"]
     if type_name == "Replace":

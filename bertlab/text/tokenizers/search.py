@@ -21,7 +21,7 @@ class SearchStep:
     token: str
     """The token found; "" if no candidate is in the vocabulary."""
     id: int | None
-    """The number of the token in the vocabulary; None without a token."""
+    """The token id; None without a token."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Merge:
     token: str
     """The new token."""
     rank: int
-    """How many merges training made before this one, plus 1."""
+    """The place of this merge among all merges of training; the first merge has rank 1."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class MergeHistory:
     merges: tuple[Merge, ...]
     """The merges; () for a single character."""
     is_unique: bool
-    """Whether the vocabulary allows only this way to build the token. Otherwise `merges` is one of them: each
-    merge builds the token that entered the vocabulary first."""
+    """Whether the vocabulary allows only one way to build the token. If it allows several, `merges` is the way in which
+    each merge makes the token with the smallest id."""
 
 
 def search_word(
@@ -105,62 +105,63 @@ def search_word(
 
 
 def shows_merge_order(vocab: Mapping[str, int], special: frozenset[str]) -> bool:
-    """Whether the token numbers of a vocabulary show the order of its merges.
+    """Whether the token ids of a vocabulary show the order of its merges.
 
     This holds for vocabularies that `bertlab prepare` trained: single characters come first, and every longer token can
-    be split into two tokens with smaller numbers.
+    be split into two tokens with smaller ids.
 
     >>> [shows_merge_order(vocab, frozenset()) for vocab in ({"a": 0, "##b": 1, "ab": 2}, {"ab": 0, "a": 1, "##b": 2})]
     [True, False]
     """
     return all(
-        token in special or len(_text(token)) == 1 or next(_splits(token, vocab), None) is not None for token in vocab
+        token in special or len(_remove_prefix(token)) == 1 or next(_find_splits(token, vocab), None) is not None
+        for token in vocab
     )
 
 
 def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHistory:
     """Reconstruct how training built a token from its characters.
 
-    Training joins the most frequent pair of neighbouring tokens, adds it to the vocabulary and repeats, so an older
-    token has a smaller number. The reconstruction begins with the characters,
-    and repeatedly joins the two neighbours that give the oldest token.
+    Training joins the most frequent pair of neighbouring tokens, adds the joined token to the vocabulary and repeats.
+    A token that was made earlier therefore has a smaller id. The reconstruction begins with the characters, and
+    repeatedly joins the two neighbours whose joined token has the smallest id.
 
     Args:
         token: a token of the vocabulary.
         vocab: token -> its id, in a vocabulary for which `shows_merge_order` holds.
-        first_id: the smallest number of a token that was made by a merge.
+        first_id: the smallest id of a token that was made by a merge.
 
     >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}
     >>> [(merge.left, merge.right, merge.rank) for merge in find_merges("abc", vocab, 3).merges]
     [('##b', '##c', 1), ('a', '##bc', 2)]
     """
-    text = _text(token)
+    text = _remove_prefix(token)
     is_continuation = token.startswith(CONTINUATION) and len(token) > len(CONTINUATION)
     parts = [character if index == 0 and not is_continuation else CONTINUATION + character
              for index, character in enumerate(text)]  # fmt: skip
     merges = []
     while len(parts) > 1:
-        joined = [left + _text(right) for left, right in pairwise(parts)]
-        index = min(range(len(joined)), key=lambda number: vocab.get(joined[number], len(vocab)))
+        joined = [left + _remove_prefix(right) for left, right in pairwise(parts)]
+        index = min(range(len(joined)), key=lambda i: vocab.get(joined[i], len(vocab)))
         if joined[index] not in vocab:
             break
         merges.append(Merge(parts[index], parts[index + 1], joined[index], vocab[joined[index]] - first_id + 1))
         parts[index : index + 2] = [joined[index]]
     made_tokens = (token, *(merge.token for merge in merges))
-    is_unique = all(len(list(_splits(each, vocab))) <= 1 for each in made_tokens if len(_text(each)) > 1)
+    is_unique = all(len(list(_find_splits(each, vocab))) <= 1 for each in made_tokens if len(_remove_prefix(each)) > 1)
     return MergeHistory(token, tuple(merges), is_unique and parts == [token])
 
 
-def _splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of older tokens that can be joined to a token."""
+def _find_splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of tokens with smaller ids that can be joined to a token."""
     prefix = CONTINUATION if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION) else ""
-    text, limit = _text(token), vocab[token]
+    text, limit = _remove_prefix(token), vocab[token]
     for cut in range(1, len(text)):
         left, right = prefix + text[:cut], CONTINUATION + text[cut:]
         if vocab.get(left, limit) < limit and vocab.get(right, limit) < limit:
             yield left, right
 
 
-def _text(token: str) -> str:
+def _remove_prefix(token: str) -> str:
     """Return the characters of a token without "##"; the token "##" itself stays as it is."""
     return token.removeprefix(CONTINUATION) or token

@@ -26,7 +26,7 @@ class SubwordSegment:
     """The tokens of a text, without special tokens around it."""
 
     ids: list[int]
-    """The numbers of the tokens in the vocabulary."""
+    """The token ids."""
     tokens: list[str]
     """The tokens as readable text."""
     offsets: list[tuple[int, int]]
@@ -39,8 +39,8 @@ class SubwordSegment:
 class SubwordTokenizer(Tokenizer):
     """A byte-level BPE or Unigram vocabulary.
 
-    A "[MASK]" in a text stands for the vocabulary's own mask token, such as "<mask>", so that the same texts and
-    the same links to pages of the app work with every checkpoint.
+    A "[MASK]" in a text stands for the vocabulary's own mask token, such as "<mask>", so that the same texts, and
+    links to pages of the app, work with every checkpoint.
     """
 
     def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
@@ -64,10 +64,10 @@ class SubwordTokenizer(Tokenizer):
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the token of every id as readable text."""
-        return [self._readable[id] for id in ids]
+        return [self._readable_tokens[id] for id in ids]
 
     @cached_property
-    def _readable(self) -> tuple[str, ...]:
+    def _readable_tokens(self) -> tuple[str, ...]:
         """Every token of the vocabulary as readable text, in the order of the ids."""
         if not self.is_byte_level:
             return self._tokens
@@ -83,7 +83,7 @@ class SubwordTokenizer(Tokenizer):
 
     @cached_property
     def language(self) -> str:
-        return detect_language(self._readable)
+        return detect_language(self._readable_tokens)
 
     @property
     def kind(self) -> str:

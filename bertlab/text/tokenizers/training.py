@@ -11,7 +11,7 @@ from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
 SAMPLE_CHARACTERS = 20_000_000  # the alphabet is determined from this many characters at the start of the texts
-MAX_SPLIT_SHARE = 0.05  # maximum share of characters that stripping accents may split into several characters
+MAX_SPLIT_SHARE = 0.05  # the maximum share, 0 to 1, of characters that stripping accents splits into several characters
 # a lone surrogate, which a Python string may contain although UTF-8 cannot encode it
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -72,7 +72,7 @@ def learn_vocabulary(
 
 
 def choose_alphabet(counts: Counter, coverage: float) -> list[str]:
-    """Choose the most frequent characters that make up `coverage` of a text, in code point order.
+    """Choose the most frequent characters until they make up the share `coverage` of a text, and sort them.
 
     >>> choose_alphabet(Counter("aaaabbbc"), 0.8)
     ['a', 'b']

@@ -97,7 +97,7 @@ class Tokenizer:
             max_word_chars: a longer word becomes [UNK]; None for the value in tokenizer.json, or 100 for a vocab.txt.
 
         Raises:
-            CheckpointError: a file is missing or damaged, does not describe a WordPiece tokenizer like BERT's, or lacks
+            CheckpointError: a file is missing or damaged, describes a tokenizer of no supported model family, or lacks
                 one of the five special tokens.
         """
         directory = Path(directory)
@@ -114,7 +114,7 @@ class Tokenizer:
             vocab,
             lowercase=settings.get("do_lower_case", find_capitalised_token(vocab) is None),
             strip_accents=settings.get("strip_accents"),
-            chinese=settings.get("tokenize_chinese_chars", True),
+            split_chinese=settings.get("tokenize_chinese_chars", True),
             max_word_chars=max_word_chars or 100,
         )
         return cls(backend)
@@ -181,7 +181,7 @@ class Tokenizer:
         """Write tokenizer.json, vocab.txt and tokenizer_config.json, each atomically.
 
         Args:
-            directory: created if necessary.
+            directory: the directory, which is created if necessary.
             max_tokens: the maximum input length of the model, which is recorded for other programs.
 
         Raises:
@@ -310,11 +310,11 @@ class Tokenizer:
         return self._tokens[id].startswith(CONTINUATION)
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return only the ids of many texts, without [CLS], [SEP] and offsets, which is fastest."""
+        """Return only the ids of many texts, without [CLS], [SEP] and offsets; this is the fastest way."""
         return _encode_ids(self._backend, texts)
 
     def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of many texts in which "[SEP]" and the like are ordinary characters, as in a corpus."""
+        """Return the ids of many texts; "[SEP]" and the like in a text are ordinary characters, as in a corpus."""
         return _encode_ids(self._plain_backend, texts)
 
     def encode_word(self, word: str) -> list[int]:
@@ -379,7 +379,7 @@ class Tokenizer:
         return self._backend.model.max_input_chars_per_word
 
     def _normalise(self, text: str) -> str:
-        """Normalise a text as before tokenisation, for example to lower case."""
+        """Normalise a text as the tokenizer does before it splits the text, for example to lower case."""
         if not self._backend.normalizer:
             return text
         with translate_failures("tokenizer-failed", TextError):
