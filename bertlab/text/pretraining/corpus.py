@@ -134,8 +134,8 @@ class Corpus:
         maximum. Pairs at the end of a block that do not fill a batch are left out; with small blocks, these would be a
         large share.
         """
-        documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])
-        return replace(self, block_size=max(self.block_size, documents))
+        num_documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])
+        return replace(self, block_size=max(self.block_size, num_documents))
 
     def _find_block_span(self, block: int) -> tuple[int, int]:
         """Return the index of a block's first document and the number of its documents; sizes differ by at most 1."""
@@ -173,10 +173,10 @@ class Corpus:
         if (weights == 1).all():
             return None
         first, size = self._find_block_span(block)
-        source_number_D = self.rows.data.slice(first, size).column("nth").to_numpy()
-        if source_number_D.max(initial=0) >= len(weights):
-            raise DataError("corpus-weights-invalid", sources=int(source_number_D.max()) + 1, weights=weights.tolist())
-        weight_D = weights[source_number_D]
+        source_index_D = self.rows.data.slice(first, size).column("nth").to_numpy()
+        if source_index_D.max(initial=0) >= len(weights):
+            raise DataError("corpus-weights-invalid", sources=int(source_index_D.max()) + 1, weights=weights.tolist())
+        weight_D = weights[source_index_D]
         return (weight_D + rng.random(size)).astype(np.int64)
 
 

@@ -6,8 +6,9 @@ Of the predicted tokens, 80 % become [MASK], 10 % a random token, and 10 % stay 
 Randomness is a pure function of one key per row, without a generator or state, so masks are the same on every device
 and for any number of workers.
 
-Shape legend: B batch, T tokens, K slots for predicted tokens in a row, P = B * K, V vocabulary. Every row has the same
-number of slots, so that shapes do not depend on the data; a row with fewer predicted tokens leaves slots unused.
+Shape legend: B batch, T tokens, K slots for predicted tokens in a row, P = B * K, V vocabulary. A slot holds one
+predicted token. Every row has K slots, so that shapes do not depend on the data; in a row with fewer predicted tokens,
+the other slots are empty.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ implemented.
 # The stream of `draw_uniform` that determines the lengths of spans. This module also uses streams 0, 1 and 2, and
 # `tasks.replaced_tokens` uses stream 3.
 SPAN_STREAM = 4
-# The label of an unused slot for a predicted token; `torch.nn.functional.cross_entropy` ignores it.
+# The label of an empty slot for a predicted token; `torch.nn.functional.cross_entropy` ignores it.
 IGNORED = -100
 
 
@@ -150,7 +151,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
 
     Returns:
         The masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
-        int64 [P]. Every row has K = rule.count_slots(T) slots; the label of an unused slot is `IGNORED`.
+        int64 [P]. Every row has K = rule.count_slots(T) slots; the label of an empty slot is `IGNORED`.
     """
     width = batch.input_ids_BT.shape[1]  # T, the length of a row with padding
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT
@@ -161,14 +162,14 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     if rule.continues_V is None:
         position_BK = draw_BT.masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)[:, : rule.count_slots(width)]
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
-        used_BK = rank_K < quota_B[:, None]
+        filled_BK = rank_K < quota_B[:, None]
     else:
         first_BT = _find_first_tokens(batch.input_ids_BT, maskable_BT, rule.continues_V)
         if len(rule.span_lengths) > 1:
             first_BT = _join_words(first_BT, maskable_BT, draw_uniform(key_B, SPAN_STREAM, width), rule.span_lengths)
         chosen_BT = _choose_whole_words(first_BT, maskable_BT, draw_BT, quota_B)
         position_BK = (~chosen_BT).to(torch.uint8).argsort(dim=1, stable=True)[:, : rule.count_slots(width)]
-        used_BK = chosen_BT.gather(1, position_BK)
+        filled_BK = chosen_BT.gather(1, position_BK)
         rank_K = torch.arange(position_BK.shape[1], device=key_B.device)
 
     original_BK = batch.input_ids_BT.gather(1, position_BK)
@@ -177,9 +178,9 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     replacement_BK = torch.where(is_random_BK, rule.regular_ids[random_index_BK], original_BK)
     replacement_BK = torch.where(is_mask_BK, rule.mask_id, replacement_BK)
 
-    masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(used_BK, replacement_BK, original_BK))
+    masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(filled_BK, replacement_BK, original_BK))
     row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * width
-    labels_BK = original_BK.masked_fill(~used_BK, IGNORED)
+    labels_BK = original_BK.masked_fill(~filled_BK, IGNORED)
     return replace(batch, input_ids_BT=masked_BT), (row_start_B1 + position_BK).flatten(), labels_BK.flatten()
 
 
@@ -224,7 +225,7 @@ def _join_words(
     limits = torch.tensor(frequencies, device=first_BT.device).cumsum(0) / sum(frequencies)
     length_BT = 1 + torch.searchsorted(limits[:-1].contiguous(), draw_BT, right=True)
     starts_word_BT = (first_BT == column_T) & maskable_BT
-    remaining_B = torch.zeros_like(first_BT[:, 0])  # further words of the current span
+    remaining_B = torch.zeros_like(first_BT[:, 0])  # how many further words the current span takes
     is_start = []
     for starts_word_B, maskable_B, length_B in zip(
         starts_word_BT.unbind(1), maskable_BT.unbind(1), length_BT.unbind(1), strict=True
@@ -248,7 +249,7 @@ def _choose_whole_words(
     # All tensors below are in the order of the random numbers, in which the tokens of a word are still adjacent.
     word_BT = first_BT.gather(1, order_BT)
     length_BT = torch.zeros_like(word_BT).scatter_add_(1, word_BT, torch.ones_like(word_BT)).gather(1, word_BT)
-    remaining_BT = length_BT - 1 - (order_BT - word_BT)  # following tokens of the same word
+    remaining_BT = length_BT - 1 - (order_BT - word_BT)  # how many tokens of the same word follow
     candidate_BT = maskable_BT.gather(1, order_BT)
     for _ in range(MAX_SKIPPED_WORDS):
         exceeds_BT = candidate_BT & (candidate_BT.cumsum(dim=1) + remaining_BT > quota_B[:, None])

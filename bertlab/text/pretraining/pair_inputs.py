@@ -27,6 +27,7 @@ def assemble_inputs(
     a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
     b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
     t = np.arange(max_tokens)
+    # Where the first and the last [SEP] of each row are, [B, 1]; without B, they are the same.
     first_sep = 1 + a_length
     last_sep = np.where(b_length, 2 + a_length + b_length, first_sep)
     token_index_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)

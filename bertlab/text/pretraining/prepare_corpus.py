@@ -117,17 +117,17 @@ def prepare_corpus(
     return Corpus.open(out)
 
 
-def _make_no_text_error(sources: list[str], invalid: Sequence[DataError]) -> DataError:
+def _make_no_text_error(sources: list[str], errors: Sequence[DataError]) -> DataError:
     """Make the error for sources without a single usable document.
 
     Args:
         sources: the sources.
-        invalid: the errors of their files and rows.
+        errors: the errors of their files and rows.
     """
     names = [make_printable(source) for source in sources]
-    if not invalid:
+    if not errors:
         return DataError("sources-without-text", sources=names)
-    return DataError("sources-without-valid-text", sources=names, first=invalid[0])
+    return DataError("sources-without-valid-text", sources=names, first=errors[0])
 
 
 def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
@@ -140,9 +140,9 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
         values | {"sources": [os.path.normpath(source) for source in values["sources"]]}
         for values in (facts["settings"], settings)
     )
-    irrelevant = {"invalid": not facts["invalid"], "vocabulary": not requested["vocabulary"]}
-    changed = [name for name in existing if existing[name] != requested.get(name) and not irrelevant.get(name)]
-    if "sources" in changed:  # then the files differ too, which needs no message of its own
+    is_ignored = {"invalid": not facts["invalid"], "vocabulary": not requested["vocabulary"]}
+    changed = [name for name in existing if existing[name] != requested.get(name) and not is_ignored.get(name)]
+    if "sources" in changed:  # then the files differ too, but one message is enough
         changed = [name for name in changed if name != "files"]
     vocabulary_change = Message("corpus-change-vocabulary")
     descriptions = {
@@ -153,7 +153,7 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
 
 
 def _compute_fingerprint(sources: list[str]) -> str:
-    """Return a digest that changes when a local file does; it does not cover data sets of the hub."""
+    """Return a digest that changes when a local file is changed; it does not cover data sets of the hub."""
     paths = sorted({str(file) for source in sources for file in files_of(source) or ()})
     stats = [(path, os.stat(path)) for path in paths if os.path.exists(path)]
     return hashlib.sha256(repr([(path, s.st_size, s.st_mtime_ns) for path, s in stats]).encode()).hexdigest()[:16]
@@ -204,16 +204,16 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
         error_file = files.enter_context((job.build_directory / INVALID_ROWS).open("w", encoding="utf-8"))
         error_file.writelines(map(_format_invalid_row, invalid_files))
         bar = files.enter_context(tqdm(total=size or None, bar_format=BAR if size else STREAM_BAR))
-        for number, (buckets, errors, counts) in enumerate(tokenise_shards(job, shards, workers)):
-            with pa.OSFile(job.make_shard_path(number)) as file:
+        for index, (buckets, errors, counts) in enumerate(tokenise_shards(job, shards, workers)):
+            with pa.OSFile(job.make_shard_path(index)) as file:
                 for k, batch in zip(buckets, pa.ipc.open_stream(file), strict=True):
                     writers[k].write_batch(batch)
-            os.unlink(job.make_shard_path(number))
+            os.unlink(job.make_shard_path(index))
             error_file.writelines(map(_format_invalid_row, errors))
             total.add(counts)
             speed = total.bytes / 1e6 / (time.monotonic() - start)
             bar.set_postfix_str(f"{total.documents:,} documents, {speed:.1f} MB/s", refresh=False)
-            bar.update(shards[number].size)
+            bar.update(shards[index].size)
     if not total.invalid:
         (job.build_directory / INVALID_ROWS).unlink()
     return total

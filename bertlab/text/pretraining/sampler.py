@@ -1,6 +1,6 @@
 """Endless batches of sentence pairs from a prepared corpus, in an order that is a pure function of (seed, epoch).
 
-A position in that order is a `Position`, a few numbers, so a resumed run continues there without replaying batches.
+A `Position` marks a place in that order by a few numbers, so a resumed run continues there without replaying batches.
 
 Shape legend: B batch, T tokens, E pairs of a block, D documents of a block.
 """
@@ -30,9 +30,9 @@ class Position:
     epoch: int = 0
     """The epoch, from 0."""
     block: int = 0
-    """The number of blocks of this epoch that were already used."""
+    """How many blocks of this epoch were already used."""
     row: int = 0
-    """The number of pairs of the current block that were already used."""
+    """How many pairs of the current block were already used."""
     has_long_pairs: bool = False
     """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
     has_masks: bool = True
@@ -53,7 +53,7 @@ class PairSampler:
     """Endless batches of sentence pairs; `position` is the position of the next batch.
 
     Every epoch goes through the blocks of documents in a new order, and draws and shuffles new pairs in each block.
-    Pairs at the end of a block that do not fill a batch are left out, unless the block has no other pairs.
+    Pairs at the end of a block that do not fill a batch are left out; a block that cannot fill any batch is one batch.
 
     Args:
         corpus: the prepared corpus.
@@ -158,7 +158,7 @@ class PairSampler:
         block_start = replace(position, row=0)
         if self._current is None or self._current[0] != block_start:
             pending = self._pending.pop(block_start, None)
-            block = pending.result() if pending else _draw_block(self.corpus, *self._draw_arguments(block_start))
+            block = pending.result() if pending else _draw_block(self.corpus, *self._make_draw_arguments(block_start))
             self._current = (block_start, block)
             documents, _, _ = block
             tokens, vocab_size = documents.tokens, self.tokenizer.vocab_size
@@ -171,11 +171,11 @@ class PairSampler:
         """Return the first epoch with the same pairs and masks as the epoch at a position (see `mask_copies`)."""
         return position.epoch % self.mask_copies if self.mask_copies else position.epoch
 
-    def _draw_arguments(self, position: Position) -> tuple:
+    def _make_draw_arguments(self, position: Position) -> tuple:
         """Return the arguments of `_draw_block` for the block at a position, except the corpus."""
-        use_long_pairs = position.has_long_pairs and self.long_pairs
-        max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
-        random_b_position = "any" if use_long_pairs else self.random_b_position
+        uses_long_pairs = position.has_long_pairs and self.long_pairs
+        max_tokens = self.long_pairs.max_tokens if uses_long_pairs else self.max_tokens
+        random_b_position = "any" if uses_long_pairs else self.random_b_position
         epoch = self._find_original_epoch(position)
         return self.seed, epoch, position.block, max_tokens, self.pair_objective, random_b_position
 
@@ -188,10 +188,10 @@ class PairSampler:
         for _ in range(self.prefetch_blocks):
             position = self._position_after(position)
             pending[position] = self._pending.pop(position, None) or self._pool.submit(
-                _draw_in_worker, *self._draw_arguments(position)
+                _draw_in_worker, *self._make_draw_arguments(position)
             )
-        for unused in self._pending.values():
-            unused.cancel()
+        for outdated in self._pending.values():
+            outdated.cancel()
         self._pending = pending
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
@@ -219,7 +219,7 @@ def _draw_block(
     pair_objective: PairObjectiveName,
     random_b_position: RandomBPosition,
 ) -> BlockPairs:
-    """Draw the block that an epoch uses after `index` other blocks.
+    """Draw the pairs of the block that has the index `index` in the order of an epoch.
 
     Returns:
         its documents, its pairs, and the order of the pairs.

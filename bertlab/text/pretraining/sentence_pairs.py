@@ -1,8 +1,8 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
 Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences. Every epoch makes new
-pairs, and neither length nor source reveals the label: a classifier that reads only the lengths has an accuracy near
-50 %.
+pairs, and neither length nor source reveals the label: a model that sees only the lengths has an accuracy near 50 %.
+The rules are these:
 
 - A random B comes from a document of the same source and has the length of the B that it replaces.
 - A chunk is the text of one pair. Sentences longer than half its maximum length are split, and the pieces count as
@@ -13,8 +13,8 @@ pairs, and neither length nor source reveals the label: a classifier that reads 
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
 Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
-section 3.1), and no sentence-pair objective, only a single run of consecutive sentences (DOC-SENTENCES of RoBERTa, Liu
-et al. 2019, section 4.2).
+section 3.1), and inputs of one passage of consecutive sentences, without a sentence-pair objective (DOC-SENTENCES of
+RoBERTa, Liu et al. 2019, section 4.2).
 
 Shape legend: S sentences, D documents, E pairs (examples), G groups of documents.
 """
@@ -121,7 +121,7 @@ def make_pairs(
             random B. Then B does not reveal the label by words that usually begin or end a document.
     """
     if pair_objective == "none":
-        return _cut_runs(documents, max_tokens - 2, rng, short_probability)
+        return _cut_passages(documents, max_tokens - 2, rng, short_probability)
     max_sentence_tokens = max(1, (max_tokens - 3) // 2)
     num_tokens_D = np.diff(documents.sentence_start[documents.document_start])
     cuts_D = [_find_cuts(documents, d, max_sentence_tokens) for d in range(len(documents))]
@@ -147,9 +147,9 @@ def make_pairs(
             label, document_b, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, next_first = NOT_NEXT, middle
-                # False if the document ends before the chunk has its target length
-                is_full = cuts[last] - cuts[first] >= target
-                length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
+                # It does not if the document ends before the chunk has its target length.
+                reaches_target = cuts[last] - cuts[first] >= target
+                length_b = target - (a[1] - a[0]) if reaches_target else b[1] - b[0]
                 document_b = _draw_other_document(candidates, d, documents.original_D, num_tokens_D, length_b, rng)
                 if has_one_sentence_D[d] and has_one_sentence_D[document_b]:
                     # B begins within the sentence, like the B that it replaces.
@@ -158,9 +158,9 @@ def make_pairs(
                 else:
                     position = None
                     if random_b_position == "same":
-                        is_end = last == len(cuts) - 1
-                        position = 1.0 if is_end else (cuts[middle] - cuts[0]) / (cuts[-1] - cuts[0])
-                    b = _draw_span(cuts_D[document_b], max(1, length_b), is_full, rng, position)
+                        ends_document = last == len(cuts) - 1
+                        position = 1.0 if ends_document else (cuts[middle] - cuts[0]) / (cuts[-1] - cuts[0])
+                    b = _draw_span(cuts_D[document_b], max(1, length_b), reaches_target, rng, position)
             a, b = _truncate(a, b, target, rng)
             if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
@@ -179,11 +179,11 @@ def compute_offsets(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-def _cut_runs(documents: Documents, max_tokens: int, rng: np.random.Generator, short_probability: float) -> Pairs:
-    """Cut every document into runs of consecutive sentences; no sentence is used twice.
+def _cut_passages(documents: Documents, max_tokens: int, rng: np.random.Generator, short_probability: float) -> Pairs:
+    """Cut every document into passages of consecutive sentences; no sentence is used twice.
 
-    A run ends where it has a target length: `max_tokens`, or with the probability `short_probability` a random shorter
-    one. The rest of its last sentence is left out.
+    A passage ends where it has a target length: `max_tokens`, or with the probability `short_probability` a random
+    shorter one. The rest of its last sentence is left out.
     """
     rows = []
     for d in range(len(documents)):
@@ -226,7 +226,7 @@ def _draw_other_document(
     min_tokens: int,
     rng: np.random.Generator,
 ) -> int:
-    """Draw a document that is neither d nor a copy of it.
+    """Draw a document that is neither the document with index `d` nor a copy of it.
 
     Sixteen documents are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not
     shorter than the Bs that follow A.
@@ -264,8 +264,8 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
         last += 1
-    single_remains = last == len(cuts) - 2
-    return last + 1 if single_remains else last
+    leaves_one_sentence = last == len(cuts) - 2
+    return last + 1 if leaves_one_sentence else last
 
 
 def _draw_span(

@@ -38,7 +38,7 @@ _YEAR, _MONTH = re.compile(r"(?<!\d)\d{4}$"), re.compile(r"\d{1,2}\.")
 _DATE_PART = re.compile(r"(?<!\d)\d{4}(?:\. ?\d{1,2}){1,2}$")  # 2024. 5 and 2024. 5. 3
 _DATE_LENGTH = 12  # the maximum number of characters that `_DATE_PART` matches
 _NEXT_LENGTH = 12  # how many characters after a period are examined; more than any word of `_FIRST_WORDS` has
-_OPENING = "\"'“‘([{"  # quotation marks and brackets that may stand before a word
+_OPENING_MARKS = "\"'“‘([{"  # quotation marks and brackets that may stand before a word
 
 
 def split_sentences(text: str) -> list[str]:
@@ -63,7 +63,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def find_sentences(text: str) -> list[tuple[int, int]]:
-    """Find the character start and end of every sentence that has a letter or a digit.
+    """Find where each sentence starts and ends, in characters; sentences without letters and digits are left out.
 
     >>> find_sentences("Rain fell. ***\\nIt stopped.")
     [(0, 10), (15, 26)]
@@ -82,12 +82,12 @@ def _is_continued(line: str, start: int, period: int, next_start: int) -> bool:
 
     Args:
         line: the line.
-        start: the first character of the sentence.
+        start: the index of the first character of the sentence.
         period: the index of the period.
-        next_start: the first character after the period and the space.
+        next_start: the index of the first character after the period and the space.
     """
-    word = line[max(start, line.rfind(" ", start, period) + 1) : period].lstrip(_OPENING)
-    next_text = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING)
+    word = line[max(start, line.rfind(" ", start, period) + 1) : period].lstrip(_OPENING_MARKS)
+    next_text = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING_MARKS)
     if not word or not next_text:
         return False
     next_character = next_text[0]

@@ -1,7 +1,8 @@
 """Tokenise the shards of a corpus in several processes, and assign every document to a random bucket.
 
-A process writes the documents of its shard to one file, as record batches that each belong to one bucket. The parent
-process reads the files in the order of the shards, so the corpus does not depend on which process is done first.
+A process writes the documents of its shard to one file; each record batch in it contains documents of a single bucket.
+The parent process reads the files in the order of the shards, so the corpus does not depend on which process is done
+first.
 
 Shape legend: D documents.
 """
@@ -23,7 +24,7 @@ from bertlab.text.readers.documents import Shard, Text, make_invalid_text_error,
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_BUFFERED_TOKENS = 1 << 20  # the number of tokens after which a process writes its documents to its file
+MAX_BUFFERED_TOKENS = 1 << 20  # a process writes its documents to its file when they have more tokens than this
 # the maximum number of texts that are tokenised together, and the approximate maximum of their characters
 BATCH_ROWS, BATCH_CHARACTERS = 64, 1 << 20
 
@@ -89,13 +90,13 @@ class TokenisationJob:
         """The smallest integer type for all token ids."""
         return "uint16" if self.tokenizer.vocab_size <= 1 << 16 else "int32"
 
-    def make_bucket_path(self, number: int) -> str:
-        """Return the path of the file with the documents of a bucket."""
-        return str(self.build_directory / f"bucket-{number}.arrow")
+    def make_bucket_path(self, index: int) -> str:
+        """Return the path of the file with the documents of the bucket that has this index."""
+        return str(self.build_directory / f"bucket-{index}.arrow")
 
-    def make_shard_path(self, number: int) -> str:
-        """Return the path of the file with the documents of a shard."""
-        return str(self.build_directory / f"shard-{number}.arrow")
+    def make_shard_path(self, index: int) -> str:
+        """Return the path of the file with the documents of the shard that has this index."""
+        return str(self.build_directory / f"shard-{index}.arrow")
 
 
 def tokenise_shards(
@@ -134,18 +135,21 @@ def _start_worker(job: TokenisationJob) -> None:
     _set_job(job)
 
 
-def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[DataError], Counts]:
+def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[DataError], Counts]:
     """Tokenise one shard into a file of record batches.
+
+    Args:
+        indexed_shard: the index of the shard, and the shard.
 
     Returns:
         The bucket of each record batch in the file, the errors of invalid rows, and the counts.
     """
-    number, shard = numbered_shard
-    rng = np.random.default_rng([_job.seed, number])
+    index, shard = indexed_shard
+    rng = np.random.default_rng([_job.seed, index])
     counts, buckets, errors = Counts(), [], []
     documents: list[tuple[np.ndarray, list[int]]] = []
     buffered_tokens = 0
-    with pa.OSFile(_job.make_shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
+    with pa.OSFile(_job.make_shard_path(index), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
         for batch in _batch_texts(read_texts(shard, _job.column)):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
                 if not lengths:
@@ -182,8 +186,8 @@ def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
     """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out.
 
-    The texts are tokenised together, unless they are very long; then each is tokenised in parts, so that memory does
-    not depend on its length.
+    The texts are tokenised together. If they are very long, each is tokenised in parts instead, so that memory does not
+    depend on its length.
     """
     if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
         sentences = [split_sentences(text) for text in texts]
