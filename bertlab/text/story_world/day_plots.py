@@ -36,7 +36,7 @@ def rainy(world: Simulation) -> bool:
 
 
 def lesson(world: Simulation) -> bool:
-    """The hero wants to learn a task that the friend knows."""
+    """The hero wants to learn a task that the friend knows how to do."""
     rng, hero, task = world.rng, world.hero, world.tasks[0]
     wish = world.happen("wish_learn", t=task)
     world.happen("cannot")
@@ -89,7 +89,7 @@ def contest(world: Simulation) -> bool:
 
 
 def stray(world: Simulation) -> bool:
-    """A hungry animal appears; the hero feeds it, and it belongs to the friend or runs away."""
+    """A hungry animal appears; the hero feeds it; it turns out to belong to the friend, or runs away."""
     rng = world.rng
     animal, food = rng.choice(world.lexicon.words["animals"]), rng.choice(world.lexicon.words["foods"])
     world.happen("work", t=world.tasks[1])

@@ -1,7 +1,7 @@
 """The vocabulary and grammar of the story world in one language, read from `locales/CODE/story_world`.
 
 The code is the same for all languages. Everything that depends on the language is data: `general.toml` (words that all
-themes share), `themes.toml` (the words of each setting, such as a bakery), `events.toml` (wordings of events),
+themes share), `themes.toml` (the words of each theme, such as a bakery), `events.toml` (wordings of events),
 `questions.toml` (questions about events, and the roles that answer them) and `rules.toml` (forms of words, pronouns,
 noun phrases, connectives).
 """
@@ -31,14 +31,14 @@ class Word:
 
 @dataclass(frozen=True, eq=False)  # compared by identity, because hashing all its words would be slow
 class Theme:
-    """The words of one setting. A story takes place in one theme, so that its sentences belong together."""
+    """The words of one theme, such as a bakery. A story has one theme, so that its sentences belong together."""
 
     name: str
     """The key of the theme in `themes.toml`."""
     places: tuple[Word, ...]
     """Places; the first one is where the people of the theme work."""
     people: tuple[Word, ...]
-    """Jobs."""
+    """The jobs that people of the theme may have."""
     things: tuple[Word, ...]
     """Single objects that a person owns, loses, breaks and borrows."""
     goods: tuple[Word, ...]
@@ -48,7 +48,7 @@ class Theme:
     tasks: tuple[Word, ...]
     """What people do ("knead the dough")."""
     scenes: tuple[Word, ...]
-    """What the setting looks, sounds or smells like; clauses without capital and full stop."""
+    """Clauses, without capital and full stop, that say what the place looks, sounds or smells like."""
 
 
 class Lexicon:
@@ -68,7 +68,7 @@ class Lexicon:
         general, rules = (read_data(f"{FOLDER}/{name}", language) for name in ("general", "rules"))
         self.rules: dict = rules
         # form -> {base form of a word: this form of it}
-        self._irregular: dict[str, dict[str, str]] = rules.get("irregular", {})
+        self._irregular_forms: dict[str, dict[str, str]] = rules.get("irregular", {})
         # gender -> first names
         self.names = {gender: _split(text) for gender, text in general["names"].items()}
         # gender of the friend -> what the friend can be to the hero, such as "neighbour"
@@ -79,7 +79,7 @@ class Lexicon:
             Theme(name, *(self._read_words(lists[field]) for field in THEME_FIELDS))
             for name, lists in read_data(f"{FOLDER}/themes", language).items()
         ]
-        # kind of event -> its wordings, as parsed by `wordings.parse_wording`
+        # kind of event -> its wordings as texts, which `wordings.parse_wording` parses
         self.wordings: dict[str, list[str]] = read_data(f"{FOLDER}/events", language)
         self.questions: dict = read_data(f"{FOLDER}/questions", language)
         # form -> (pattern, replacement) of each rule, in order
@@ -120,15 +120,15 @@ class Lexicon:
 
         In a phrase, either the first or the last word changes, depending on the form (`first_word` in `rules.toml`).
         """
-        if irregular := self._irregular.get(form):
+        if irregular_forms := self._irregular_forms.get(form):
             first_word, _, later_words = text.partition(" ")
-            if text in irregular:
-                return irregular[text]
-            if first_word in irregular and form in self.rules.get("first_word", ()):
-                return f"{irregular[first_word]} {later_words}".strip()
+            if text in irregular_forms:
+                return irregular_forms[text]
+            if first_word in irregular_forms and form in self.rules.get("first_word", ()):
+                return f"{irregular_forms[first_word]} {later_words}".strip()
             earlier_words, _, last_word = text.rpartition(" ")
-            if last_word in irregular and form not in self.rules.get("first_word", ()):
-                return f"{earlier_words} {irregular[last_word]}".strip()
+            if last_word in irregular_forms and form not in self.rules.get("first_word", ()):
+                return f"{earlier_words} {irregular_forms[last_word]}".strip()
         for pattern, replacement in self._patterns[form]:
             if pattern.search(text):
                 return pattern.sub(replacement, text, count=1)
@@ -137,7 +137,7 @@ class Lexicon:
 
 @cache
 def load_lexicon(language: str) -> Lexicon:
-    """Return the lexicon of a language, which is read once.
+    """Return the lexicon of a language; its files are read only once.
 
     Raises:
         DataError: the language has no story world.

@@ -119,7 +119,7 @@ def shopping(world: Simulation) -> bool:
 
 
 def present(world: Simulation) -> bool:
-    """The hero buys a present, hides it, and gives it to the friend, unless it breaks."""
+    """The hero buys a present for the friend and hides it; then it breaks, or the hero gives it to the friend."""
     rng, hero, friend, thing, shop = world.rng, world.hero, world.friend, world.thing, world.other_places[0]
     wish = world.happen("birthday", n=rng.randint(2, 20), d=rng.choice(world.lexicon.words["days"]))
     world.happen("want_give", cause=wish)
@@ -224,7 +224,7 @@ def delivery(world: Simulation) -> bool:
 
 
 def letter(world: Simulation) -> bool:
-    """The friend asks in a letter for an object, which the hero brings."""
+    """In a letter, the friend asks for an object; the hero brings it, or goes to the wrong place."""
     rng, hero, friend, thing, goal = world.rng, world.hero, world.friend, world.thing, world.other_places[0]
     request = world.happen("letter")
     world.happen("letter_says", x=thing)

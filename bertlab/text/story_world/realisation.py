@@ -72,16 +72,16 @@ class Narrator:
         self._references = lexicon.rules["references"]
         # gender -> {case: pronoun}
         self._pronouns: dict[str, dict[str, str]] = lexicon.rules["pronouns"]
-        # link of an event -> its connectives; "share": how often one is used
+        # link of an event -> its connectives, and "share" -> how often a connective is used
         self._connectives: dict = lexicon.rules["connectives"]
         self._wordings = _parse_wordings(lexicon.language)
-        self._recent: set[Person] = set()  # the people of the previous sentence
+        self._recent_people: set[Person] = set()  # the people of the previous sentence
         self._subject: Person | None = None  # the subject of the previous sentence, see `_find_subject`
-        self._known: set[Thing] = set(known)  # the things that the story has mentioned
+        self._known_things: set[Thing] = set(known)  # the things that the reader of the story knows
 
     def start_paragraph(self) -> None:
         """Begin a paragraph, in which people are named before pronouns refer to them."""
-        self._recent, self._subject = set(), None
+        self._recent_people, self._subject = set(), None
 
     def write_sentence(self, event: Event) -> Sentence:
         """Write the sentence of an event.
@@ -93,16 +93,16 @@ class Narrator:
         for _ in range(MAX_DRAWS):
             sentence = self._draw_sentence(event, self.rng.choice(wordings))
             if is_held_out(sentence.text) == self.held_out:
-                self._recent = {m.referent for m in sentence.mentions if isinstance(m.referent, Person)}
+                self._recent_people = {m.referent for m in sentence.mentions if isinstance(m.referent, Person)}
                 self._subject = _find_subject(sentence)
-                self._known |= {m.referent for m in sentence.mentions if isinstance(m.referent, Thing)}
+                self._known_things |= {m.referent for m in sentence.mentions if isinstance(m.referent, Thing)}
                 return sentence
         raise NoWordingForEvent(event.kind)
 
     def write_question(self, event: Event, wording: Wording) -> str:
         """Write a question about an event, with names instead of pronouns."""
         self.start_paragraph()
-        self._known |= {role for role in event.roles.values() if isinstance(role, Thing)}
+        self._known_things |= {each for each in event.roles.values() if isinstance(each, Thing)}
         return self._draw_sentence(event, wording).text
 
     def _draw_sentence(self, event: Event, wording: Wording) -> Sentence:
@@ -185,18 +185,18 @@ class Narrator:
 
     def _is_clear(self, person: Person, cast: set[Person], already_mentioned: list[Person]) -> bool:
         """Whether a pronoun for a person has one possible referent."""
-        if not person.name or not (person in already_mentioned or person in self._recent):
+        if not person.name or not (person in already_mentioned or person in self._recent_people):
             return False
         others = cast | set(already_mentioned)
         if person not in already_mentioned:
-            others |= self._recent
+            others |= self._recent_people
         return all(other is person or (other.gender and other.gender != person.gender) for other in others)
 
     def _refer_to_thing(self, slot: Slot, thing: Thing) -> str:
         """Return a noun phrase for a thing, which depends on whether the reader knows it already."""
         if slot.form == "noun":
             return thing.noun.base
-        references, is_known = self._references, thing in self._known
+        references, is_known = self._references, thing in self._known_things
         if slot.form == "bare":
             pattern = self.rng.choice(references["bare_known"]) if is_known else references["new"]
             return pattern.format(adjective=thing.adjective.base, noun=thing.noun.base)
@@ -220,7 +220,7 @@ class Narrator:
 
 
 def is_held_out(sentence: str) -> bool:
-    """Whether only held-out worlds may contain a sentence; by their checksums, this is half of all sentences."""
+    """Whether only held-out worlds may contain a sentence: those with odd checksums, half of all sentences."""
     return bool(zlib.crc32(sentence.encode()) & 1)
 
 

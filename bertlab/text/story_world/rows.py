@@ -30,8 +30,8 @@ OUTCOMES = (
     ("succeed", "give_up"), ("give", "break"), ("forgive", "not_forgive"), ("win", "lose_contest"),
     ("animal_follows", "animal_escapes"), ("on_time", "late"), ("give_some", "refuse"), ("rest",), ("hand_over",),
 )  # fmt: skip
-"""The kinds of events that decide a story; each tuple has alternatives, of which a story has at most one. A wrong
-ending comes from a tuple of which the story has no kind."""
+"""The kinds of events that decide a story. The kinds in one tuple are alternatives: a story has at most one of them. A
+wrong ending is an event of a kind from a tuple whose kinds are all absent from the story."""
 WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or a single punctuation mark
 
 
@@ -69,7 +69,7 @@ class RowMaker:
     held_out: bool
     """Whether the rows belong to the held-out part."""
     previous_story: Story | None = None
-    """The previous story, from which next sentences with the label NotNext come."""
+    """The previous story; second sentences with the label NotNext come from it."""
     lexicon: Lexicon = field(init=False)
     """The words of the language."""
 
@@ -101,11 +101,11 @@ def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = 
         raise DataError("story-task-unknown", task=task, tasks=list(ROW_TASKS))
     world = StoryWorld(language, seed)
     maker = RowMaker(language, random.Random(f"{task} {language} {seed} {held_out}"), held_out)
-    number = num_rows = 0
-    maker.previous_story = world.make_story(number, held_out)
+    story_index = num_rows = 0
+    maker.previous_story = world.make_story(story_index, held_out)
     while num_rows < count:
-        number += 1
-        story = world.make_story(number, held_out)
+        story_index += 1
+        story = world.make_story(story_index, held_out)
         row = ROW_TASKS[task].make(maker, story)
         maker.previous_story = story
         if row is not None:
@@ -153,7 +153,7 @@ def make_question(maker: RowMaker, story: Story) -> Row | None:
 
 
 def make_entities(maker: RowMaker, story: Story) -> Row:
-    """Make a row of the words of a paragraph, with BIO tags: PER for people, LOC places, OBJ objects, DAY days."""
+    """Make a row of the words of a paragraph, with BIO tags: PER person, LOC place, OBJ object, DAY day."""
     paragraph = maker.rng.randrange(len(story.paragraph_sizes))
     first = sum(story.paragraph_sizes[:paragraph])
     words, tags = [], []
@@ -177,7 +177,7 @@ def make_sentiment(maker: RowMaker, story: Story) -> Row:
 def make_ending(maker: RowMaker, story: Story) -> Row | None:
     """Make a row of the beginning of a story and four sentences: one continues it, and three end other plots."""
     kinds = [event.kind for event in story.events]
-    # an outcome from the fourth event on, so that at least three sentences come before it
+    # Only the fourth and later events are considered, so that at least three sentences come before the outcome.
     own_outcomes = next((outcomes for outcomes in OUTCOMES if any(kind in kinds[3:] for kind in outcomes)), None)
     if own_outcomes is None:
         return None

@@ -76,7 +76,7 @@ class Simulation:
     coins: dict[Person, int] = field(default_factory=dict)
     """Person -> amount of money."""
     goods: dict[tuple[Person, Word], int] = field(default_factory=dict)
-    """Person and kind of goods -> their number."""
+    """(person, kind of goods) -> how many of them the person has."""
     mood: dict[Person, str] = field(default_factory=dict)
     """Person -> "good" or "bad"."""
     skills: set[tuple[Person, Word]] = field(default_factory=set)
@@ -92,8 +92,8 @@ class Simulation:
         people = choose_people(lexicon.language, self.seed, theme)
         self.hero = rng.choice(people)
         # If the hero and the friend have different genders, more sentences can use pronouns.
-        has_other_gender = rng.random() < 0.75
-        others = [person for person in people if (person.gender != self.hero.gender) == has_other_gender]
+        friend_has_other_gender = rng.random() < 0.75
+        others = [person for person in people if (person.gender != self.hero.gender) == friend_has_other_gender]
         self.friend = rng.choice([person for person in others if person is not self.hero])
         self.relation = rng.choice(lexicon.relations[self.friend.gender])
         self.expert = Person("", "", rng.choice([job for job in theme.people if job is not self.hero.job]))

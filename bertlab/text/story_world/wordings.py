@@ -19,7 +19,9 @@ from dataclasses import dataclass
 # a slot; its groups are the role, the case, the form and the particles
 SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?(?:\|([^}]+))?\}")
 FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3  # the code points of 가 and 힣
-NUM_FINALS = 28  # each group of 28 syllables differs only in the final consonant: first none, then the 27 consonants
+# From 가 on, each group of 28 syllables has one initial consonant and one vowel. The first syllable of a group has no
+# final consonant, and each of the others has a different one.
+NUM_FINALS = 28
 FINAL_L = 8  # the index of the final ㄹ in a group
 
 

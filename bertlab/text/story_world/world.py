@@ -50,7 +50,7 @@ class StoryWorld:
         Args:
             count: how many.
             held_out: whether to yield those of the held-out part, which shares no sentence with the training part.
-            start: the number of the first story.
+            start: the index of the first story among all stories of this part.
 
         Raises:
             DataError: the language has no story world.
@@ -59,7 +59,7 @@ class StoryWorld:
             yield self.make_story(number, held_out)
 
     def make_story(self, number: int, held_out: bool = False) -> Story:
-        """Make one story, which depends only on its number, on `held_out`, on the language and on the seed.
+        """Make the story with the index `number`; it depends only on `number`, `held_out`, the language and the seed.
 
         Raises:
             DataError: the language has no story world.
@@ -73,7 +73,7 @@ class StoryWorld:
             try:
                 paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
             except NoWordingForEvent:
-                # Rare: all drawn sentences for an event belong to the other part of the data (training or held-out).
+                # This is rare: all sentences drawn for an event belong to the other part (training or held-out).
                 continue
             return _join_paragraphs(paragraphs, plot, is_happy, world)
 
