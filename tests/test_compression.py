@@ -22,7 +22,7 @@ from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.training_data import TrainingOptions
 from bertlab.text.batch import collate
 from bertlab.training.compression import compress as command
-from bertlab.training.compression.importance import choose_heads, choose_neurons, compute_importance
+from bertlab.training.compression.importance import choose_heads_to_prune, choose_neurons_to_keep, compute_importance
 from bertlab.training.compression.retrain import retrain
 
 ROWS = [(text, index % 2) for index, text in enumerate(TEXTS[:5] * 8)]
@@ -106,7 +106,7 @@ def test_importance_changes_nothing(loaded, data):
 def test_heads_pruned_by_importance_equal_the_masked_model(loaded, data, batch):
     """With and without the fast implementation, in training mode or not, and after saving."""
     importance = compute_importance(loaded.model, take(data, 3), data.loss)
-    heads = choose_heads(importance.heads_LN, 0.5)
+    heads = choose_heads_to_prune(importance.heads_LN, 0.5)
     assert len(heads) == 2
     least = importance.heads_LN.argmin(1).tolist()
     assert heads == list(enumerate(least)), "the less important head of each layer"
@@ -120,7 +120,7 @@ def test_heads_pruned_by_importance_equal_the_masked_model(loaded, data, batch):
 
 def test_neurons_pruned_by_importance_equal_the_masked_model(loaded, data, batch):
     importance = compute_importance(loaded.model, take(data, 3), data.loss)
-    neurons_LI = choose_neurons(importance.neurons_LI, 0.5, multiple=1)
+    neurons_LI = choose_neurons_to_keep(importance.neurons_LI, 0.5, multiple=1)
     assert all(len(neurons_I) == loaded.config.intermediate_size // 2 for neurons_I in neurons_LI)
     pruned = keep_neurons(loaded.model, neurons_LI)
     masked = keep_output_layer(loaded.model, "classify")

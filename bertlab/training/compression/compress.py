@@ -35,14 +35,14 @@ from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, ma
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
 from bertlab.text.readers.rows import choose_evenly
-from bertlab.training.compression.importance import choose_heads, choose_neurons, compute_importance
+from bertlab.training.compression.importance import choose_heads_to_prune, choose_neurons_to_keep, compute_importance
 from bertlab.training.compression.measure import Measurements, count_weights, measure_speed, one_thread
 from bertlab.training.compression.retrain import retrain
 from bertlab.training.model_card import render_compression_card
 
 MEASURED_ROWS = 512  # the number of validation rows from which the texts for measuring speed are chosen
-# A progress bar that disappears when it is complete.
-_bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
+# Makes a progress bar that disappears when it is complete.
+_make_bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,9 +120,9 @@ class CompressionResult:
     changes: dict
     """What was changed: the number of layers, the pruned heads, the number of neurons, and so on."""
     before: Measurements
-    """The checkpoint before compression, in float32 with PyTorch."""
+    """The measurements of the original checkpoint, in float32 with PyTorch."""
     after: Measurements
-    """The checkpoint as it was written and opened again."""
+    """The measurements of the compressed checkpoint, which was written and opened again."""
 
 
 def compress(config: CompressConfig) -> CompressionResult:
@@ -149,7 +149,7 @@ def compress(config: CompressConfig) -> CompressionResult:
     if not examples.is_labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     # With --json, there is no progress bar.
-    bar = (lambda rows, **_: rows) if config.json else _bar
+    bar = (lambda rows, **_: rows) if config.json else _make_bar
     model, changes = _shrink(config, loaded, task_type, spec, bar)
     path = _write(config, loaded, model, changes, make_task_record(spec), bar)
     dtype = torch.bfloat16 if config.weights == "bfloat16" else torch.float32
@@ -211,13 +211,13 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
         # Batches of 16 rows, all of them for this process: (0, 1) is (rank, number of processes).
         batches = data.make_batches(16, config.seed, (0, 1))
         num_batches = max(1, min(config.importance_rows, data.facts["examples"]) // 16)
-        rows = (next(batches) for _ in bar(range(num_batches), desc="measuring importance"))
-        importance = compute_importance(model, rows, data.loss)
+        chosen_batches = (next(batches) for _ in bar(range(num_batches), desc="measuring importance"))
+        importance = compute_importance(model, chosen_batches, data.loss)
         if config.neurons:
-            model = keep_neurons(model, choose_neurons(importance.neurons_LI, config.neurons))
+            model = keep_neurons(model, choose_neurons_to_keep(importance.neurons_LI, config.neurons))
             changes["neurons"] = model.config.intermediate_size
         if config.heads:
-            heads_to_prune = choose_heads(importance.heads_LN, config.heads, model.config.pruned_heads)
+            heads_to_prune = choose_heads_to_prune(importance.heads_LN, config.heads, model.config.pruned_heads)
             model = prune(model, heads_to_prune)
             changes["pruned_heads"] = [list(pair) for pair in heads_to_prune]
     if config.magnitude:
@@ -226,10 +226,10 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
     if config.retrain_steps:
         if model is loaded.model:
             model = keep_output_layer(model, task_type.head)
-        steps = partial(bar, desc="retraining", total=config.retrain_steps)
+        step_bar = partial(bar, desc="retraining", total=config.retrain_steps)
         model = retrain(
             model, data, config.retrain_steps, masks=masks, learning_rate=config.lr, batch_size=config.batch_size,
-            seed=config.seed, progress=steps,
+            seed=config.seed, progress=step_bar,
         )  # fmt: skip
         changes["retrain_steps"] = config.retrain_steps
     return model.eval(), changes

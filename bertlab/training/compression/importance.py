@@ -1,5 +1,6 @@
-"""The importance of attention heads and feed-forward neurons for a task: the change of the loss that removing one
-would cause, to first order.
+"""Measure how important attention heads and feed-forward neurons are for a task.
+
+The importance of a head or neuron is, to first order, how much the loss changes if it is removed.
 
 Shape legend: B batch, L layers, N heads, D head size, I feed-forward neurons, H hidden.
 """
@@ -83,18 +84,20 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
     return Importance(heads_LN, neurons_LI)
 
 
-def choose_heads(heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+def choose_heads_to_prune(
+    heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[int, int]] = ()
+) -> list[tuple[int, int]]:
     """Choose the least important heads; every layer keeps at least one.
 
     Args:
         heads_LN: the importance of every head.
-        share: the share of all heads to choose.
-        pruned: (layer, head) pairs that are pruned already and count as chosen.
+        share: the share of all heads to prune, including those that are pruned already.
+        pruned: (layer, head) pairs that are pruned already.
 
     Returns:
         (layer, head) pairs, including `pruned`.
 
-    >>> choose_heads(torch.tensor([[0.1, 0.2], [0.9, 0.3]]), 0.75)
+    >>> choose_heads_to_prune(torch.tensor([[0.1, 0.2], [0.9, 0.3]]), 0.75)
     [(0, 0), (1, 1)]
     """
     L, N = heads_LN.shape
@@ -108,15 +111,15 @@ def choose_heads(heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[in
     return sorted(chosen_heads)
 
 
-def choose_neurons(neurons_LI: torch.Tensor, share: float, multiple: int = 16) -> list[torch.Tensor]:
+def choose_neurons_to_keep(neurons_LI: torch.Tensor, removed_share: float, multiple: int = 16) -> list[torch.Tensor]:
     """Choose the most important neurons of each layer, in their original order.
 
     Args:
         neurons_LI: the importance of every neuron.
-        share: the share of the neurons of a layer to leave out.
+        removed_share: the share of the neurons of each layer that is not chosen.
         multiple: the number of neurons that remain is rounded up to a multiple of this number, because processors
             compute such sizes faster.
     """
     I = neurons_LI.shape[1]  # noqa: E741
-    count = min(I, max(1, math.ceil((1 - share) * I / multiple) * multiple))
+    count = min(I, max(1, math.ceil((1 - removed_share) * I / multiple) * multiple))
     return [importance_I.topk(count).indices.sort().values for importance_I in neurons_LI]

@@ -1,7 +1,4 @@
-"""Measure a checkpoint before and after compression: size, latency, throughput and the metric of a task.
-
-Shape legend: B batch.
-"""
+"""Measure a checkpoint before and after compression: size, latency, throughput and the metric of a task."""
 
 import statistics
 import time
@@ -20,9 +17,9 @@ class Measurements:
     """The measurements of one checkpoint."""
 
     megabytes: float
-    """The size in 10^6 bytes: before compression, that of four bytes per parameter; after it, that of the file."""
-    parameters: int | None
-    """The number of weights that are not zero; None for an ONNX file."""
+    """The size in 10^6 bytes: before compression, four bytes for each parameter; after it, the size of the file."""
+    parameters: int
+    """The number of weights that are not zero; for an ONNX file, those of the model that it was made from."""
     latency_ms: float
     """The median time of one text in milliseconds."""
     texts_per_second: float
@@ -33,7 +30,7 @@ class Measurements:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch compute with one thread."""
+    """Let PyTorch compute with one thread within a `with` block."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -71,12 +68,12 @@ def measure_speed(
     """
 
     def choose(count: int, offset: int = 0) -> list:
-        """Choose inputs that are evenly spaced, from the one with the index `offset` on."""
+        """Choose inputs that are evenly spaced, beginning with the one at index `offset`."""
         return [inputs[(offset + index * max(1, len(inputs) // count)) % len(inputs)] for index in range(count)]
 
     singles = [collate([each], pad_id) for each in choose(num_texts)]
     batches = [collate(choose(batch_size, offset), pad_id) for offset in range(rounds)]
-    for model in models:  # the first call prepares memory
+    for model in models:  # the first call allocates memory and is not measured
         for batch in (singles[0], batches[0]):
             compute_head_output(model, head, batch)
     # For each model, the times of the single texts (kind 0) and of the batches (kind 1).

@@ -93,7 +93,7 @@ def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     return table_rows
 
 
-# Columns that several tables share.
+# These columns are in several tables.
 _SENTENCE_COLUMNS = {
     "mrpc": Column("MRPC", "finetune", "mrpc", "MRPC", metric="accuracy"),
     "sst2": Column("SST-2", "finetune", "sst2", "SST-2"),

@@ -112,7 +112,7 @@ def read_cells(directory: Path) -> tuple[str, dict[str, list[dict]]]:
     """Read the results that `bertlab reproduce` wrote to a directory for one of tables 1 to 4.
 
     Args:
-        directory: any directory. Files that are missing or damaged are treated as missing.
+        directory: any directory. A damaged file is treated as a missing one.
 
     Returns:
         The checkpoint of --from, and for each task the metrics of every seed; ("", {}) if the directory contains
@@ -130,7 +130,7 @@ def read_cells(directory: Path) -> tuple[str, dict[str, list[dict]]]:
 
 
 def select_metrics(metrics: object) -> dict[str, float]:
-    """Select the numbers of a dictionary that was read from a file; {} for anything but a dictionary."""
+    """Select the finite numbers among the values of a dictionary from a file; {} for anything but a dictionary."""
     items = metrics.items() if isinstance(metrics, dict) else ()
     return {name: value for name, value in items if type(value) in (int, float) and math.isfinite(value)}
 

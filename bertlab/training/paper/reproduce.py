@@ -37,9 +37,9 @@ from bertlab.training.pretraining.recipes import fast
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
 # The optimiser of tables that were begun before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
-BENCHMARK_LEARNING_RATE = 1e-4  # of fine-tuning in tables 1 to 4
-FINETUNING_LEARNING_RATE = 3e-4  # of fine-tuning in tables 5 to 8, whose models are small
-FROZEN_ENCODER_LEARNING_RATE = 1e-3  # of training a BiLSTM on a frozen encoder
+BENCHMARK_LEARNING_RATE = 1e-4  # the learning rate of fine-tuning in tables 1 to 4
+FINETUNING_LEARNING_RATE = 3e-4  # the learning rate of fine-tuning in tables 5 to 8, whose models are small
+FROZEN_ENCODER_LEARNING_RATE = 1e-3  # the learning rate of a BiLSTM on a frozen encoder
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _compute_cell(
     table = ALL_TABLES[config.table]
     row, column = table.rows[cell.row], table.columns[cell.column]
     # The checkpoint to train, and the share of the cell's training that is pre-training.
-    encoder, pretraining_share = config.from_, 0.0
+    checkpoint_name, pretraining_share = config.from_, 0.0
     if table.pretrainings:
         pretraining_share = 1.0 if column.method == "pretrain" else 0.5
         run_config = _make_pretrain_config(config, row, cell.seed)
@@ -101,17 +101,17 @@ def _compute_cell(
             for report in pretrain(run_config):
                 yield "pre-training", pretraining_share * report.progress
         (run_config.out / "state.safetensors").unlink(missing_ok=True)
-        encoder = str(run_config.out / "checkpoint")
+        checkpoint_name = str(run_config.out / "checkpoint")
     if column.method == "pretrain":
-        metrics = json.loads((Path(encoder) / "bertlab.json").read_text())["validation"]
+        metrics = json.loads((Path(checkpoint_name) / "bertlab.json").read_text())["validation"]
         result = {"value": math.exp(metrics["mlm_loss"]), "figures": metrics}
     else:
         task_name = _find_task_name(config, column)
-        run_config = _make_finetune_config(config, cell, encoder, sources[task_name])
+        run_config = _make_finetune_config(config, cell, checkpoint_name, sources[task_name])
         if task_name not in training_data:
             yield f"reading {task_name}", pretraining_share
             training_data[task_name] = read_data(run_config)
-        data = _replace_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
+        data = _replace_checkpoint(training_data[task_name], checkpoint_name, row, column, config.lstm_width)
         metric = column.metric or data.spec.metrics[0]
         train = _search_grid if config.grid else _finetune
         result = {"metric": metric}
@@ -152,7 +152,7 @@ def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tup
 
 
 def list_cells(config: ReproduceConfig) -> list[Cell]:
-    """List the cells of a table, all of one seed before those of the next.
+    """List the cells of a table; all cells of one seed come before those of the next seed.
 
     Raises:
         BertlabError: a row or column does not exist, or a setting is out of its range.
@@ -271,15 +271,17 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
     return replace(run_config, **limits)
 
 
-def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
-    """Make the settings of the fine-tuning run of a cell, which trains `encoder` on the rows in `source`."""
+def _make_finetune_config(
+    config: ReproduceConfig, cell: Cell, checkpoint_name: str, source: str | None
+) -> FinetuneConfig:
+    """Make the settings of the fine-tuning run of a cell, which trains a checkpoint on the rows in `source`."""
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
     learning_rate = FROZEN_ENCODER_LEARNING_RATE if column.method == "features" else finetuning_rate
     name = _find_task_name(config, column)
     return FinetuneConfig(
-        task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""),
+        task=name, from_=checkpoint_name, data=source, out=_find_cell_file(config, cell).with_suffix(""),
         epochs=config.epochs_per_run, minutes=config.minutes_per_run, batch_size=config.batch_size, seed=cell.seed,
         device=config.device, threads=config.threads,
         max_tokens=None if TASK_TYPES[get_task(name).kind].reads_windows else config.max_tokens,
@@ -289,13 +291,15 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
     )  # fmt: skip
 
 
-def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
-    """Use the tokenised data of a task with a different encoder.
+def _replace_checkpoint(
+    data: TrainingData, checkpoint_name: str, row: Row, column: Column, lstm_width: int
+) -> TrainingData:
+    """Use the tokenised data of a task with a different checkpoint.
 
-    The model to train is this encoder with an output layer. A BiLSTM is between the two if the row has one, or if the
-    encoder is frozen.
+    The model to train is the encoder of this checkpoint with an output layer. A BiLSTM is between the two if the row
+    has one, or if the encoder is frozen.
     """
-    loaded = checkpoint.load(encoder)
+    loaded = checkpoint.load(checkpoint_name)
     is_frozen = column.method == "features"
 
     def build(dropout: float) -> BertBiLSTM:
@@ -316,7 +320,7 @@ def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column,
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
-    """Return the task of a column; for the columns of named entities, the task that `--ner` names."""
+    """Return the task of a column; for the columns of named entities, the task of `--ner`."""
     return config.ner if column.task == "ner" else column.task
 
 
@@ -377,5 +381,5 @@ def _claim_directory(config: ReproduceConfig) -> None:
 
 
 def _write_json(path: Path, value: dict) -> None:
-    """Write a JSON object to a file, which is never incomplete."""
+    """Write a JSON object to a file, completely or not at all."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
