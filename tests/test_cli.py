@@ -82,6 +82,7 @@ def test_the_list_of_commands(run):
         code, out, _ = run(*words)
         assert code == 0
         assert all(f"\n  {name} " in out for name in COMMANDS)
+        assert not any(f"\n  {name} " in out for name in ("nsp", "attend", "lens"))  # spellings of other commands
     assert run("--version")[1].strip() == bertlab.__version__
 
 
@@ -243,10 +244,10 @@ def test_answer(run):
     assert out.startswith("no answer: ")
 
 
-def test_attend(run):
+def test_attention(run):
     attention = bertlab.load("strongest").attention(A, B)
-    assert printed_json(run, "attend", A, B) == {"checkpoint": "strongest"} | as_json(attention)
-    _, out, _ = run("attend", A, B)
+    assert printed_json(run, "attention", A, B) == {"checkpoint": "strongest"} | as_json(attention)
+    _, out, _ = run("attention", A, B)
     words = [row.position for row in attention.tokens if not row.special]
     rows = out.splitlines()[1:5]
     for row, (layer, head) in zip(rows, [(0, 0), (0, 1), (1, 0), (1, 1)], strict=True):
@@ -254,8 +255,8 @@ def test_attend(run):
         assert row.split()[:2] == [str(layer), str(head)]
         assert row.endswith(f"{strongest:.2f}")
     assert "[CLS]" not in out
-    assert "[CLS]" in run("attend", A, B, "--layer", "1", "--head", "0", "--specials")[1]
-    assert len(run("attend", A, B, "--head", "1")[1].splitlines()) == 3 + 2
+    assert "[CLS]" in run("attention", A, B, "--layer", "1", "--head", "0", "--specials")[1]
+    assert len(run("attention", A, B, "--head", "1")[1].splitlines()) == 3 + 2
 
 
 def test_info(run):
@@ -350,8 +351,8 @@ def test_hostile_texts_are_printed_safely(run, text):
         (["nsp", "-", "-"], "only one text"),
         (["nsp", A, ""], "the second text is empty"),
         (["answer", "", PASSAGE], "question is empty"),
-        (["attend", A, "--layer", "2"], "no layer 2: layers go from 0 to 1"),
-        (["attend", A, "--head", "-1"], "no head -1"),
+        (["attention", A, "--layer", "2"], "no layer 2: layers go from 0 to 1"),
+        (["attention", A, "--head", "-1"], "no head -1"),
         (["app", "--port", "0"], "0 is not a valid port"),
         (["evaluate", "squad"], "--checkpoint"),
         (["evaluate", "squad", "--predictions", "/no/such", "--data", __file__], "not JSON"),
@@ -457,6 +458,8 @@ def test_a_large_crash_log_is_rotated(monkeypatch, tmp_path):
 
 def test_an_alias_runs_its_command(run):
     assert run("nsp", A, B) == run("next-sentence", A, B)
+    assert run("attend", A, B) == run("attention", A, B)
+    assert run("lens", MASKED) == run("logit-lens", MASKED)
     assert run("bench", "--preset", "giant")[2].endswith("(see bertlab bench pretrain --help)\n")
 
 
@@ -481,7 +484,7 @@ def test_help_after_arguments_equals_the_help_without_them(run, words):
 
 
 def test_closed_output_pipe_ends_the_command_quietly():
-    command = [sys.executable, "-m", "bertlab", "attend", "tea " * 60, "--json"]
+    command = [sys.executable, "-m", "bertlab", "attention", "tea " * 60, "--json"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.read(15) == b'{"checkpoint": '
         process.stdout.close()

@@ -175,7 +175,7 @@ def test_what_an_onnx_file_lacks_is_one_line(shipped, tmp_path, capsys):
     with pytest.raises(TextError):
         session.fill_mask("tea " * 100 + "[MASK]")
     for words in (
-        ["attend", TEXTS[0]], ["heads", SENTENCE], ["export", str(tmp_path / "copy")],
+        ["attention", TEXTS[0]], ["heads", SENTENCE], ["export", str(tmp_path / "copy")],
     ):  # fmt: skip
         assert main([*words, "--checkpoint", str(exported.path)]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -11,7 +11,7 @@ query       flags, input and output that several commands share
 ask                  fill-mask, next-sentence, answer, classify, choose, tag
 sentences            embed, similar, cluster
 summarise, writing   the commands of the same names
-explore              attend, heads, lens
+explore              attention, heads, logit-lens
 pretraining_example  pretraining-example
 cost, story_world    cost, story-world
 checkpoint           info, export

@@ -34,9 +34,11 @@ COMMANDS = {
     "cluster": Command("cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
     "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
     "writing": Command("cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
-    "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
+    "attention": Command("cli.explore", "AttentionOptions", "attention", "show where each attention head attends"),
     "heads": Command("cli.explore", "Heads", "heads", "measure the effect of each attention head"),
-    "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),
+    "logit-lens": Command(
+        "cli.explore", "LogitLensOptions", "logit_lens", "show what each layer would predict (logit lens)"
+    ),
     "pretraining-example": Command(
         "cli.pretraining_example", "PretrainingExampleOptions", "pretraining_example",
         "sample one pre-training example and show its losses",
@@ -123,9 +125,9 @@ COMMANDS = {
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
 
-ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
-"""Another spelling of a command -> the command. `bench` with flags runs `bench pretrain`; `bench` alone lists the
-benchmarks."""
+ALIASES = {"nsp": "next-sentence", "attend": "attention", "lens": "logit-lens", "bench": "bench pretrain"}
+"""Another spelling of a command, or its older name -> the command. The list of commands omits these. `bench` with flags
+runs `bench pretrain`; `bench` alone lists the benchmarks."""
 
 HELP = """bertlab {version}: train BERT and look inside it.
 

@@ -1,4 +1,4 @@
-"""`bertlab attend`, `heads` and `lens`: attention, the effect of each head, and the prediction of each layer."""
+"""`bertlab attention`, `heads` and `logit-lens`: attention, effects of heads, and the prediction of each layer."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,15 +10,15 @@ from bertlab.config.errors import InterventionError
 
 
 @dataclass(frozen=True)
-class Attend(PairQuery):
+class AttentionOptions(PairQuery):
     """Show, for each attention head, the pair of tokens with the highest attention weight.
 
     With both --layer and --head, show for every token which tokens it attends to most in this head.
 
     Examples:
-      bertlab attend "The keeper carried the lantern because it was dark."
-      bertlab attend "She poured the tea." "It was hot." --layer 2 --head 5
-      bertlab attend "She poured the tea." --json > attention.json
+      bertlab attention "The keeper carried the lantern because it was dark."
+      bertlab attention "She poured the tea." "It was hot." --layer 2 --head 5
+      bertlab attention "She poured the tea." --json > attention.json
     """
 
     layer: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -29,7 +29,7 @@ class Attend(PairQuery):
     """Include [CLS] and [SEP]; many heads put most of their attention there."""
 
 
-def attend(config: Attend) -> None:
+def attention(config: AttentionOptions) -> None:
     """Print attention weights.
 
     Raises:
@@ -38,15 +38,15 @@ def attend(config: Attend) -> None:
     from bertlab.views.terminal import attention_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, "attend", text)
+    session = open_session(config, "attention", text)
     num_layers, num_heads = session.config.num_layers, session.config.num_heads
     if config.layer is not None and not 0 <= config.layer < num_layers:
         raise InterventionError("layer-out-of-range", layer=config.layer, last=num_layers - 1)
     if config.head is not None and not 0 <= config.head < num_heads:
         raise InterventionError("head-out-of-range", head=config.head, last=num_heads - 1)
-    attention = session.attention(text, config.pair)
+    result = session.attention(text, config.pair)
     print_result(
-        config, session, attention, lambda: attention_lines(attention, config.layer, config.head, config.special_tokens)
+        config, session, result, lambda: attention_lines(result, config.layer, config.head, config.special_tokens)
     )
 
 
@@ -104,21 +104,21 @@ def heads(config: Heads) -> None:
 
 
 @dataclass(frozen=True)
-class LensOptions(PairQuery):
+class LogitLensOptions(PairQuery):
     """Show what each layer would predict at every position (logit lens).
 
     The MLM output layer was trained on the last layer only, so the predictions of earlier layers may be misleading.
 
     Examples:
-      bertlab lens "He opened the window and looked out at the [MASK]."
-      bertlab lens "She drank a cup of [MASK] [MASK]." --beams 5
+      bertlab logit-lens "He opened the window and looked out at the [MASK]."
+      bertlab logit-lens "She drank a cup of [MASK] [MASK]." --beams 5
     """
 
     beams: int = 0
     """If this is more than 0, fill all masks together by a beam search of this width, instead of showing the layers."""
 
 
-def lens(config: LensOptions) -> None:
+def logit_lens(config: LogitLensOptions) -> None:
     """Print the prediction of each layer or, with --beams, the best ways to fill all masks together."""
     from bertlab.views.terminal_change import joint_lines, lens_lines
 

@@ -18,7 +18,7 @@ from bertlab.app.i18n import t
 frame.heading("longest-token")
 text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("attend", text)
+    checkpoint = selection.open_checkpoint("attention", text)
     tokens = cached_results.compute(checkpoint, "attention", text).tokens
     st.metric(t("longest-token-title"), max((row.token for row in tokens), key=len))
 """

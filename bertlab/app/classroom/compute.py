@@ -117,7 +117,7 @@ def _parse_parameter(parameters: Parameters, name: str, default: int | None = No
 # `computed_values.VALUE_NAMES` lists)
 COMPUTATIONS: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
-    "attention": ("attend", _compute_attention),
+    "attention": ("attention", _compute_attention),
     "logit-lens": ("fill-mask", _compute_lens),
     "fill-mask": ("fill-mask", _compute_fill_mask),
 }

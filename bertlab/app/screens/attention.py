@@ -22,7 +22,7 @@ with st.container(key="attention-top"):
         right.segmented_control, t("view"), ["heads", "neuron", "rollout", "bertviz"], key="look", required=True,
         format_func=lambda name: t(f"view-{name}"), label_visibility="collapsed",
     )  # fmt: skip
-    a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
+    a, b = fields.sentence_pair(*selection.examples_for("attention").pair)
 texts = (a, b or None)
 view_state.enter_view(view)
 
@@ -102,7 +102,7 @@ with st.container(key="picture"), frame.show_errors():
     draw_view = {
         "heads": draw_heads, "neuron": draw_head_computation, "rollout": draw_rollout, "bertviz": draw_bertviz,
     }[view]  # fmt: skip
-    checkpoint = selection.open_checkpoint("attend", a, b)
+    checkpoint = selection.open_checkpoint("attention", a, b)
     parts.open_with_most_striking_head(checkpoint, texts)
     draw_view(checkpoint)
     display.explain(*EXPLANATIONS.get(view, ["attention", "entropy"]))

@@ -27,7 +27,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     if checkpoint_name == sessions.AUTO:
-        return sessions.select_checkpoint("attend", language())
+        return sessions.select_checkpoint("attention", language())
     return sessions.find_checkpoint(checkpoint_name)
 
 
@@ -62,8 +62,9 @@ def compare_two(comparison_kind: str) -> None:
             fields.text_line(left, t("sentence-a"), examples.pair[0], key="a2"),
             fields.text_line(right, t("sentence-b"), examples.changed_second_sentence, key="b2"),
         )
+    filled_texts = [text for text in (*texts, *(second_texts or ())) if text]
     for checkpoint in dict.fromkeys((first, second)):
-        selection.note_other_language(checkpoint, "attend", [text for text in (*texts, *(second_texts or ())) if text])
+        selection.note_other_language(checkpoint, "attention", filled_texts)
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-progress")):
         comparison = compare.compare_inputs(first, second, texts, second_texts)
         compare.show_alignment(comparison.result, compares_texts=second_texts is not None)

@@ -8,9 +8,9 @@ from bertlab.app.i18n import language, t
 from bertlab.views import figures, passage
 
 frame.heading("input")
-a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
+a, b = fields.sentence_pair(*selection.examples_for("attention").pair)
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("attend", a, b)
+    checkpoint = selection.open_checkpoint("attention", a, b)
     tokens = cached_results.compute(checkpoint, "encode", a, b or None)
     embeddings = calls.call_session(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')

@@ -80,14 +80,14 @@ def show_positions(checkpoint: sessions.CheckpointKey) -> None:
 
 
 frame.heading("wordpiece")
-text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("attend").long_words, key="words")
+text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("attention").long_words, key="words")
 view = url_fields.choice(
     st.segmented_control, t("view"), ["search", "merges", "compare", "positions"], key="part", required=True,
     format_func=lambda name: t(f"wordpiece-{name}"), label_visibility="collapsed",
 )  # fmt: skip
 st.caption(t(f"wordpiece-{view}-lead"))
 with st.container(key="wordpiece"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("attend", text)
+    checkpoint = selection.open_checkpoint("attention", text)
     if view == "search":
         show_search(checkpoint, text)
     elif view == "merges":
