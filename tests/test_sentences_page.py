@@ -11,7 +11,7 @@ from support.texts import text as interface_text
 from bertlab.app import components
 from bertlab.app.examples import read_examples
 from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
-from bertlab.views.sentence_map import MAX_MATRIX_ROWS, MAX_NAMED, cluster_matrix, sentence_map
+from bertlab.views.sentence_map import MAX_MATRIX_ROWS, MAX_NAMED_CLUSTERS, cluster_matrix, sentence_map
 
 
 @pytest.fixture(autouse=True)
@@ -90,11 +90,11 @@ def make_clusters(count: int, size: int = 2) -> Clusters:
 
 
 def test_clusters_differ_in_colour_and_symbol():
-    clusters = make_clusters(MAX_NAMED + 3)
+    clusters = make_clusters(MAX_NAMED_CLUSTERS + 3)
     count = len(clusters.labels)
     figure = sentence_map(["<b>tea</b>"] * count, np.zeros((count, 2)), clusters)
     looks = [(trace.marker.color, trace.marker.symbol) for trace in figure.data]
-    assert len(set(looks)) == len(looks) == MAX_NAMED + 2
+    assert len(set(looks)) == len(looks) == MAX_NAMED_CLUSTERS + 2
     assert sorted(index for trace in figure.data for index in trace.customdata) == list(range(count))
     assert "<b>" not in figure.data[0].text[0]
 

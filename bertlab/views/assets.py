@@ -19,7 +19,7 @@ View = Literal["attention", "neuron", "figure", "timeline", "live/page"]
 # Two patterns: an import of another module under `static`, whose path is the group, and the keyword of an export.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-# Whole-line comments and indentation, which are removed, because a host sends the script again with every change.
+# Whole-line comments and indentation, which are removed, because a host may send the script to the browser many times.
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
 

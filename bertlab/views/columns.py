@@ -42,19 +42,19 @@ def _layer_name(index: int) -> int | str:
 
 
 def head_effects(effects: HeadEffects) -> Columns:
-    """For every head: the change in log-odds, and the probability, if only this head is ablated."""
+    """Make one row for every head: the change in log-odds, and the probability, if only this head is ablated."""
     values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
     return heads(values, effects.layers)
 
 
 def prediction_change(change: PredictionChange) -> Columns:
-    """Every outcome before and after the interventions."""
+    """Make one row for every outcome: its probability and log-odds before and after the interventions."""
     names = ("label", "before", "after", "log_odds_before", "log_odds_after")
     return {name: [getattr(outcome, name) for outcome in change.outcomes] for name in names}
 
 
 def lens(lens_result: Lens) -> Columns:
-    """For every layer and position: the layer's prediction with its probability, and the last layer's prediction.
+    """Make one row for every layer and position: the predictions of this layer and of the last layer.
 
     The columns `final_rank` and `final_probability` are the rank and the probability that the layer gives to the last
     layer's prediction.
@@ -75,7 +75,7 @@ def lens(lens_result: Lens) -> Columns:
 
 
 def lens_at(lens_result: Lens, position: int) -> Columns:
-    """The rows of `lens` at one position."""
+    """Return the rows of `lens` for one position."""
     columns = lens(lens_result)
     rows = [row for row, at in enumerate(columns["position"]) if at == position]
     return {name: [values[row] for row in rows] for name, values in columns.items()}
@@ -129,12 +129,15 @@ def rollout(result: Rollout, position: int) -> Columns:
 
 
 def head_differences(comparison: Comparison) -> Columns:
-    """For every head: the Jensen-Shannon distance of the two sides, and how many units farther the second attends."""
+    """Make one row for every head: the Jensen-Shannon distance, and how many units farther the second side attends."""
     return heads({"js_distance": comparison.js_LN, "distance_difference": comparison.distance_difference_LN})
 
 
 def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
-    """One head's attention on both sides, for every pair of compared units; a position is the index of a unit."""
+    """Make one row for every pair of compared units: one head's attention on both sides.
+
+    A position is the index of a unit.
+    """
     positions = range(len(comparison.units))
     pairs = [(query, key) for query in positions for key in positions]
     labels = [unit.label for unit in comparison.units]
@@ -149,7 +152,7 @@ def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
 
 
 def layer_differences(comparison: Comparison) -> Columns:
-    """For the embeddings and every layer: linear CKA and mean cosine distance between the two sides."""
+    """Make one row for the embeddings and for every layer: linear CKA and mean cosine distance of the two sides."""
     distances = comparison.cosine_distance_LU.mean(1).astype(float)
     cka = np.diagonal(comparison.cka_LM).astype(float)
     return {
@@ -160,7 +163,7 @@ def layer_differences(comparison: Comparison) -> Columns:
 
 
 def layer_similarity(comparison: Comparison) -> Columns:
-    """Linear CKA of every layer of the first side with every layer of the second."""
+    """Make one row for every pair of a layer of the first side and one of the second: their linear CKA."""
     pairs = list(np.ndindex(*comparison.cka_LM.shape))
     return {
         "first_layer": [_layer_name(first) for first, _ in pairs],
@@ -170,7 +173,7 @@ def layer_similarity(comparison: Comparison) -> Columns:
 
 
 def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
-    """The cosine distance of every compared unit in one hidden state, largest first.
+    """Make one row for every compared unit: the cosine distance in one hidden state, largest first.
 
     Args:
         comparison: from `explore.compare`.
@@ -188,7 +191,10 @@ def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
 
 
 def windows(span_xray: SpanXray, passage: str) -> Columns:
-    """For every window of a passage: start, end, best span, score of that span, and no-answer score."""
+    """Make one row for every window of a passage: start and end (in characters), best span and scores.
+
+    The scores are those of the best span and of "no answer".
+    """
     return {
         "window": list(range(1, len(span_xray.readings) + 1)),
         "start": [reading.start for reading in span_xray.readings],

@@ -115,7 +115,7 @@ def layer_differences(
     embeddings: str | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """For the embeddings and every layer: linear CKA and mean cosine distance between the two sides.
+    """Draw linear CKA and mean cosine distance between the two sides, for the embeddings and every layer.
 
     Args:
         comparison: from `explore.compare`.
@@ -155,7 +155,7 @@ def layer_similarity(
     embeddings: str | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Linear CKA of every layer of the first side with every layer of the second.
+    """Draw the linear CKA of every layer of the first side with every layer of the second.
 
     Args:
         comparison: from `explore.compare`.
@@ -185,19 +185,19 @@ def layer_similarity(
 
 
 def most_changed_tokens(
-    comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str | None = None, lang: str = DEFAULT
+    comparison: Comparison, index: int = -1, *, top: int = 12, axis: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
     """Draw the `top` tokens that have the largest cosine distance in one hidden state, largest first.
 
     Args:
         comparison: from `explore.compare`.
-        layer: the hidden state: 0 for the embeddings, n + 1 for the output of layer n, -1 for the last.
+        index: the hidden state: 0 for the embeddings, n + 1 for the output of layer n, -1 for the last.
         top: how many tokens to draw.
         axis: title of the x axis.
         lang: language of the default title.
     """
     axis = axis or render("figure-cosine-distance", lang)
-    distance_U = comparison.cosine_distance_LU[layer]
+    distance_U = comparison.cosine_distance_LU[index]
     order = np.argsort(-distance_U, kind="stable")[:top][::-1]
     figure = empty_figure(70 + 30 * top)
     figure.add_bar(

@@ -169,7 +169,7 @@ def span_curves(
             customdata=[escape_markup(shorten(word, 28)) for word in words],
             hovertemplate="%{customdata}: %{y:.3f}",
         )
-    step = max(1, -(-len(words) // 12))
+    step = max(1, -(-len(words) // 12))  # at most twelve words are labelled
     figure.update_xaxes(
         tickvals=positions[::step],
         ticktext=[escape_markup(shorten(word, 14)) for word in words[::step]],

@@ -41,7 +41,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
 
 
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
-    """Tokens in a line that wraps: sentence A solid blue, B dashed orange, [CLS] and [SEP] dotted grey."""
+    """Write tokens in a line that wraps: sentence A solid blue, B dashed orange, [CLS] and [SEP] dotted grey."""
     html = []
     for row, label in zip(tokens, token_labels(tokens), strict=True):
         is_added = row.special and row.start == row.end

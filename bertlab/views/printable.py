@@ -27,7 +27,7 @@ def encode_printable(data: bytes) -> str:
     blocks = np.frombuffer(padded, np.uint8).reshape(-1, BLOCK).astype(np.uint32)
     digits = np.empty((len(blocks), 16), np.uint8)
     for pair in range(8):
-        byte, bit = divmod(13 * pair, 8)
+        byte, bit = divmod(13 * pair, 8)  # where the 13 bits of this pair of digits begin
         third_byte = blocks[:, byte + 2] if byte + 2 < BLOCK else 0
         three_bytes = (blocks[:, byte] << 16) | (blocks[:, byte + 1] << 8) | third_byte
         value = (three_bytes >> (24 - bit - 13)) & 0x1FFF

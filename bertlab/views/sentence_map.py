@@ -13,7 +13,7 @@ from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
 from bertlab.views.figures import COLOURS, DIVERGING, GREY, empty_figure, escape_markup
 from bertlab.views.shortening import shorten, shorten_to_width
 
-MAX_NAMED = 14  # how many clusters have a name, a colour and a symbol of their own; the others look alike
+MAX_NAMED_CLUSTERS = 14  # how many clusters have a name, a colour and a symbol of their own; the others look alike
 MAX_MATRIX_ROWS = 40  # maximum number of rows of a matrix; with more texts or clusters, it would not be legible
 # A cluster has a symbol as well as a colour, for readers who cannot tell the colours apart.
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
@@ -40,15 +40,15 @@ def sentence_map(
         lang: the language of the labels.
     """
     figure = empty_figure(height=460)
-    names = [name_cluster(each, lang) for each in clusters.clusters[:MAX_NAMED]]
-    # for each text: its cluster, but MAX_NAMED for every cluster without a name, and NO_CLUSTER (-1) if it is in none
-    shown_label_S = np.minimum(np.array(clusters.labels, int), MAX_NAMED)
+    names = [name_cluster(each, lang) for each in clusters.clusters[:MAX_NAMED_CLUSTERS]]
+    # For each text: the index of its cluster, MAX_NAMED_CLUSTERS if the cluster has no name of its own, or NO_CLUSTER.
+    shown_label_S = np.minimum(np.array(clusters.labels, int), MAX_NAMED_CLUSTERS)
     groups = [(NO_CLUSTER, render("figure-no-cluster", lang), GREY, "circle-open")]
     groups += [
         (index, name, COLOURS[index % len(COLOURS)], SYMBOLS[(index + index // len(COLOURS)) % len(SYMBOLS)])
         for index, name in enumerate(names)
     ]
-    groups += [(MAX_NAMED, render("figure-other-clusters", lang), GREY, "x-thin-open")]
+    groups += [(MAX_NAMED_CLUSTERS, render("figure-other-clusters", lang), GREY, "x-thin-open")]
     size = 11 if len(texts) <= 300 else 7 if len(texts) <= 1500 else 5
     for label, name, colour, symbol in groups:
         rows = np.flatnonzero(shown_label_S == label)
@@ -61,7 +61,7 @@ def sentence_map(
             hovertemplate="%{text}<extra></extra>",
             marker={"color": colour, "symbol": symbol, "size": size, "opacity": 0.55 if label == NO_CLUSTER else 0.9},
         )  # fmt: skip
-    for index, cluster in enumerate(clusters.clusters[:MAX_NAMED]):
+    for index, cluster in enumerate(clusters.clusters[:MAX_NAMED_CLUSTERS]):
         x, y = np.median(points_S2[list(cluster.members)], axis=0)
         words = escape_markup(shorten_to_width(", ".join(cluster.words[:2]) or names[index], NAME_WIDTH))
         figure.add_annotation(

@@ -29,5 +29,6 @@ def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
     if display_width(text) <= max_width:
         return text
     ending = text[len(text) - tail :]
+    max_beginning_width = max_width - display_width(ending) - 1  # the ellipsis takes the remaining letter
     widths = accumulate(map(display_width, text))
-    return text[: sum(width < max_width - display_width(ending) for width in widths)] + "…" + ending
+    return text[: sum(width <= max_beginning_width for width in widths)] + "…" + ending

@@ -1,4 +1,4 @@
-"""The sentences of a summary: marked in their text, and as bars of their scores."""
+"""Show the sentences of a summary: marked in the text, and their scores as bars."""
 
 from collections.abc import Sequence
 

@@ -130,9 +130,9 @@ def draw_layers(comparison: calls.Expression) -> None:
     with right:
         st.subheader(t(f"compare-changed-{result.unit_kind}"), anchor=False)
         last_index = len(result.cosine_distance_LU) - 1
-        layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last_index, last_index, key="moved")
-        _draw_figure("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
-        display.sentence(sentences.changed_tokens(result, layer))
+        hidden_index = fields.hidden_state(st.select_slider, t("compare-at-layer"), last_index, last_index, key="moved")
+        _draw_figure("moved-most", differences.most_changed_tokens, comparison, hidden_index, lang=language())
+        display.sentence(sentences.changed_tokens(result, hidden_index))
     display.explain("cka", "cosine_distance")
 
 

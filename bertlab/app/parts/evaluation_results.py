@@ -100,6 +100,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     chosen_cell = tuple(map(int, chosen_option.split("."))) if chosen_option else None
 
     def toggle_cell(cell: list) -> None:
+        """Choose the clicked cell or, if it is chosen already, no cell."""
         if (option := f"{cell[0]}.{cell[1]}") in options:
             st.session_state["cell"] = "" if option == chosen_option else option
 
@@ -145,6 +146,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle_group(customdata: list) -> None:
+        """Choose the clicked group or, if it is chosen already, no group."""
         st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {
@@ -172,6 +174,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def toggle_row(customdata: list) -> None:
+        """Choose the clicked row or, if it is chosen already, no row."""
         st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
 
     data = {

@@ -98,7 +98,7 @@ def choose_source(spec: TaskSpec, labels: Sequence[str], model_language: str) ->
 
 
 def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
-    """Let the user take the example rows, if there are any, or enter a path, paste rows or upload a file."""
+    """Let the user choose the example rows, if there are any, or enter a path, paste rows or upload a file."""
     kinds = ("examples",) * bool(example_rows) + ("path", "paste", "upload")
     names = {kind: t(f"evaluation-source-{kind}") for kind in kinds}
     kind = fields.choice(st.segmented_control, t("evaluation-source"), names, "from", required=True)

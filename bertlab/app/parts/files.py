@@ -179,7 +179,7 @@ def _run_action(action) -> None:
 
 @frame.show_errors()
 def _draw_job(id: str) -> None:
-    """Draw the current state of a job. When its process has ended, run the whole page again."""
+    """Draw the current state of a job. When its process has ended, draw the whole page again."""
     stored_job = file_jobs.find(id)
     job, state = stored_job.job, stored_job.state
     if stored_job.is_running != st.session_state.get("files.was_running", stored_job.is_running):

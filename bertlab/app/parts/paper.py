@@ -35,7 +35,8 @@ SOURCES = {
     "Devlin et al. 2019": "https://arxiv.org/abs/1810.04805",
     "google-research/bert": "https://github.com/google-research/bert",
 }
-KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}  # the same for the table of Korean tasks
+# name of a source of the table of Korean tasks -> its address
+KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}
 
 
 def list_measures(task: PaperTask) -> list[Measure]:
@@ -52,7 +53,7 @@ def name_measure(measure: Measure) -> str:
 
 
 def choose_measure(task: PaperTask) -> Measure:
-    """Draw the choice of the measure that the figure shows, if the task has several."""
+    """Let the user choose the measure that the figure shows, if the task has several."""
     measures = {measure.name: measure for measure in list_measures(task)}
     if len(measures) == 1:
         return next(iter(measures.values()))
@@ -220,7 +221,7 @@ def _describe_size(layers: int, hidden: int) -> str:
 
 
 def _show_sources(sources: Mapping[str, str]) -> None:
-    """Show the names of the sources of a table, with their addresses."""
+    """Show where the results of a table come from: the names of its sources, as links."""
     links = " · ".join(f"[{name}]({link})" for name, link in sources.items())
     st.caption(f"{t('number-source')}: {links}")
 

@@ -83,7 +83,7 @@ def _set_field(name: str, value: str) -> None:
 
 
 def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
-    """List the lines of the lasso or of a cluster, and offer them as a CSV file."""
+    """List the lines that the lasso selected, or those of a cluster, and offer them as a CSV file."""
     names = {"lasso": t("sentences-group-lasso"), "all": t("sentences-group-all")}
     names |= {str(index): name_cluster(cluster, language()) for index, cluster in enumerate(clusters.clusters)}
     if NO_CLUSTER in clusters.labels and clusters.clusters:
@@ -144,7 +144,8 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
         help=t("sentences-threshold-help"),
     )  # fmt: skip
     similar_pairs = calls.call_function(
-        find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,  # rounding may make equal vectors 0.9999999
+        # the threshold is slightly lower than chosen, because equal vectors may have a rounded cosine of 0.9999999
+        find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,
         unreadable_texts=vectors.field("unreadable_texts"),
         compute_with=lambda *values, unreadable_texts: sentence_results.find_pairs_cached(
             checkpoint, tuple(lines), *values, unreadable_texts

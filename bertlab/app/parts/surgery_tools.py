@@ -146,7 +146,7 @@ def _find_example_row(surgery_input: SurgeryInput) -> tuple[tuple[int, int, int]
 
 
 def _find_example_patch(surgery_input: SurgeryInput) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Find the initial patch of "Patch hidden states": the (hidden index, position) to replace, and its source."""
+    """Find the initial patch of "Patch hidden states": the target and the source, each (hidden state, position)."""
     if (example_changes := _find_example(surgery_input)) is None:
         return (0, 1), (0, 1)
     ((target, source),) = changes.resolve(example_changes[1], 1).patches.items()
@@ -154,7 +154,7 @@ def _find_example_patch(surgery_input: SurgeryInput) -> tuple[tuple[int, int], t
 
 
 def _find_example(surgery_input: SurgeryInput) -> tuple[str, str] | None:
-    """Find the example changes for the example text of a prediction; None for any other text."""
+    """Find the two example changes, a row and a patch, for the example text of a prediction; None for other texts."""
     examples = selection.examples_for(TASK_TYPES[surgery_input.kind].command)
     texts = {"masked_lm": (examples.masked_sentence, None), "sentence_pair": examples.pair}
     if (surgery_input.text, surgery_input.pair) != texts.get(surgery_input.kind, (examples.review, None)):

@@ -91,8 +91,8 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
         format_func=lambda name: t(f"xray-direction-{name}"),
     )  # fmt: skip
     answers = xray_result.answers.answers
-    candidate = url_fields.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
-    answer, window = answers[candidate], xray_result.answer_windows[candidate]
+    answer_index = url_fields.number(right.number_input, t("xray-candidate"), 1, len(answers), 1, key="rank") - 1
+    answer, window = answers[answer_index], xray_result.answer_windows[answer_index]
     arguments = (question, passage_text, window, answer.start, answer.end)
     attention_call = calls.call_session(checkpoint, "span_attention", *arguments)
     attention = attention_call.result
