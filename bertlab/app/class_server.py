@@ -18,7 +18,7 @@ from starlette.routing import Route
 from streamlit.starlette import App
 
 NEWS_ADDRESS = "/class/news"  # the path that the browsers of a class request; `static/news.js` contains it too
-CACHE_SECONDS = 0.1  # for this long, all browsers get the same news, and the class file is not read again
+CACHE_SECONDS = 0.1  # how long all browsers get the same news, before the file of the class is read again
 
 _latest = (0.0, "")  # (time at which the news was last read, in seconds of `time.monotonic`; the news)
 

@@ -124,9 +124,9 @@ def progress_bar(container, message: str) -> Callable[[Sequence], Iterator]:
 
     def iterate(parts: Sequence) -> Iterator:
         start = time.monotonic()
-        for number, part in enumerate(parts):
+        for num_done, part in enumerate(parts):
             if time.monotonic() - start > PROGRESS_DELAY:
-                container.progress(number / len(parts), t(message, done=number, of=len(parts)))
+                container.progress(num_done / len(parts), t(message, done=num_done, of=len(parts)))
             yield part
         container.empty()
 

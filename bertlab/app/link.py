@@ -20,7 +20,7 @@ def draw_link() -> None:
         _draw_qr_code()
 
 
-@st.fragment  # a click does not run the page again
+@st.fragment  # so that a click runs only this function again, not the whole page
 def _draw_qr_code() -> None:
     """Draw the button that shows the QR code in a dialog."""
     if st.button(t("qr-code"), icon=":material/qr_code_2:", type="tertiary", key="qr-code"):
@@ -28,7 +28,7 @@ def _draw_qr_code() -> None:
 
 
 def _show_qr_code() -> None:
-    """Show the QR code of the page, or say why there is none."""
+    """Show the QR code of the page's address, or say why there is none."""
     link = make_link(st.context.url or "", st.query_params.to_dict())
     try:
         st.html(f'<img class="qr-code" alt="{html.escape(t("qr-code-label"))}" src="{html.escape(qr_code(link))}">')

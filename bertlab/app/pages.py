@@ -117,9 +117,10 @@ def menu() -> dict[str, list[Page]]:
 
 
 def find_page(heads: Collection[str]) -> Page:
-    """Find the first page that shows a prediction of a checkpoint with these output layers.
+    """Find a page that shows a prediction of a checkpoint with these output layers.
 
-    If no page shows a prediction of these output layers, return the page "attention", which needs no output layer.
+    If there are several, return the page of the task type that comes first in `TASK_TYPES`. If there is none, return
+    the page "attention", which needs no output layer.
 
     Args:
         heads: the names of the output layers of a checkpoint, as in `Session.heads`.

@@ -12,7 +12,8 @@ from bertlab.config.languages import languages, list_message_ids
 
 def draw_language_and_undo() -> None:
     """Draw the choice of the interface language and the undo button."""
-    # the button is always enabled, because the sidebar is not drawn again after a change in a fragment
+    # The undo button is enabled even if there is nothing to undo: after a change in a fragment of the page, the sidebar
+    # is not drawn again, so the button could not be enabled then.
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url_fields.choice(
             st.segmented_control, t("language"), list(languages()), key="lang",

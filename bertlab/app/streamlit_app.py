@@ -8,7 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-# Streamlit adds only this folder to `sys.path`. With the root added, the app also runs from an uninstalled clone.
+# Streamlit adds only this folder to `sys.path`. If the root of the repository is added too, the app also runs from an
+# uninstalled clone.
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
@@ -36,8 +37,8 @@ components.apply_style()
 components.merge_history_entries()
 url.read_address()
 roles.identify_visitor()
-# The folder of the page scripts is not called "pages": otherwise Streamlit would open a link to a page by running the
-# script of this page alone, without this script.
+# The folder of the page scripts is not called "pages". If it were, Streamlit would open a link to a page by running
+# only the script of that page, without this module.
 sections = {
     section and t(f"section-{section}"): [
         st.Page(

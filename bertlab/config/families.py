@@ -34,7 +34,7 @@ class HeadNames:
     """How the checkpoints of a family store an output layer."""
 
     hf_class: str
-    """The class of `transformers` that has only this output layer."""
+    """The class of `transformers` that loads a checkpoint whose only output layer is this one."""
     modules: Mapping[str, str]
     """Submodule of bertlab's output layer ("" for the layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)

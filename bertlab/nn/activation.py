@@ -10,5 +10,5 @@ from bertlab.config.config import ACTIVATIONS
 
 
 def make_activation(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the activation function with a name of config.json: a key of `ACTIVATIONS`, or "relu"."""
+    """Return the activation function that config.json calls `name`: a key of `ACTIVATIONS`, or "relu"."""
     return F.relu if name == "relu" else partial(F.gelu, approximate=ACTIVATIONS[name])

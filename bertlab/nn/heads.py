@@ -149,7 +149,7 @@ class HeadSpec:
     remedy: Message
     """Advice for users whose checkpoint lacks this output layer."""
     hf_class: str
-    """The class of `transformers` that has only this output layer."""
+    """The class of `transformers` that loads a checkpoint whose only output layer is this one."""
     hf_modules: Mapping[str, str]
     """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
     reads_pooled: bool = False

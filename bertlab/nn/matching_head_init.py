@@ -5,10 +5,11 @@ A. But the label of a pair is only one bit, and a model with plain random weight
 a run of a few minutes.
 
 Here one head of the first layer starts with equal weights for queries and keys, so that a token attends to itself and
-to other occurrences of the same token. A bias makes it prefer sentence A. A token of B that also occurs in A then
-attends to A; any other token of B gives about half of its attention to itself, in B. The output of the head says which
-of the two sentences was attended to. In the second layer, half of the heads start with plain random weights, so that
-[CLS] averages these outputs over all tokens. All weights are trained afterwards, and the architecture is that of BERT.
+to other occurrences of the same token. A bias makes the head prefer tokens of sentence A. A token of B that also occurs
+in A then attends to A; any other token of B gives about half of its attention to itself, in B. The output of the head
+says which of the two sentences was attended to. In the second layer, half of the heads start with plain random weights,
+so that [CLS] averages these outputs over all tokens. All weights are trained afterwards, and the architecture is that
+of BERT.
 
 Shape legend: H hidden, D head size, S directions in which position embeddings differ least (S = H / 2).
 """

@@ -21,7 +21,7 @@ from bertlab.nn.variants.model import FamilyBert, SharedEncoder, average_tokens
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """The inputs of every graph, int64 [B, T], with the names of `transformers`."""
 POSITIONS = "positions"
-"""A further input of a graph with an MLM output layer: the tokens to predict, as row * T + token, int64 [R]."""
+"""A further input of a graph with an MLM output layer: the tokens to predict, as row * T + position, int64 [R]."""
 HIDDEN = "last_hidden_state"
 """The output of a graph without output layers: the output of the last layer, [B, T, H]."""
 
@@ -115,7 +115,7 @@ class OnnxGraph(nn.Module):
             input_ids: token ids, int64 [B, T].
             attention_mask: 1 for tokens, 0 for padding, int64 [B, T].
             token_type_ids: token types, int64 [B, T].
-            positions: the tokens to predict, as row * T + token, int64 [R]; only with an MLM output layer.
+            positions: the tokens to predict, as row * T + position, int64 [R]; only with an MLM output layer.
 
         Returns:
             For each output layer its logits: [R, K] for masked language modelling, [B, K] if the layer reads the

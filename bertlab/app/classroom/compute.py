@@ -113,8 +113,8 @@ def _parse_parameter(parameters: Parameters, name: str, default: int | None = No
     return url.parse_value(parameters.get(name, ""), default)
 
 
-# page -> (the command whose checkpoint the page uses, the function that computes the values of the page: those that
-# `computed_values.VALUE_NAMES` lists)
+# page -> (the command whose checkpoint the page uses, the function that computes the values of the page). The names of
+# the values are in `computed_values.VALUE_NAMES`.
 COMPUTATIONS: Mapping[str, tuple[str, Callable[[sessions.CheckpointKey, Parameters], dict[str, object]]]] = {
     "input": ("embed", _compute_input),
     "attention": ("attention", _compute_attention),

@@ -144,7 +144,7 @@ def _page_hash() -> str:
 def _is_requested_by_previous_page() -> bool:
     """Whether the browser still showed the previous page when it requested this run of the panel.
 
-    Streamlit then removes the current page, and shows the previous page with nothing below the panel.
+    If so, Streamlit removes the current page, and shows the previous page with nothing below the panel.
     """
     context = get_script_run_ctx()
     is_fragment = bool(getattr(context, "fragment_ids_this_run", None))

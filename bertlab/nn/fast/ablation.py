@@ -1,4 +1,4 @@
-"""Ablate each attention head of a layer separately, in one pass over the layers above it.
+"""Ablate each attention head of a layer separately; the layers above it process several ablations as one batch.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R these
 positions in all rows of a batch (indices of the flattened B * T).

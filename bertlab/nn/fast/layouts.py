@@ -23,7 +23,7 @@ from bertlab.nn.fast.buckets import BucketLayout, PackedLayout
 
 
 class Layout(Protocol):
-    """An order of the tokens of a batch, with the attention that fits it."""
+    """An order of the tokens of a batch, with a method that computes attention in this order."""
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
         """Convert hidden states to this layout, [B, T, H] -> [X, H]."""

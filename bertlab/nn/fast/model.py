@@ -1,4 +1,4 @@
-"""`FastBert`: a `Bert` that computes each batch in the fastest layout, unless there is a trace or an intervention.
+"""`FastBert`: a `Bert` that computes each batch in the fastest layout if no trace and no intervention is requested.
 
 Shape legend: B batch, T tokens, H hidden, X tokens in a layout, R selected positions (indices of B * T).
 """
@@ -21,7 +21,7 @@ from bertlab.nn.variants.model import FamilyBert, has_fast_layers
 
 
 class FastBert(FamilyBert):
-    """A `Bert` with the same weights, arguments and results that takes less time.
+    """A faster `Bert`, with the same weights, arguments and results.
 
     Args:
         config: the configuration of the model.
