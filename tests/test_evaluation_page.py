@@ -121,7 +121,7 @@ def test_unreadable_rows_are_skipped_or_stop(shipped, tmp_path):
     path.write_text(path.read_text().replace("number 2", 'number "2'), encoding="utf-8")
     rows = read_labelled_rows(path, spec)
     analysis = analyse_errors(loaded, rows, spec)
-    assert (len(analysis.rows), analysis.usable, analysis.total, len(analysis.invalid_rows)) == (11, 11, 12, 1)
+    assert (len(analysis.rows), analysis.num_valid, analysis.total, len(analysis.invalid_rows)) == (11, 11, 12, 1)
     assert [row.id for row in analysis.rows][:3] == ["0", "1", "3"], "ids are the numbers of the rows in the file"
     with raises_error(DataError, "invalid-row-stops"):
         read_labelled_rows(path, spec, invalid="stop")

@@ -79,22 +79,22 @@ def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
     question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
     windows = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
     expected = google_windows(len(whole) - 2, max_tokens - 3 - len(question), stride)
-    assert [(w.first_passage_token, len(w.ids[w.passage])) for w in windows] == expected
+    assert [(w.first_passage_token, len(w.ids[w.passage_slice])) for w in windows] == expected
     for k, window in enumerate(windows):
         assert len(window) <= max_tokens
         first, length = expected[k]
         shown = list(whole.ids[1 + first : 1 + first + length])
         assert window.ids.tolist() == [tokenizer.cls_id, *question, tokenizer.sep_id, *shown, tokenizer.sep_id]
         assert window.token_type_ids.tolist() == [0] * (len(question) + 2) + [1] * (length + 1)
-        assert [tuple(o) for o in window.offsets_T2[window.passage]] == list(
+        assert [tuple(o) for o in window.offsets_T2[window.passage_slice]] == list(
             whole.offsets[1 + first : 1 + first + length]
         )
         best = [google_is_max_context(expected, k, place) for place in range(first, first + length)]
-        assert window.is_max_context_T[window.passage].tolist() == best
-        outside = np.delete(window.is_max_context_T, np.r_[window.passage])
+        assert window.is_max_context_T[window.passage_slice].tolist() == best
+        outside = np.delete(window.is_max_context_T, np.r_[window.passage_slice])
         assert not outside.any()
     shown = np.concatenate(
-        [np.flatnonzero(w.is_max_context_T) - w.passage.start + w.first_passage_token for w in windows]
+        [np.flatnonzero(w.is_max_context_T) - w.passage_slice.start + w.first_passage_token for w in windows]
     )
     assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every token has its maximum context exactly once"
 
@@ -169,13 +169,13 @@ def test_start_and_end_labels_mark_the_answer(tokenizer, answer, touched, max_to
     inside = 0
     for window, start, end in zip(features.windows, features.start_W, features.end_W, strict=True):
         begin, stop = PASSAGE.index(touched), PASSAGE.index(touched) + len(touched)
-        covered = window.offsets_T2[window.passage]
+        covered = window.offsets_T2[window.passage_slice]
         if start == 0:
             assert end == 0
             assert not (covered[0, 0] <= begin and stop <= covered[-1, 1])
             continue
         inside += 1
-        assert window.passage.start <= start <= end < window.passage.stop
+        assert window.passage_slice.start <= start <= end < window.passage_slice.stop
         assert PASSAGE[window.offsets_T2[start, 0] : window.offsets_T2[end, 1]] == touched
     assert inside >= 1
     assert len(features) == 1 or inside < len(features)
@@ -186,7 +186,7 @@ def test_a_misplaced_answer_raises_an_error_or_is_skipped(tokenizer):
     with raises_row_error("answer-misplaced", row=2, answer="'Blue teapot'", start=1):
         make_span_features(tokenizer, rows)
     features = make_span_features(tokenizer, rows, invalid_rows=(skipped_rows := InvalidRows("skip")))
-    assert features.skipped == len(skipped_rows) == 2
+    assert features.num_skipped == len(skipped_rows) == 2
     assert features.row_Q.tolist() == [0, 3]
 
 
@@ -209,7 +209,7 @@ def reference_decoding(windows, starts, ends, passage, n_best, longest):
     """Every allowed pair of every window, by plain loops."""
     spans, no_answer = [], min(s[0] + e[0] for s, e in zip(starts, ends, strict=True))
     for k, window in enumerate(windows):
-        inside = range(window.passage.start, window.passage.stop)
+        inside = range(window.passage_slice.start, window.passage_slice.stop)
         best_starts = sorted((i for i in inside if window.is_max_context_T[i]), key=lambda i: (-starts[k][i], i))[
             :n_best
         ]

@@ -499,7 +499,7 @@ def test_old_names_of_task_types_are_accepted(old, new):
     assert old not in list(TASK_TYPES)
     assert parse_task_record({"kind": old, "text": ["a"], "label": ["b"]}).kind == new
     flags = TaskFlags(kind=old, text_column="a", choice_columns=("b",) if old == "choose" else ())
-    assert flags.spec("own").kind == new
+    assert flags.make_spec("own").kind == new
 
 
 def test_a_task_record_with_the_old_keys_is_read():

@@ -56,9 +56,9 @@ def compute_span_attention(
     if not 0 <= window < len(all_windows):
         raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
     span_window = all_windows[window]
-    begin_P, end_P = span_window.offsets_T2[span_window.passage].T
+    begin_P, end_P = span_window.offsets_T2[span_window.passage_slice].T
     inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
-    answer_positions = [span_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
+    answer_positions = [span_window.passage_slice.start + int(index) for index in inside_P.nonzero()[0]]
     if not answer_positions:
         raise TextError("window-without-characters", window=window, start=start, end=end)
     question_positions = list(range(1, 1 + span_window.num_question_tokens))
@@ -94,7 +94,7 @@ def _read_window(
 
 def _make_token_rows(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
     """List a window's tokens as rows; passage tokens have offsets into the passage, all others 0."""
-    special_positions = {0, *range(window.num_question_tokens + 1, window.passage.start), len(window) - 1}
+    special_positions = {0, *range(window.num_question_tokens + 1, window.passage_slice.start), len(window) - 1}
     tokens = tokenizer.tokens([int(id) for id in window.ids])
     columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)
     return tuple(

@@ -129,7 +129,7 @@ class ErrorAnalysis:
     """The rows with their predictions and scores."""
     total: int
     """The number of rows in the file or data set."""
-    usable: int
+    num_valid: int
     """The number of valid rows."""
     invalid_rows: tuple[BertlabError, ...]
     """One error for each invalid row."""

@@ -47,8 +47,8 @@ class TaskFlags:
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row. Error messages and prediction files contain these ids."""
 
-    def spec(self, name: str, recorded: dict | None = None) -> TaskSpec:
-        """Return the task that these flags describe.
+    def make_spec(self, name: str, recorded: dict | None = None) -> TaskSpec:
+        """Make the task that these flags describe.
 
         Args:
             name: the name of a known task, or "custom".

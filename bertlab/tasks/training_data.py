@@ -73,7 +73,7 @@ class TrainingData:
     """The options with which the rows were read."""
     digest: int
     """A checksum of the tokens and targets; it depends on their order."""
-    build: Callable[[float], nn.Module] | None = None
+    build_model: Callable[[float], nn.Module] | None = None
     """Function: dropout rate -> the model to train, for a model that is more than a BERT with an output layer
     (`nn.bilstm`). A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model
     is a BERT with an output layer."""
@@ -93,8 +93,8 @@ class TrainingData:
 
     def make_model(self, dropout: float) -> nn.Module:
         """Make the model that training starts from."""
-        if self.build is not None:
-            return self.build(dropout)
+        if self.build_model is not None:
+            return self.build_model(dropout)
         return make_finetuning_model(self.loaded.model, self.task_type.head, dropout, self.labels)
 
 

@@ -118,7 +118,7 @@ def evaluate(config: EvaluateConfig) -> dict:
 def _evaluate_task(config: EvaluateConfig) -> dict:
     """Read each split, and make or read predictions for it; write them if requested, and compute the metrics."""
     record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
-    spec = config.spec(config.task, record.get("task"))
+    spec = config.make_spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):

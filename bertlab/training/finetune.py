@@ -155,7 +155,7 @@ def read_data(config: FinetuneConfig) -> TrainingData:
         BertlabError: the rows do not fit the task, or the checkpoint cannot be opened.
     """
     prepare_machine(config)
-    spec, loaded = config.spec(config.task), checkpoint.load(config.from_)
+    spec, loaded = config.make_spec(config.task), checkpoint.load(config.from_)
     if config.make_unanswerable is not None and not spec.unanswerable:
         raise BertlabError("flag-needs-unanswerable", flag="--make-unanswerable", task=config.task)
     task_type = get_finetune_type(spec.kind)
@@ -218,8 +218,8 @@ def _run_with_evaluations(
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
     if data.distillation:
         data.distillation.teacher.to(trainer.device, trainer.dtype)
-    # A model that `data.build` made is not saved as a checkpoint, so its final evaluation must be computed again.
-    if data.build is None and is_finished(config, trainer):
+    # A model that `data.build_model` made is not saved as a checkpoint, so its final evaluation must be computed again.
+    if data.build_model is None and is_finished(config, trainer):
         report_finished(config, trainer, config.task, notify)
         distributed.leave_process_group()
         metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
@@ -238,7 +238,7 @@ def _run_with_evaluations(
         evaluation = _evaluate(data, trainer, log, is_final=True)
         metrics = evaluation.metrics
         yield evaluation
-    if data.build is None:
+    if data.build_model is None:
         _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
 
 

@@ -45,10 +45,10 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
 
 def describe_coverage(analysis: ErrorAnalysis) -> str:
     """Say which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
-    is_sample, num_invalid = len(analysis.rows) < analysis.usable, len(analysis.invalid_rows)
-    scope = "sample" if is_sample else "single" if analysis.usable == 1 else "all"
+    is_sample, num_invalid = len(analysis.rows) < analysis.num_valid, len(analysis.invalid_rows)
+    scope = "sample" if is_sample else "single" if analysis.num_valid == 1 else "all"
     id = f"evaluation-coverage-{scope}{'-valid' if num_invalid else ''}"
-    return t(id, count=len(analysis.rows), total=analysis.usable, invalid=num_invalid)
+    return t(id, count=len(analysis.rows), total=analysis.num_valid, invalid=num_invalid)
 
 
 def _show_invalid_rows(errors: Sequence[str]) -> None:

@@ -129,17 +129,19 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
 
 def find_window_characters(window: Window) -> tuple[int, int]:
     """Return the part of the passage that a window contains: (first character, character after the last)."""
-    offsets_P2 = window.offsets_T2[window.passage]
+    offsets_P2 = window.offsets_T2[window.passage_slice]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])
 
 
 def _sum_by_word(window: Window, probs_T: np.ndarray, words_W: list[tuple[int, int]]) -> tuple[float, ...]:
     """Sum the probabilities of a window's tokens for each word of the whole passage."""
     starts_W = np.array([start for start, _ in words_W], np.int64)
-    begin_P, end_P = window.offsets_T2[window.passage].T
+    begin_P, end_P = window.offsets_T2[window.passage_slice].T
     word_P = np.searchsorted(starts_W, begin_P, side="right") - 1
     in_word_P = (word_P >= 0) & (end_P > begin_P)
-    return tuple(np.bincount(word_P[in_word_P], probs_T[window.passage][in_word_P], minlength=len(starts_W)).tolist())
+    return tuple(
+        np.bincount(word_P[in_word_P], probs_T[window.passage_slice][in_word_P], minlength=len(starts_W)).tolist()
+    )
 
 
 def answer_questions(

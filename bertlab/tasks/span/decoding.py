@@ -60,15 +60,15 @@ def decode_spans(
 ) -> DecodedSpans:
     """Find the best spans of one question among all pairs of the `n_best` best starts and ends of each window.
 
-    A start must be a passage token that no other window contains with more context (see `windows.find_max_context`). An
-    end must be a passage token at or after the start. Of several spans with the same text, only the best is returned.
+    A start must be a passage token that has its largest context in this window (see `windows.find_max_context`). An end
+    must be a passage token at or after the start. Of several spans with the same text, only the best is returned.
     Spans with equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends
     include only tokens that can start or end an answer.
 
     Args:
         windows: the windows of the question.
         start_logits, end_logits: one array for each window, [T] or longer; values after the first T belong to padding.
-        passage: the text that the windows were made from; answers are parts of it.
+        passage: the text from which the windows were made; answers are parts of it.
         n_best: maximum number of spans, and of starts and ends to combine in each window.
         max_answer_tokens: maximum number of tokens in a span.
     """
@@ -77,10 +77,12 @@ def decode_spans(
         start_T = np.asarray(starts, np.float64)[: len(window)]
         end_T = np.asarray(ends, np.float64)[: len(window)]
         no_answer_score = min(no_answer_score, float(start_T[0] + end_T[0]))
-        passage_start, offsets_P2 = window.passage.start, window.offsets_T2[window.passage]
+        passage_start, offsets_P2 = window.passage_slice.start, window.offsets_T2[window.passage_slice]
         has_text_P = offsets_P2[:, 1] > offsets_P2[:, 0]
-        start_I = _find_highest(start_T[window.passage], has_text_P & window.is_max_context_T[window.passage], n_best)
-        end_J = _find_highest(end_T[window.passage], has_text_P, n_best)
+        start_I = _find_highest(
+            start_T[window.passage_slice], has_text_P & window.is_max_context_T[window.passage_slice], n_best
+        )
+        end_J = _find_highest(end_T[window.passage_slice], has_text_P, n_best)
         length_IJ = end_J - start_I[:, None]
         i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens))
         start, end = start_I[i], end_J[j]
@@ -114,7 +116,7 @@ def decode_all(
         indices = windows.find_question_windows(question)
         decoded.append(
             decode_spans(
-                windows[indices], start_logits[indices], end_logits[indices], windows.passage(question), n_best,
+                windows[indices], start_logits[indices], end_logits[indices], windows.find_passage(question), n_best,
                 max_answer_tokens,
             )
         )  # fmt: skip

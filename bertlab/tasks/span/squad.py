@@ -98,7 +98,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
     if not table.rows:
         raise DataError("no-questions", name=table.name)
     table.require_columns(spec.text)
-    label = table.find_label_column(spec.label, training)
+    answer_column = table.find_label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     row_numbers, questions = {}, []
@@ -106,7 +106,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
         id = None
         try:
             id = row_id(row, id_column, number)
-            question = _read_question(row, spec.text, label)
+            question = _read_question(row, spec.text, answer_column)
             if row_numbers.setdefault(id, number) != number:
                 raise DataError("row-id-repeated", row=row_numbers[id])
             questions.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
@@ -252,20 +252,20 @@ def _flatten_articles(path: Path, data) -> Iterable[dict]:
 # -- cells of a row ----------------------------------------------------------------------------------------------
 
 
-def _read_question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
+def _read_question(row: dict, text_columns: tuple[str, ...], answer_column: str | None) -> dict:
     """Convert a row to a question without an id.
 
     Args:
         row: the row.
-        columns: the columns of the passage and of the question.
-        label: the column of the answers; None if there is none.
+        text_columns: the columns of the passage and of the question.
+        answer_column: the column of the answers; None if there is none.
     """
-    context, question = (_read_text(row, column) for column in columns)
+    context, question = (_read_text(row, column) for column in text_columns)
     fields = {"title": row.get("title") or "", "context": context, "question": question}
     # In a CSV file the value is text. KLUE-MRC lists answers for impossible questions; they are plausible, but wrong.
     if str(row.get("is_impossible")).strip().lower() in ("true", "1", "1.0"):
         return fields | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
-    return fields | {"answers": _read_answers(row, label, context)}
+    return fields | {"answers": _read_answers(row, answer_column, context)}
 
 
 def _read_text(row: dict, column: str) -> str:
@@ -277,13 +277,13 @@ def _read_text(row: dict, column: str) -> str:
     return row[column]
 
 
-def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]:
+def _read_answers(row: dict, answer_column: str | None, context: str) -> dict[str, list]:
     """Read the answers of a row.
 
     The cell contains an object of lists (as on the hub), a list of objects (as in SQuAD's JSON), a text, or a list of
     texts. If the row does not say where an answer starts, its start is its first occurrence in the passage.
     """
-    cell = None if label is None else value_of(row, label)
+    cell = None if answer_column is None else value_of(row, answer_column)
     if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):
         cell = {key: [answer.get(key) for answer in cell] for key in ("text", "answer_start")}
     if isinstance(cell, dict):

@@ -87,7 +87,7 @@ class SpanPredictions:
     threshold: float | None
     """The threshold tau: the prediction is "no answer" if the no-answer score exceeds it. If it is None, tau is tuned
     on these rows for answers of a model, and no threshold is applied to answers from a file."""
-    from_model: bool = True
+    are_from_model: bool = True
     """True if a model predicted the answers, False if they were read from a file."""
 
 
@@ -284,13 +284,13 @@ class SpanTask(FinetuneTaskType):
 
     def read_predictions(self, path: Path, examples: Questions, options: EvaluationOptions) -> SpanPredictions:
         scores = read_scores(options.no_answer) if options.no_answer else None
-        return SpanPredictions(read_predictions(path), scores, options.threshold, from_model=False)
+        return SpanPredictions(read_predictions(path), scores, options.threshold, are_from_model=False)
 
     def write_predictions(
         self, out: Path, split: str, number_of_splits: int, examples: Questions, predictions: SpanPredictions, options
     ) -> None:
         threshold = predictions.threshold
-        if threshold is None and predictions.from_model and examples.is_labelled:
+        if threshold is None and predictions.are_from_model and examples.is_labelled:
             threshold = self.compute_metrics(examples, predictions).get("null_threshold")
         if threshold is None or not examples.spec.unanswerable:
             threshold = math.inf
@@ -304,7 +304,7 @@ class SpanTask(FinetuneTaskType):
     def compute_metrics(self, examples: Questions, predictions: SpanPredictions) -> dict:
         """Compute SQuAD's metrics in percent, and count the questions; see `span.metrics.score_squad`."""
         spec, rows = examples.spec, examples.rows
-        if not predictions.from_model:
+        if not predictions.are_from_model:
             version = "2.0" if spec.unanswerable else "1.1"
             return score_squad(
                 predictions.answers, rows, version, predictions.no_answer, predictions.threshold, choose_script(spec)

@@ -110,9 +110,15 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
             change = _METHODS[method](row, articles[row.get("title", "")], rng)
             if change is not None:
                 name, question, context = change
-                empty = {"text": [], "answer_start": []}
+                no_answers = {"text": [], "answer_start": []}
                 generated.append(
-                    {**row, "id": f"{row['id']}.{name}", "question": question, "context": context, "answers": empty}
+                    {
+                        **row,
+                        "id": f"{row['id']}.{name}",
+                        "question": question,
+                        "context": context,
+                        "answers": no_answers,
+                    }
                 )
                 break
     if count and not generated:

@@ -43,7 +43,7 @@ class Window:
         return len(self.ids)
 
     @property
-    def passage(self) -> slice:
+    def passage_slice(self) -> slice:
         """The positions of the passage tokens in the window."""
         return slice(self.num_question_tokens + 1 + self.separators, len(self.ids) - 1)
 
@@ -108,12 +108,12 @@ class SpanWindows(Sequence):
         return len(self.question_W)
 
     def find_question_windows(self, question: int) -> slice:
-        """Find the indices of the windows of one question."""
+        """Find the indices of the windows of one question, given by its index."""
         first, stop = np.searchsorted(self.question_W, [question, question + 1])
         return slice(int(first), int(stop))
 
-    def passage(self, question: int) -> str:
-        """Return the passage of a question."""
+    def find_passage(self, question: int) -> str:
+        """Find the passage of a question, given by its index."""
         return self.passages[self.passage_Q[question]]
 
     def __getitem__(self, w: int | slice) -> "Window | list[Window]":
@@ -154,7 +154,7 @@ class SpanFeatures:
     """The position of the answer's last token in each window; 0 ([CLS]) if the window does not contain the answer."""
     row_Q: np.ndarray
     """The index of each question's row."""
-    skipped: int
+    num_skipped: int
     """The number of rows that were skipped because their answer is missing or not at its stated position."""
 
     def __len__(self) -> int:

@@ -46,6 +46,7 @@ def learn_vocabulary(
         del counts[space]
     if not counts:
         raise DataError("vocab-no-text")
+    # how many characters of the sample the normalisation splits into several characters
     split_count = sum(count for c, count in raw_counts.items() if len(normalise(replace_surrogates(c)).strip()) > 1)
     if split_count > MAX_SPLIT_SHARE * counts.total():
         raise DataError("vocab-accents-split-syllables")
@@ -56,8 +57,8 @@ def learn_vocabulary(
     min_size = len(SPECIAL_TOKENS) + len(alphabet) + len(continuations)
     if vocab_size < min_size:
         raise DataError("vocab-size-too-small", size=vocab_size, smallest=min_size)
-    # The "##x" tokens are listed in advance, in order. Otherwise the library numbers them in the order of a hash table.
-    # That order differs between runs, and it decides which of two pairs of equal frequency is merged first.
+    # The "##x" tokens are listed in advance, in order. Otherwise their ids follow the order of a hash table in the
+    # library. That order differs between runs, and it decides which of two pairs of equal frequency is merged first.
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,

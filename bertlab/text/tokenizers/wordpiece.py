@@ -341,8 +341,10 @@ class Tokenizer:
     def _word_counts(self) -> dict[str, int]:
         """Language code -> the number of tokens of at least two letters in the script of that language."""
         words = [token for token in self.tokens(range(self.vocab_size)) if sum(map(str.isalpha, token)) > 1]
-        tests = {code: has_latin_letters if code == DEFAULT else row.uses_script for code, row in languages().items()}
-        return {code: sum(map(is_of_language, words)) for code, is_of_language in tests.items()}
+        script_tests = {
+            code: has_latin_letters if code == DEFAULT else row.uses_script for code, row in languages().items()
+        }
+        return {code: sum(map(uses_script, words)) for code, uses_script in script_tests.items()}
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the token of every id, including "##"."""

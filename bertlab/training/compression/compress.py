@@ -137,7 +137,7 @@ def compress(config: CompressConfig) -> CompressionResult:
     loaded = checkpoint.load(config.checkpoint)
     if isinstance(loaded.model, OnnxBert):
         raise CheckpointError("onnx-already", name=loaded.name)
-    spec = config.spec(config.task, loaded.record.get("task") if is_custom(config.task) else None)
+    spec = config.make_spec(config.task, loaded.record.get("task") if is_custom(config.task) else None)
     task_type = get_finetune_type(spec.kind)
     loaded = replace(loaded, model=keep_output_layer(loaded.model, task_type.head).eval())
     options = EvaluationOptions(

@@ -302,7 +302,7 @@ def _replace_checkpoint(
     loaded = checkpoint.load(checkpoint_name)
     is_frozen = column.method == "features"
 
-    def build(dropout: float) -> BertBiLSTM:
+    def build_model(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = make_finetuning_model(loaded.model, head, dropout, data.labels)
         # `make_finetuning_model` sets dropout and labels, which are needed. Its output layer is not needed: it fits the
@@ -316,7 +316,7 @@ def _replace_checkpoint(
             freezes_bert=is_frozen,
         )
 
-    return replace(data, loaded=loaded, build=build if is_frozen or row.has_lstm else None)
+    return replace(data, loaded=loaded, build_model=build_model if is_frozen or row.has_lstm else None)
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
