@@ -219,12 +219,12 @@ def most_changed_tokens(
 
 
 def _label_hidden_states(count: int, embeddings: str) -> dict:
-    """The labels of an axis of hidden states: the embeddings, then the outputs of layers 0, 1 and so on."""
+    """Return the labels of an axis of hidden states: the embeddings, then the outputs of layers 0, 1 and so on."""
     return {"tickvals": list(range(count)), "ticktext": [escape_markup(embeddings), *map(str, range(count - 1))]}
 
 
 def _colour_bar(title: str) -> dict:
-    """The settings of a horizontal colour scale below a heat map."""
+    """Return the settings of a horizontal colour scale below a heat map."""
     return {
         "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,

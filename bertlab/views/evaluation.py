@@ -110,9 +110,9 @@ def confusion_map(
 
 
 def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = None, lang: str = DEFAULT) -> go.Figure:
-    """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
+    """Draw the label (x) and the prediction (y) of every row of a regression as a point.
 
-    A point's customdata is the index of its row in `rows`.
+    On the dotted line, both are equal. A point's customdata is the index of its row in `rows`.
 
     Args:
         rows: from `ErrorAnalysis.rows`.
@@ -187,7 +187,7 @@ def group_bars(
 
 
 def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> str:
-    """One row as HTML: its text, its label, the prediction, and the probability of the label.
+    """Write one row as HTML: its text, its label, the prediction, and the probability of the label.
 
     Args:
         row: an item of `ErrorAnalysis.rows`.
@@ -209,7 +209,7 @@ def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> 
 
 
 def table(rows: Sequence[ScoredRow], separator: str = " ") -> list[dict[str, str | float]]:
-    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" if unknown)."""
+    """Make a table: id, text, label, prediction and score of each row, and the probability of its label (or "")."""
     return [
         {
             "id": row.id, "text": (separator if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,

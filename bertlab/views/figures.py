@@ -65,7 +65,9 @@ _MAX_DIMENSIONS = 96  # how many dimensions of an embedding `embedding_strips` s
 def mask_bars(
     fill: MaskFill, *, title: str | None = None, zoom: bool = False, original: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """The candidates for one mask as horizontal bars, most probable on top, each with its probability in percent.
+    """Draw the candidates for one mask as horizontal bars, the most probable one on top.
+
+    The text beside a bar is its probability.
 
     The token that the mask replaced, if it is known, has an orange frame and shows its rank. If this token is not among
     the candidates, it is added below them.
@@ -117,7 +119,7 @@ def mask_bars(
 
 
 def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> list[float]:
-    """The range of an axis of probabilities: 0 to 100 %, or 0 to the longest bar.
+    """Return the range of an axis of probabilities: 0 to 100 %, or 0 to the longest bar.
 
     Args:
         probabilities: the lengths of the bars, in 0..1.
@@ -195,7 +197,7 @@ def span_curves(
 
 
 def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = None, lang: str = DEFAULT) -> go.Figure:
-    """The embeddings of every token and their normalised sum as heat maps, one row for each token.
+    """Draw the embeddings of every token and their normalised sum as heat maps, one row for each token.
 
     Embeddings that the checkpoint does not have, which are zero, are left out. Each heat map has its own scale and
     shows at most the first 96 dimensions. Blue is positive, orange negative.
@@ -302,7 +304,7 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str
 
 
 def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) -> go.Figure:
-    """The probabilities of both outcomes, such as IsNext and NotNext, as one bar of two parts.
+    """Draw the probabilities of both outcomes, such as IsNext and NotNext, as one bar of two parts.
 
     Args:
         answer: from `Session.next_sentence`.
@@ -339,7 +341,7 @@ def escape_markup(text: str) -> str:
 
 
 def empty_figure(height: int) -> go.Figure:
-    """An empty figure with the common template; the height is in pixels."""
+    """Make an empty figure with the template of all figures; the height is in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
@@ -379,9 +381,9 @@ def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
 
 
 def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list[str]]:
-    """The sign of each value, to be written into its cell for readers without colour vision.
+    """Return the sign of each value, to be written into its cell for readers without colour vision.
 
-    Values below `min_share * limit` have no sign.
+    A value has no sign if its absolute value is below `min_share * limit`.
 
     >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
     [['+', '−', '']]

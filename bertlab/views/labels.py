@@ -22,7 +22,7 @@ _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "so
 
 
 def label_bars(prediction: Classification) -> go.Figure:
-    """Every label with its probability, in the checkpoint's order; the most probable one is blue."""
+    """Draw the probability of every label as a bar, in the checkpoint's order; the most probable one is blue."""
     label_shares = prediction.labels[::-1]
     probabilities = [share.probability for share in label_shares]
     figure = empty_figure(height=44 + 40 * len(label_shares))
@@ -90,7 +90,7 @@ def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFA
 
 
 def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
-    """The text with every word shaded by its effect.
+    """Write the text, with every word shaded by its effect on the prediction.
 
     A word that helps is blue with a solid underline, one that hurts is orange with a dotted underline.
 
@@ -158,7 +158,7 @@ def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
 
 
 def entity_types(tags: Tags) -> Sequence[str]:
-    """The entity types of a tagger, in the order of its labels.
+    """List the entity types of a tagger, in the order of its labels.
 
     >>> entity_types(Tags(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), (), ()))
     ['PER', 'LOC']
@@ -186,7 +186,7 @@ def describe_entity_types(tags: Tags, lang: str = DEFAULT) -> dict[str, str]:
 
 
 def tag_heat(tags: Tags) -> go.Figure:
-    """The probability of every tag (rows) for every word (columns)."""
+    """Draw the probability of every tag (rows) for every word (columns)."""
     figure = empty_figure(height=90 + 30 * len(tags.labels))
     figure.add_heatmap(
         z=[[word.probabilities[k] for word in tags.words] for k in range(len(tags.labels))],

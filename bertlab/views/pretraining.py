@@ -46,7 +46,7 @@ def example_html(example: PretrainingExample, *, lang: str = DEFAULT) -> str:
 
 
 def candidate_grid(example: PretrainingExample, *, lang: str = DEFAULT) -> go.Figure:
-    """The candidates for every predicted token (rows), the most probable first, and the true token in the last column.
+    """Draw the candidates for every token to predict (rows), the most probable first, and the true token at the end.
 
     The bluer a cell, the more probable the token; a candidate that is the true token has an orange frame.
 
@@ -194,7 +194,7 @@ def _draw_legend(example: PretrainingExample, lang: str) -> str:
 
 
 def _write_css(colour: str, line: str, opacity: float) -> str:
-    """The CSS of a token: its background has the colour with the opacity, and its underline has the line style."""
+    """Write the CSS of a token: `colour` and `opacity` of its background, and `line`, the style of its underline."""
     width = 4 if line == "double" else 2  # a thinner double line would look like a single one
     return (
         f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "

@@ -29,7 +29,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
 
 def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
-    """The text, then the candidates for every mask."""
+    """Write the text, then list the candidates for every mask."""
     lines = [make_printable(text)]
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
@@ -39,7 +39,7 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
 
 
 def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> list[str]:
-    """Both sentences, then the probabilities that B follows A and that it does not."""
+    """Write both sentences, then the probabilities that B follows A and that it does not."""
     probabilities = (prediction.probability, 1 - prediction.probability)
     rows = [(label, bar(p), percent(p)) for label, p in zip(prediction.outcomes, probabilities, strict=True)]
     return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *format_table(rows, "<<>")]
@@ -90,7 +90,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
 
 
 def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
-    """The text or the pair, then the labels, most probable first, or the predicted value of a regression."""
+    """Write the text or the pair; then list the labels, the most probable first, or write the value of a regression."""
     prefixes = ("",) if len(texts) == 1 else ("A  ", "B  ")
     lines = [prefix + make_printable(text) for prefix, text in zip(prefixes, texts, strict=True)]
     if prediction.value is not None:
@@ -101,7 +101,7 @@ def classification_lines(texts: Sequence[str], prediction: Classification) -> li
 
 
 def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
-    """The context, then the choices in their original order."""
+    """Write the context, then list the choices in their original order with their probabilities."""
     rows = [(shorten(make_printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
     return [make_printable(context), "", *format_table(rows, "<<>")]
 

@@ -13,7 +13,7 @@ from bertlab.views.token_labels import token_labels
 
 
 def effect_lines(effects: HeadEffects) -> list[str]:
-    """A row for each layer, a column for each head: the change in log-odds without that head."""
+    """Format the change in log-odds without each head, in a row for each layer and a column for each head."""
     before = 1 / (1 + exp(-effects.log_odds))
     label = make_printable(effects.label) or "(no answer)"
     title = f"{label}  {percent(before)}; change of its log-odds when one head is switched off"
@@ -26,7 +26,7 @@ def effect_lines(effects: HeadEffects) -> list[str]:
 
 
 def prediction_change_lines(change: PredictionChange) -> list[str]:
-    """Every outcome before and after the interventions, and the change in its log-odds; > marks the new prediction."""
+    """List every outcome before and after the interventions; > marks the prediction after them."""
     rows = [("", "", "before", "after", "", "log-odds")]
     for index, outcome in enumerate(change.outcomes):
         mark = ">" if index == change.top else ""
@@ -58,7 +58,7 @@ def lens_lines(lens: Lens) -> list[str]:
 
 
 def joint_lines(fills: JointFill) -> list[str]:
-    """The most probable fillings of all masks together, best first, then the one with each mask filled on its own."""
+    """List the most probable fillings of all masks together, then the one in which each mask is filled on its own."""
     rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
     independent = fills.independent
     rows.append(

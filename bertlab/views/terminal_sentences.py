@@ -31,7 +31,7 @@ def pair_lines(file: TextFile, similar: SimilarPairs) -> list[str]:
 
 
 def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
-    """The size and the words of each cluster, and some of its texts, the most central one first."""
+    """List the clusters: the size and the words of each, and some of its texts, the most central one first."""
     num_outside = result.labels.count(NO_CLUSTER)
     clusters, texts = _format_count(len(result.clusters), "cluster"), _format_count(len(file.texts), "text")
     lines = [f"{clusters}; {num_outside:,} of {texts} in no cluster"]
@@ -43,7 +43,7 @@ def cluster_lines(file: TextFile, result: Clusters) -> list[str]:
 
 
 def cluster_csv(file: TextFile, result: Clusters) -> str:
-    """A CSV file with the columns id, text, cluster (from 1; empty for none) and words."""
+    """Write a CSV file with the columns id, text, cluster (from 1; empty for none) and words."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["id", "text", "cluster", "words"])

@@ -42,7 +42,7 @@ class AttentionWidget(anywidget.AnyWidget):
         return figures.attention_map(self._attention, layer, head, **self._options)
 
     def html(self) -> str:
-        """The view in its current state as one HTML page that works offline."""
+        """Write the view in its current state as one HTML page that works offline."""
         return html.attention_html(self._attention, options=self._options | {"state": self.state})
 
     def _pack_attention(self, attention: AttentionMap) -> AttentionPack:
@@ -78,11 +78,11 @@ class NeuronWidget(anywidget.AnyWidget):
         self.payload = neuron_bytes(neuron, options=self._options)
 
     def figure(self) -> go.Figure:
-        """The scores and probabilities of the query token, as a Plotly figure."""
+        """Draw the scores and probabilities of the query token as a Plotly figure."""
         return figures.query_token_figure(self._neuron, self.state.get("token"), **self._options)
 
     def html(self) -> str:
-        """The view in its current state as one HTML page that works offline."""
+        """Write the view in its current state as one HTML page that works offline."""
         return html.neuron_html(self._neuron, options=self._options | {"state": self.state})
 
 

@@ -57,7 +57,7 @@ def merges_html(histories: Sequence[MergeHistory], lang: str = DEFAULT) -> str:
 
 
 def token_row_html(tokens: Sequence[str]) -> str:
-    """Tokens in a line that wraps; [UNK] is orange and dashed."""
+    """Write tokens in a line that wraps; [UNK] is orange and dashed."""
     return f'<div class="bl-wordpiece" style="overflow-wrap: anywhere">{"".join(map(_token_html, tokens))}</div>'
 
 
@@ -98,7 +98,7 @@ def compute_token_rates(searches: Sequence[WordSearch], unknown: str = "[UNK]") 
 
 
 def search_columns(searches: Sequence[WordSearch]) -> Columns:
-    """One row for each step of the search."""
+    """Make one row for each step of the search for the tokens of a word."""
     rows = [(search.word, step) for search in searches for step in search.steps]
     return {
         "word": [word for word, _ in rows],
@@ -110,7 +110,7 @@ def search_columns(searches: Sequence[WordSearch]) -> Columns:
 
 
 def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
-    """One row for each merge."""
+    """Make one row for each merge that built a token."""
     rows = [(history.token, merge) for history in histories for merge in history.merges]
     columns: Columns = {"token": [token for token, _ in rows]}
     return columns | {
@@ -121,7 +121,7 @@ def merge_columns(histories: Sequence[MergeHistory]) -> Columns:
 
 
 def _step_html(step: SearchStep, lang: str) -> str:
-    """The rejected candidates of one step of the search, then the token that was found."""
+    """Write one step of the search: the rejected candidates, then the token that was found."""
     rejected = step.rejected
     if len(rejected) > MAX_REJECTED:  # the first and the last ones are enough to show what the search does
         half = MAX_REJECTED // 2
@@ -135,13 +135,13 @@ def _step_html(step: SearchStep, lang: str) -> str:
 
 
 def _rejected_html(candidate: str) -> str:
-    """A rejected candidate, crossed out."""
+    """Write a rejected candidate, crossed out."""
     style = f"{_TOKEN_STYLE} opacity: 0.6; background: {transparent(PALETTE['grey'], 0.12)}"
     return f'<s style="{style}">{_short_html(candidate)}</s>'
 
 
 def _token_html(token: str) -> str:
-    """A token of the vocabulary; [UNK] is orange and dashed."""
+    """Write a token of the vocabulary; [UNK] is orange and dashed."""
     colour = PALETTE["orange"] if token == "[UNK]" else PALETTE["blue"]
     line = "dashed" if token == "[UNK]" else "solid"
     style = f"{_TOKEN_STYLE} background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}"
@@ -149,10 +149,10 @@ def _token_html(token: str) -> str:
 
 
 def _merge_part_html(token: str) -> str:
-    """One of the two tokens that a merge joins."""
+    """Write one of the two tokens that a merge joins."""
     return f'<bdi style="{_TOKEN_STYLE} background: {transparent(PALETTE["grey"], 0.16)}">{_short_html(token)}</bdi>'
 
 
 def _short_html(token: str) -> str:
-    """A token, shortened if it is long, as HTML."""
+    """Write a token as HTML, shortened if it has more than 24 characters."""
     return escape_html(token if len(token) <= 24 else f"{token[:20]}…")

@@ -77,7 +77,7 @@ def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *,
 
 
 def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
-    """The text with every suggested change: the replaced text struck through, and the suggestion after it in blue."""
+    """Write the text with every suggested change: old words are struck through, the new ones after them are blue."""
     parts, cursor = [], 0
     deleted = f"color: inherit; text-decoration: line-through 2px {ORANGE};"
     inserted = (
@@ -95,7 +95,7 @@ def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
 
 
 def proposal_bars(words: Sequence[ProposedWord]) -> go.Figure:
-    """Proposed words with their probabilities as horizontal bars, most probable on top."""
+    """Draw the probabilities of proposed words as horizontal bars, the most probable word on top."""
     rows, best = list(words)[::-1], list(words)[:1]  # Plotly draws the first bar at the bottom
     probabilities = [row.probability for row in rows]
     figure = empty_figure(height=44 + 34 * len(rows))

@@ -48,8 +48,10 @@ def columns_html(
     logarithmic: bool = False,
     lang: str = DEFAULT,
 ) -> str:
-    """The passage of a window with two columns at every token: the upward one is the probability that the answer starts
-    there, the downward one that it ends there. [CLS], which stands for no answer, comes first. The best span is shaded.
+    """Write the passage of a window with two columns at every token.
+
+    The upward column is the probability that the answer starts at the token, the downward one that it ends there.
+    [CLS], which stands for no answer, comes first. The best span is shaded.
 
     Args:
         passage: the whole passage.
@@ -102,7 +104,7 @@ def _join_columns(columns: list[str]) -> str:
 def _make_column(
     reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]
 ) -> str:
-    """A token as one HTML element whose background is both columns.
+    """Write a token as one HTML element whose background is both columns.
 
     An element for each column would be slow to draw.
     """
@@ -152,7 +154,7 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
 
 
 def _make_badge(rank: int, answer: Answer) -> str:
-    """The rank and the score of an answer in a small frame, as HTML."""
+    """Write the rank and the score of an answer in a small frame, as HTML."""
     colour = _STROKES[rank % len(_STROKES)][0]
     style = (
         f"border: 1px solid {colour}; border-radius: 8px; padding: 0 4px; margin: 0 2px; font-size: 0.68em; "
@@ -162,7 +164,7 @@ def _make_badge(rank: int, answer: Answer) -> str:
 
 
 def _make_stroke(lane: int, rank: int, depth: int) -> str:
-    """The underline of an answer as a CSS background.
+    """Write the underline of an answer as a CSS background.
 
     Args:
         lane: the row of underlines, 0 at the top.
@@ -231,8 +233,9 @@ def windows_figure(
     axes: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """The windows as bars along the passage, each with a mark at its best span; on the right, the score of that span
-    and the no-answer score. The window with the best answer is blue.
+    """Draw the windows as bars along the passage, each with a mark at its best span, and their scores on the right.
+
+    The scores of a window are that of its best span and the no-answer score. The window with the best answer is blue.
 
     Args:
         span_xray: from `Session.xray`.

@@ -37,7 +37,7 @@ class MaskedText:
 
     @property
     def originals(self) -> list[str]:
-        """For each [MASK], in the order of the text, the word that it replaced; "" for a [MASK] that was typed."""
+        """The words that the masks replaced, in the order of the text; "" for a [MASK] that was typed."""
         words = (self.text[start:end] for start, end in find_words(self.text))
         return [
             "" if word == MASK else word

@@ -28,6 +28,7 @@ def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> 
 
 
 def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    """Format one row for each sample text, with the first or the last label of the checkpoint, as CSV."""
     text_column, *other_columns = spec.text or ("text",)
     values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
     second_text = {other_columns[0]: texts["second"]} if other_columns else {}
@@ -40,12 +41,14 @@ def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -
 
 
 def _format_regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    """Format pairs of texts with a value as CSV; for a task with one text, the rows of classification."""
     if len(spec.text) != 2:
         return _format_classification(spec, labels, texts)
     return _format_csv([dict(zip((*spec.text, spec.label[0]), row, strict=True)) for row in texts["regression"]])
 
 
 def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    """Format one row, whose first choice is correct, as a line of JSON."""
     context_column, *choice_columns = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
     row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
@@ -58,6 +61,7 @@ def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) 
 
 
 def _format_tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    """Format sentences with one tag for each word as CSV."""
     column = spec.text[0] if spec.text else "tokens"
     return _format_csv(
         [
@@ -68,6 +72,7 @@ def _format_tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
 
 
 def _format_questions(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    """Format a passage and questions about it in the JSON format of SQuAD."""
     return _format_squad(texts["passage"], texts["questions"])
 
 
